@@ -1,0 +1,141 @@
+"""What can go wrong, and how it is told.
+
+    BylawError
+    ├── SpecError      a formula or a procedure cannot be used
+    ├── TraceError     a trace record cannot be used
+    └── UsageError     a command was asked for something it cannot do
+
+Every error carries diagnostics, all of them at once: a code that `bylaw explain CODE`
+explains, the place, what is wrong, and what to do about it.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+
+class Span(NamedTuple):
+    """A stretch of a text, as character offsets, end excluded."""
+
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """One mistake: where it is, what it is, how to mend it."""
+
+    code: str
+    message: str
+    help: str | None = None
+    source: str | None = None
+    """The name of the file or text that holds the mistake."""
+    line: int | None = None
+    """Counted from 1."""
+    column: int | None = None
+    """Counted from 1, in characters."""
+    width: int = 1
+    excerpt: str | None = None
+    """The whole line that holds the mistake."""
+    where: str | None = None
+    """A path inside the data, such as `tool_calls[3].step`, where there is no line."""
+
+    @classmethod
+    def at(
+        cls, text: str, span: Span, code: str, message: str, help: str | None = None
+    ) -> Diagnostic:
+        """A diagnostic that points at `span` in `text`."""
+        start = min(span.start, len(text))
+        line_start = text.rfind("\n", 0, start) + 1
+        line_end = text.find("\n", start)
+        line_end = len(text) if line_end < 0 else line_end
+        return cls(
+            code,
+            message,
+            help,
+            line=text.count("\n", 0, start) + 1,
+            column=start - line_start + 1,
+            width=max(1, min(span.end, line_end) - start),
+            excerpt=text[line_start:line_end],
+        )
+
+    def located(self, source: str) -> Diagnostic:
+        """The same diagnostic, naming the file it is about unless it names one already."""
+        return self if self.source else replace(self, source=source)
+
+    def inside(self, where: str) -> Diagnostic:
+        """The same diagnostic, said to be inside some part of the data."""
+        inner = f".{self.where}" if self.where else ""
+        return replace(self, where=where + inner)
+
+    def render(self) -> str:
+        """The diagnostic as people read it: place, message, the line with a caret, help."""
+        place = ":".join(
+            str(part) for part in (self.source, self.line, self.column) if part is not None
+        )
+        inside = f" (at {self.where})" if self.where else ""
+        head = f"{place}: " if place else ""
+        lines = [f"{head}error[{self.code}]: {self.message}{inside}"]
+        if self.excerpt is not None and self.line is not None and self.column is not None:
+            lines += _caret(self.excerpt, self.line, self.column, self.width)
+        if self.help:
+            lines.append(f"help: {self.help}")
+        return "\n".join(lines)
+
+    def to_dict(self) -> dict[str, object]:
+        """The diagnostic as JSON, without the parts that are absent."""
+        fields = {name: getattr(self, name) for name in self.__slots__}
+        if self.line is None:
+            del fields["width"]
+        return {name: value for name, value in fields.items() if value is not None}
+
+
+_EXCERPT_WIDTH = 100
+
+
+def _caret(excerpt: str, line: int, column: int, width: int) -> list[str]:
+    """The source line and a row of carets under the mistake; a long line is cut around it."""
+    start = column - 1
+    shift = max(0, min(start - 40, len(excerpt) - _EXCERPT_WIDTH))
+    shown = excerpt[shift : shift + _EXCERPT_WIDTH].replace("\t", " ")
+    carets = "^" * max(1, min(width, len(shown) - (start - shift)))
+    gutter = " " * len(str(line))
+    return [f"  {line} | {shown}", f"  {gutter} | {' ' * (start - shift)}{carets}"]
+
+
+class BylawError(Exception):
+    """The root of every error that Bylaw raises on purpose."""
+
+    def __init__(self, diagnostics: Iterable[Diagnostic] | Diagnostic) -> None:
+        if isinstance(diagnostics, Diagnostic):
+            diagnostics = (diagnostics,)
+        self.diagnostics: tuple[Diagnostic, ...] = tuple(diagnostics)
+        super().__init__("\n\n".join(d.render() for d in self.diagnostics))
+
+
+class SpecError(BylawError):
+    """A formula or a procedure cannot be used."""
+
+
+class TraceError(BylawError):
+    """A trace record cannot be used."""
+
+
+class UsageError(BylawError):
+    """A command was asked for something it cannot do."""
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str | None:
+    """`did you mean 'refund'?` if some known word is close to this one."""
+    lowered = {name.lower(): name for name in known}
+    close = difflib.get_close_matches(word.lower(), lowered, n=1, cutoff=0.6)
+    return f"did you mean '{lowered[close[0]]}'?" if close else None
+
+
+def listing(names: Sequence[str], most: int = 12) -> str:
+    """`a, b, c`, and how many more there are where the list is long."""
+    shown = ", ".join(names[:most])
+    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"

@@ -1,0 +1,225 @@
+"""The Python form: formulas as expressions.
+
+    from bylaw.formulas import F, G, call
+
+    G(call("search") >> F(call("cite")))
+
+Operators are named as in text (`G`, `F`, `X`, `WX`, `U`, `W`, `R`, `Y`, `O`, `H`, `S`), the
+connectives are `~ & | >>` and `.iff()`, predicates carry their own names. Where a value or a
+tool may stand, so may `var("x")`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from bylaw.errors import Diagnostic, SpecError
+from bylaw.logic import formula as f
+from bylaw.logic.formula import Always as G
+from bylaw.logic.formula import Eventually as F
+from bylaw.logic.formula import Historically as H
+from bylaw.logic.formula import Next as X
+from bylaw.logic.formula import Once as O
+from bylaw.logic.formula import Release as R
+from bylaw.logic.formula import Since as S
+from bylaw.logic.formula import Until as U
+from bylaw.logic.formula import WeakNext as WX
+from bylaw.logic.formula import WeakUntil as W
+from bylaw.logic.formula import Yesterday as Y
+from bylaw.logic.operators import COMPARISONS, may_be_variable
+from bylaw.logic.terms import Answer, Variable, term_of, tool_of
+
+__all__ = [
+    "WX",
+    "After",
+    "AllBefore",
+    "Before",
+    "BranchCalled",
+    "Called",
+    "CalledExactly",
+    "CalledN",
+    "CalledWith",
+    "CalledWithResult",
+    "F",
+    "G",
+    "H",
+    "InOrder",
+    "InstanceBefore",
+    "O",
+    "Predicate",
+    "R",
+    "S",
+    "U",
+    "W",
+    "WithinSteps",
+    "X",
+    "Y",
+    "answer",
+    "args",
+    "call",
+    "exists",
+    "extracted",
+    "failed",
+    "false",
+    "forall",
+    "listed",
+    "metrics",
+    "ok",
+    "result_is",
+    "results",
+    "true",
+    "var",
+    "where",
+]
+
+true = f.Truth(True)
+false = f.Truth(False)
+ok = f.OutcomeIs("ok")
+failed = f.OutcomeIs("failed")
+answer = Answer()
+
+ToolLike = object
+"""A tool name, a collection of tool names, or `var(name)`."""
+
+
+def var(name: str) -> Variable:
+    """The variable that a quantifier binds."""
+    if not may_be_variable(name):
+        raise SpecError(Diagnostic("E108", f"'{name}' cannot be a variable"))
+    return Variable(name)
+
+
+def call(tool: ToolLike = None, /, *patterns: f.Pattern, **arguments: object) -> f.Event:
+    """The current event is such a call: `call("search", ok, q="foo")`; `call()` is any call."""
+    named = tuple(f.ArgumentIs((key,), term_of(value)) for key, value in arguments.items())
+    return f.Event(None if tool is None else tool_of(tool), (*named, *patterns))
+
+
+def where(*path: str, equals: object) -> f.ArgumentIs:
+    """An argument pattern for a path: `where("filter", "id", equals=5)`."""
+    return f.ArgumentIs(path, term_of(equals))
+
+
+def result_is(value: object, *path: str) -> f.ResultIs:
+    """A result pattern: the whole result, or what a path of keys leads to."""
+    return f.ResultIs(path, term_of(value))
+
+
+def forall(variable: str, domain: f.Domain, body: f.Formula) -> f.ForAll:
+    """`forall variable in domain: body`."""
+    return f.ForAll(var(variable).name, domain, body)
+
+
+def exists(variable: str, domain: f.Domain, body: f.Formula) -> f.Exists:
+    """`exists variable in domain: body`."""
+    return f.Exists(var(variable).name, domain, body)
+
+
+def listed(*values: object) -> f.Listed:
+    """The domain `[values…]`."""
+    return f.Listed(tuple(map(term_of, values)))
+
+
+def args(tool: ToolLike, path: str) -> f.FromArgs:
+    """The domain `args(tool, "path")`."""
+    return f.FromArgs(tool_of(tool), path)
+
+
+def results(tool: ToolLike, path: str) -> f.FromResults:
+    """The domain `results(tool, "path")`."""
+    return f.FromResults(tool_of(tool), path)
+
+
+def metrics(path: str) -> f.FromMetrics:
+    """The domain `metrics("path")`."""
+    return f.FromMetrics(path)
+
+
+def extracted(name: str, *operands: object) -> f.Extracted:
+    """The domain that a registered extractor yields."""
+    return f.Extracted(name, tuple(map(term_of, operands)))
+
+
+def Predicate(name: str, *operands: object) -> f.OpenPredicate:
+    """A registered open predicate, asked at the current position."""
+    return f.OpenPredicate(name, tuple(map(term_of, operands)))
+
+
+def Called(tool: ToolLike) -> f.TracePredicate:
+    """`Called(tool)`"""
+    return f.TracePredicate("Called", (tool_of(tool),))
+
+
+def CalledN(tool: ToolLike, comparison: str, number: object) -> f.TracePredicate:
+    """`CalledN(tool, <= number)`"""
+    if comparison not in COMPARISONS:
+        message = f"{comparison!r} is not one of {', '.join(COMPARISONS)}"
+        raise SpecError(Diagnostic("E105", message))
+    return f.TracePredicate("CalledN", (tool_of(tool), f.Count(comparison, term_of(number))))
+
+
+def Before(first: ToolLike, second: ToolLike) -> f.TracePredicate:
+    """`Before(first, second)`"""
+    return f.TracePredicate("Before", (tool_of(first), tool_of(second)))
+
+
+def After(second: ToolLike, first: ToolLike) -> f.TracePredicate:
+    """`After(second, first)`"""
+    return f.TracePredicate("After", (tool_of(second), tool_of(first)))
+
+
+def AllBefore(tools: Iterable[ToolLike], goal: ToolLike) -> f.TracePredicate:
+    """`AllBefore([tools…], goal)`"""
+    return f.TracePredicate("AllBefore", (_tools(tools), tool_of(goal)))
+
+
+def InstanceBefore(first: ToolLike, n: object, second: ToolLike, m: object) -> f.TracePredicate:
+    """`InstanceBefore(first, n, second, m)`"""
+    operands = (tool_of(first), term_of(n), tool_of(second), term_of(m))
+    return f.TracePredicate("InstanceBefore", operands)
+
+
+def InOrder(*tools: ToolLike) -> f.TracePredicate:
+    """`InOrder(tools…)`"""
+    return f.TracePredicate("InOrder", (_tools(tools),))
+
+
+def WithinSteps(first: ToolLike, second: ToolLike, limit: object) -> f.TracePredicate:
+    """`WithinSteps(first, second, limit)`"""
+    return f.TracePredicate("WithinSteps", (tool_of(first), tool_of(second), term_of(limit)))
+
+
+def CalledWith(tool: ToolLike, /, *patterns: f.ArgumentIs, **arguments: object) -> f.TracePredicate:
+    """`CalledWith(tool, arguments…)`"""
+    return f.TracePredicate("CalledWith", (tool_of(tool), _arguments(patterns, arguments)))
+
+
+def CalledExactly(tool: ToolLike, /, **arguments: object) -> f.TracePredicate:
+    """`CalledExactly(tool, arguments…)`"""
+    return f.TracePredicate("CalledExactly", (tool_of(tool), _arguments((), arguments)))
+
+
+def CalledWithResult(
+    tool: ToolLike, result: object, /, *patterns: f.ArgumentIs, **arguments: object
+) -> f.TracePredicate:
+    """`CalledWithResult(tool, result, arguments…)`"""
+    operands = (tool_of(tool), term_of(result), _arguments(patterns, arguments))
+    return f.TracePredicate("CalledWithResult", operands)
+
+
+def BranchCalled(taken: ToolLike, avoided: ToolLike) -> f.TracePredicate:
+    """`BranchCalled(taken, avoided)`"""
+    return f.TracePredicate("BranchCalled", (tool_of(taken), tool_of(avoided)))
+
+
+def _tools(tools: Iterable[ToolLike]) -> f.ToolList:
+    listed_tools = tuple(map(tool_of, tools))
+    if not listed_tools:
+        raise SpecError(Diagnostic("E106", "the list of tools is empty"))
+    return f.ToolList(listed_tools)
+
+
+def _arguments(patterns: tuple[f.ArgumentIs, ...], arguments: dict[str, Any]) -> f.Arguments:
+    named = tuple(f.ArgumentIs((key,), term_of(value)) for key, value in arguments.items())
+    return f.Arguments((*named, *patterns))

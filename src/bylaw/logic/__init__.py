@@ -1,0 +1,1 @@
+"""Formulas as values: the nodes, the table of operators, and ways to walk them."""

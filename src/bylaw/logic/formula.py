@@ -1,0 +1,381 @@
+"""The nodes of a formula: a closed union of frozen values. What they mean is said elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal as Choice
+from typing import TypeAlias
+
+from bylaw.errors import Diagnostic, SpecError
+from bylaw.logic.node import Node, node
+from bylaw.logic.terms import Term, Tool
+
+
+class FormulaNode(Node):
+    """A formula. Python operators: `~a`, `a & b`, `a | b`, `a >> b` (implies), `a.iff(b)`."""
+
+    __slots__ = ()
+
+    def __invert__(self) -> Not:
+        return Not(_formula(self))
+
+    def __and__(self, other: object) -> And:
+        return And((_formula(self), _formula(other)))
+
+    def __or__(self, other: object) -> Or:
+        return Or((_formula(self), _formula(other)))
+
+    def __rshift__(self, other: object) -> Implies:
+        return Implies(_formula(self), _formula(other))
+
+    def iff(self, other: Formula) -> Iff:
+        """`self <-> other`."""
+        return Iff(_formula(self), _formula(other))
+
+    def __bool__(self) -> bool:
+        raise TypeError("a formula has no truth value by itself: write & | ~ >>, not and or not")
+
+
+class _Operator(FormulaNode):
+    __slots__ = ()
+    deepens = True
+
+
+def _formula(thing: object) -> Formula:
+    if not isinstance(thing, FormulaNode):
+        message = f"expected a formula, found {thing!r}"
+        help = 'For a tool, write call("name").' if isinstance(thing, str) else None
+        raise SpecError(Diagnostic("E101", message, help))
+    return thing  # type: ignore[return-value]  # the union is closed: every FormulaNode is in it
+
+
+# ── constants and connectives ─────────────────────────────────────────────────────────────
+
+
+@node
+class Truth(FormulaNode):
+    """`true` or `false`."""
+
+    holds: bool
+
+
+class _Unary(_Operator):
+    __slots__ = ()
+
+    def __post_init__(self) -> None:
+        _formula(self.operand)  # type: ignore[attr-defined]
+        Node.__post_init__(self)
+
+
+class _Binary(_Operator):
+    __slots__ = ()
+
+    def __post_init__(self) -> None:
+        _formula(self.left)  # type: ignore[attr-defined]
+        _formula(self.right)  # type: ignore[attr-defined]
+        Node.__post_init__(self)
+
+
+class _Nary(_Operator):
+    """Flat by construction: a conjunction inside a conjunction dissolves into it."""
+
+    __slots__ = ()
+
+    def __post_init__(self) -> None:
+        operands = tuple(self._flat(self.operands))  # type: ignore[attr-defined]
+        if len(operands) < 2:
+            raise SpecError(Diagnostic("E101", "'&' and '|' need at least two operands"))
+        object.__setattr__(self, "operands", operands)
+        Node.__post_init__(self)
+
+    def _flat(self, operands: tuple[Formula, ...]) -> Iterator[Formula]:
+        for operand in operands:
+            if type(operand) is type(self):
+                yield from operand.operands
+            else:
+                yield _formula(operand)
+
+
+@node
+class Not(_Unary):
+    """`!a`"""
+
+    operand: Formula
+
+
+@node
+class And(_Nary):
+    """`a & b`"""
+
+    operands: tuple[Formula, ...]
+
+
+@node
+class Or(_Nary):
+    """`a | b`"""
+
+    operands: tuple[Formula, ...]
+
+
+@node
+class Implies(_Binary):
+    """`a -> b`"""
+
+    left: Formula
+    right: Formula
+
+
+@node
+class Iff(_Binary):
+    """`a <-> b`"""
+
+    left: Formula
+    right: Formula
+
+
+# ── the future ────────────────────────────────────────────────────────────────────────────
+
+
+@node
+class Next(_Unary):
+    """`X a`: there is a next event, and `a` holds there."""
+
+    operand: Formula
+
+
+@node
+class WeakNext(_Unary):
+    """`WX a`: if there is a next event, `a` holds there."""
+
+    operand: Formula
+
+
+@node
+class Eventually(_Unary):
+    """`F a`: `a` holds now or at some later event."""
+
+    operand: Formula
+
+
+@node
+class Always(_Unary):
+    """`G a`: `a` holds now and at every later event."""
+
+    operand: Formula
+
+
+@node
+class Until(_Binary):
+    """`a U b`: `b` holds at some event from now on, and `a` at every event before it."""
+
+    left: Formula
+    right: Formula
+
+
+@node
+class WeakUntil(_Binary):
+    """`a W b`: `a U b`, or `a` holds at every event from now on."""
+
+    left: Formula
+    right: Formula
+
+
+@node
+class Release(_Binary):
+    """`a R b`: `b` holds up to and including the first event where `a` holds, or for ever."""
+
+    left: Formula
+    right: Formula
+
+
+# ── the past ──────────────────────────────────────────────────────────────────────────────
+
+
+@node
+class Yesterday(_Unary):
+    """`Y a`: there is a previous event, and `a` held there."""
+
+    operand: Formula
+
+
+@node
+class Once(_Unary):
+    """`O a`: `a` holds now or held at some earlier event."""
+
+    operand: Formula
+
+
+@node
+class Historically(_Unary):
+    """`H a`: `a` holds now and held at every earlier event."""
+
+    operand: Formula
+
+
+@node
+class Since(_Binary):
+    """`a S b`: `b` held at some event up to now, and `a` at every event after it."""
+
+    left: Formula
+    right: Formula
+
+
+# ── quantifiers ───────────────────────────────────────────────────────────────────────────
+
+
+class _Quantifier(_Operator):
+    __slots__ = ()
+
+    def __post_init__(self) -> None:
+        _formula(self.body)  # type: ignore[attr-defined]
+        Node.__post_init__(self)
+
+    def _free(self) -> frozenset[str]:
+        inside = self.body.free - {self.variable}  # type: ignore[attr-defined]
+        return frozenset(inside | self.domain.free)  # type: ignore[attr-defined]
+
+
+@node
+class ForAll(_Quantifier):
+    """`forall x in D: a`"""
+
+    variable: str
+    domain: Domain
+    body: Formula
+
+
+@node
+class Exists(_Quantifier):
+    """`exists x in D: a`"""
+
+    variable: str
+    domain: Domain
+    body: Formula
+
+
+@node
+class Listed(Node):
+    """`[1, 2, 3]`: the values themselves."""
+
+    items: tuple[Term, ...]
+
+
+@node
+class FromArgs(Node):
+    """`args(tool, "path")`: what the path finds in the arguments of each call of the tool."""
+
+    tool: Tool
+    path: str
+
+
+@node
+class FromResults(Node):
+    """`results(tool, "path")`: what the path finds in the result of each call of the tool."""
+
+    tool: Tool
+    path: str
+
+
+@node
+class FromMetrics(Node):
+    """`metrics("path")`: what the path finds in the metrics record."""
+
+    path: str
+
+
+@node
+class Extracted(Node):
+    """`name(…)`: what a registered extractor yields."""
+
+    name: str
+    operands: tuple[Term, ...] = ()
+
+
+Domain: TypeAlias = Listed | FromArgs | FromResults | FromMetrics | Extracted
+
+
+# ── atoms ─────────────────────────────────────────────────────────────────────────────────
+
+
+@node
+class ArgumentIs(Node):
+    """`q = "foo"`: the argument is present and equals the value. The path leads into objects."""
+
+    path: tuple[str, ...]
+    expected: Term
+
+
+@node
+class ResultIs(Node):
+    """`result.status = "open"`: the same for the result; an empty path is the whole result."""
+
+    path: tuple[str, ...]
+    expected: Term
+
+
+@node
+class OutcomeIs(Node):
+    """`ok` or `failed`: how the call came out."""
+
+    outcome: Choice["ok", "failed"]
+
+
+Pattern: TypeAlias = ArgumentIs | ResultIs | OutcomeIs
+
+
+@node
+class Event(FormulaNode):
+    """`search`, `call`, `call(search, q = "foo", ok)`: the current event is such a call."""
+
+    tool: Tool | None = None
+    """None stands for any tool."""
+    patterns: tuple[Pattern, ...] = ()
+
+
+@node
+class Count(Node):
+    """`<= 3`: how a number of calls must compare."""
+
+    comparison: str
+    number: Term
+
+
+@node
+class ToolList(Node):
+    """`[a, b]`: several tools, each spoken of by itself."""
+
+    tools: tuple[Tool, ...]
+
+
+@node
+class Arguments(Node):
+    """`amount = 5, currency = "EUR"`: what a predicate says of a call's arguments."""
+
+    patterns: tuple[ArgumentIs, ...] = ()
+
+
+Operand: TypeAlias = Tool | ToolList | Count | Term | Arguments
+
+
+@node
+class TracePredicate(FormulaNode):
+    """`Before(a, b)`: a statement about the whole trace, from the table of predicates."""
+
+    name: str
+    operands: tuple[Operand, ...]
+
+
+@node
+class OpenPredicate(FormulaNode):
+    """`paid_twice()`: a registered Python function, asked at the current position."""
+
+    name: str
+    operands: tuple[Term, ...] = ()
+
+
+Unary: TypeAlias = Not | Next | WeakNext | Eventually | Always | Yesterday | Once | Historically
+Binary: TypeAlias = Implies | Iff | Until | WeakUntil | Release | Since
+Nary: TypeAlias = And | Or
+Quantifier: TypeAlias = ForAll | Exists
+Atom: TypeAlias = Truth | Event | TracePredicate | OpenPredicate
+Formula: TypeAlias = Unary | Binary | Nary | Quantifier | Atom

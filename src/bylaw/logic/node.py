@@ -1,0 +1,122 @@
+"""What every part of a formula is: a frozen value with a cheap hash and a known depth.
+
+Formulas may be a thousand operators deep, so nothing here calls itself: equality, hashing and
+printing work on deep formulas without touching the interpreter's recursion limit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar, Final, TypeVar, dataclass_transform
+
+from bylaw.errors import Diagnostic, SpecError
+
+MAX_DEPTH: Final = 1000
+"""How many operators a formula may nest."""
+
+
+class Node:
+    """A part of a formula. Subclasses are frozen dataclasses; equal parts are interchangeable."""
+
+    __slots__ = ("_depth", "_hash", "free")
+
+    _depth: int
+    _hash: int
+    free: frozenset[str]
+    """The variables that no quantifier inside this part binds."""
+    deepens: ClassVar[bool] = False
+    """Does this part count as a level of nesting?"""
+
+    def __post_init__(self) -> None:
+        depth = max((part._depth for part in self.parts()), default=0) + self.deepens
+        if depth > MAX_DEPTH:
+            raise too_deep()
+        object.__setattr__(self, "_depth", depth)
+        object.__setattr__(self, "_hash", hash((type(self).__name__, *self.values())))
+        object.__setattr__(self, "free", self._free())
+
+    def _free(self) -> frozenset[str]:
+        return frozenset().union(*(part.free for part in self.parts()))
+
+    def values(self) -> Iterator[object]:
+        """The field values, in order."""
+        return (getattr(self, name) for name in self.__slots__)
+
+    def parts(self) -> Iterator[Node]:
+        """The parts directly below this one."""
+        for value in self.values():
+            if isinstance(value, Node):
+                yield value
+            elif isinstance(value, tuple):
+                yield from (item for item in value if isinstance(item, Node))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        pending: list[tuple[object, object]] = [(self, other)]
+        while pending:
+            left, right = pending.pop()
+            if left is right:
+                continue
+            if type(left) is not type(right):
+                return False
+            if isinstance(left, Node) and isinstance(right, Node):
+                if left._hash != right._hash:
+                    return False
+                pending.extend(zip(left.values(), right.values(), strict=True))
+            elif isinstance(left, tuple) and isinstance(right, tuple):
+                if len(left) != len(right):
+                    return False
+                pending.extend(zip(left, right, strict=True))
+            elif left != right:
+                return False
+        return True
+
+    def __repr__(self) -> str:
+        written: list[str] = []
+        pending: list[object] = [self]
+        while pending:
+            item = pending.pop()
+            if isinstance(item, _Verbatim):
+                written.append(item)
+            elif isinstance(item, Node):
+                pending += _bracketed(f"{type(item).__name__}(", list(item.values()), ")")
+            elif isinstance(item, tuple):
+                pending += _bracketed("[", list(item), "]")
+            else:
+                written.append(repr(item))
+        return "".join(written)
+
+
+_Class = TypeVar("_Class", bound=Node)
+
+
+@dataclass_transform(frozen_default=True, eq_default=False)
+def node(cls: type[_Class]) -> type[_Class]:
+    """Makes a subclass of `Node` a frozen value; comparing and printing are Node's own."""
+    return dataclass(frozen=True, slots=True, eq=False, repr=False)(cls)
+
+
+class _Verbatim(str):
+    """Text that `repr` writes as it is."""
+
+
+def _bracketed(opening: str, items: list[object], closing: str) -> list[object]:
+    """What to write, last first: the opening, the items with commas between, the closing."""
+    separated: list[object] = [_Verbatim(opening)]
+    for index, item in enumerate(items):
+        separated += [_Verbatim(", "), item] if index else [item]
+    return [*separated, _Verbatim(closing)][::-1]
+
+
+def too_deep() -> SpecError:
+    """The error for a formula that nests too deeply."""
+    return SpecError(
+        Diagnostic(
+            "E112",
+            f"the formula nests more than {MAX_DEPTH} operators deep",
+            "Split it into several constraints.",
+        )
+    )

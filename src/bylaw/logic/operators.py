@@ -1,0 +1,78 @@
+"""The one table of operators that the parser, the printer, the JSON form and the docs read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from bylaw.logic import formula as f
+
+Fixity = Literal["prefix", "right", "flat", "binder"]
+"""How an operator stands: before its operand, between two (grouping to the right), between
+many, or before a variable and its domain."""
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """One operator: its names in each form, how tightly it binds, and its node."""
+
+    tag: str
+    symbol: str
+    node: type[f.Formula]
+    fixity: Fixity
+    precedence: int
+    """Larger binds tighter."""
+    words: tuple[str, ...] = ()
+    """Other spellings in text."""
+    temporal: bool = False
+    """Does it look at other events than the current one?"""
+
+    def build(self, *operands: f.Formula) -> f.Formula:
+        """The formula that applies a connective or temporal operator."""
+        make: Callable[..., f.Formula] = self.node
+        return make(operands) if self.fixity == "flat" else make(*operands)
+
+
+OPERATORS: Final = (
+    Operator("forall", "forall", f.ForAll, "binder", 0),
+    Operator("exists", "exists", f.Exists, "binder", 0),
+    Operator("iff", "<->", f.Iff, "right", 10, ("iff",)),
+    Operator("implies", "->", f.Implies, "right", 20, ("implies",)),
+    Operator("or", "|", f.Or, "flat", 30, ("or",)),
+    Operator("and", "&", f.And, "flat", 40, ("and",)),
+    Operator("until", "U", f.Until, "right", 50, temporal=True),
+    Operator("weak_until", "W", f.WeakUntil, "right", 50, temporal=True),
+    Operator("release", "R", f.Release, "right", 50, temporal=True),
+    Operator("since", "S", f.Since, "right", 50, temporal=True),
+    Operator("not", "!", f.Not, "prefix", 60, ("not",)),
+    Operator("next", "X", f.Next, "prefix", 60, temporal=True),
+    Operator("weak_next", "WX", f.WeakNext, "prefix", 60, temporal=True),
+    Operator("eventually", "F", f.Eventually, "prefix", 60, temporal=True),
+    Operator("always", "G", f.Always, "prefix", 60, temporal=True),
+    Operator("yesterday", "Y", f.Yesterday, "prefix", 60, temporal=True),
+    Operator("once", "O", f.Once, "prefix", 60, temporal=True),
+    Operator("historically", "H", f.Historically, "prefix", 60, temporal=True),
+)
+
+BY_NODE: Final = {operator.node: operator for operator in OPERATORS}
+BY_TAG: Final = {operator.tag: operator for operator in OPERATORS}
+BY_SPELLING: Final = {
+    spelling: operator for operator in OPERATORS for spelling in (operator.symbol, *operator.words)
+}
+
+COMPARISONS: Final = ("=", "!=", "<=", ">=", "<", ">")
+"""How two numbers may be compared."""
+
+KEYWORDS: Final = frozenset(
+    {spelling for spelling in BY_SPELLING if spelling.isidentifier()}
+    | {"true", "false", "null", "call", "ok", "failed", "in", "let"}
+    # Words of the data half of the language, kept free for it.
+    | {"contains", "last", "earlier", "later", "says", "count"}
+)
+"""Names that a tool can carry only in quotes."""
+
+
+def may_be_variable(name: str) -> bool:
+    """Can a quantifier bind this name? `answer` and the words of the language are taken."""
+    return name.isidentifier() and name not in KEYWORDS and name != "answer"

@@ -1,0 +1,164 @@
+"""Values and tools as a formula writes them: literals, variables, tool names and sets of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from typing import TypeAlias
+
+from bylaw.errors import Diagnostic, SpecError
+from bylaw.logic.node import Node, node
+from bylaw.values import Json, canonical, problem, read_json
+
+
+@node
+class Literal(Node):
+    """A JSON value, kept as canonical text: `1` and `1.0` are two literals that compare equal."""
+
+    text: str
+
+    @classmethod
+    def of(cls, value: Json) -> Literal:
+        """The literal of a Python object that is a JSON value."""
+        if reason := problem(value):
+            raise SpecError(Diagnostic("E113", f"not a JSON value: {reason}"))
+        return cls(canonical(value))
+
+    @property
+    def value(self) -> Json:
+        """The value itself. It is shared: read it, never change it."""
+        return _value(self.text)
+
+
+@lru_cache(maxsize=65536)
+def _value(text: str) -> Json:
+    return read_json(text)
+
+
+@node
+class Variable(Node):
+    """A name that a quantifier binds, where a value may stand."""
+
+    name: str
+
+    def _free(self) -> frozenset[str]:
+        return frozenset({self.name})
+
+
+@node
+class ListTerm(Node):
+    """A list with a variable somewhere inside; without one it is a `Literal`."""
+
+    items: tuple[Term, ...]
+    deepens = True
+
+
+@node
+class Entry(Node):
+    """One key of an `ObjectTerm`."""
+
+    key: str
+    value: Term
+
+
+@node
+class ObjectTerm(Node):
+    """An object with a variable somewhere inside; without one it is a `Literal`."""
+
+    entries: tuple[Entry, ...]
+    deepens = True
+
+
+@node
+class Answer(Node):
+    """`answer`: the text of the final answer, undefined where there is none."""
+
+
+Term: TypeAlias = Literal | Variable | ListTerm | ObjectTerm | Answer
+
+
+def list_term(items: Iterable[Term]) -> Term:
+    """A list of terms, as a literal where every item is one."""
+    items = tuple(items)
+    literals = [item for item in items if isinstance(item, Literal)]
+    if len(literals) == len(items):
+        return Literal.of([item.value for item in literals])
+    return ListTerm(items)
+
+
+def object_term(entries: Mapping[str, Term]) -> Term:
+    """An object of terms, as a literal where every value is one."""
+    literals = {key: term for key, term in entries.items() if isinstance(term, Literal)}
+    if len(literals) == len(entries):
+        return Literal.of({key: term.value for key, term in literals.items()})
+    return ObjectTerm(tuple(Entry(key, term) for key, term in entries.items()))
+
+
+def term_of(value: object) -> Term:
+    """The term for a Python object: terms stand for themselves, also inside lists and dicts."""
+    match value:
+        case Literal() | Variable() | ListTerm() | ObjectTerm() | Answer():
+            return value
+        case list() | tuple():
+            return list_term(term_of(item) for item in value)
+        case Mapping():
+            return object_term({str(key): term_of(item) for key, item in value.items()})
+        case _:
+            return Literal.of(value)
+
+
+@node
+class ToolName(Node):
+    """One tool."""
+
+    name: str
+
+
+@node
+class ToolVariable(Node):
+    """A name that a quantifier binds, where a tool may stand."""
+
+    name: str
+
+    def _free(self) -> frozenset[str]:
+        return frozenset({self.name})
+
+
+@node
+class ToolSet(Node):
+    """`{cancel, refund}`: behaves as one tool whose occurrences are its members' together."""
+
+    members: tuple[ToolName | ToolVariable, ...]
+
+    def __post_init__(self) -> None:
+        unique = sorted(set(self.members), key=lambda member: (member.name, str(type(member))))
+        object.__setattr__(self, "members", tuple(unique))
+        Node.__post_init__(self)
+
+
+Tool: TypeAlias = ToolName | ToolSet | ToolVariable
+
+NO_TOOL = ToolSet(())
+"""What a variable becomes whose value names no tool: it never occurs."""
+
+
+def tool_of(value: object) -> Tool:
+    """The tool for a Python object: a name, a collection of names, or a variable."""
+    match value:
+        case ToolName() | ToolSet() | ToolVariable():
+            return value
+        case Variable(name):
+            return ToolVariable(name)
+        case str() if value:
+            return ToolName(value)
+        case set() | frozenset() | list() | tuple() if value:
+            members = (tool_of(item) for item in value)
+            return ToolSet(tuple(flat for member in members for flat in members_of(member)))
+        case _:
+            message = f"a tool is a non-empty name or set of names, not {value!r}"
+            raise SpecError(Diagnostic("E106", message))
+
+
+def members_of(tool: Tool) -> tuple[ToolName | ToolVariable, ...]:
+    """The names and variables that a tool stands for."""
+    return tool.members if isinstance(tool, ToolSet) else (tool,)

@@ -1,0 +1,114 @@
+"""Walking formulas of any depth: nothing here recurses through the interpreter."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+from typing import Any, TypeAlias, TypeVar, cast
+
+from bylaw.logic.formula import Exists, ForAll, Formula, FormulaNode
+from bylaw.logic.node import Node
+from bylaw.logic.terms import (
+    NO_TOOL,
+    ListTerm,
+    Literal,
+    ObjectTerm,
+    ToolName,
+    ToolSet,
+    ToolVariable,
+    Variable,
+    list_term,
+    members_of,
+    object_term,
+)
+from bylaw.names import FINAL_ANSWER
+from bylaw.values import Json
+
+Result = TypeVar("Result")
+Steps: TypeAlias = Generator["Steps[Any]", Any, Result]
+"""A recursive computation: it yields the computations it needs and is sent their results."""
+
+
+def run(steps: Steps[Result]) -> Result:
+    """Carries out a recursive computation with a list in place of the call stack."""
+    stack: list[Steps[Any]] = [steps]
+    answer: Any = None
+    while stack:
+        try:
+            stack.append(stack[-1].send(answer))
+            answer = None
+        except StopIteration as finished:
+            stack.pop()
+            answer = finished.value
+    return cast(Result, answer)
+
+
+def everything(node: Node) -> Iterator[Node]:
+    """The node and all parts below it, outermost first."""
+    pending = [node]
+    while pending:
+        current = pending.pop()
+        yield current
+        pending.extend(reversed(list(current.parts())))
+
+
+def subformulas(formula: Formula) -> tuple[Formula, ...]:
+    """The formulas directly below this one."""
+    parts = (part for part in formula.parts() if isinstance(part, FormulaNode))
+    return cast(tuple[Formula, ...], tuple(parts))
+
+
+def tools_in(node: Node) -> list[str]:
+    """The tool names a formula writes, in order of appearance."""
+    names = (part.name for part in everything(node) if isinstance(part, ToolName))
+    return list(dict.fromkeys(names))
+
+
+def sees_answer(formula: Formula) -> bool:
+    """Does the formula name `final_answer`? Only such formulas see the answer as an event."""
+    return FINAL_ANSWER in tools_in(formula)
+
+
+def substitute(formula: Formula, variable: str, value: Json) -> Formula:
+    """The formula with a value in place of every free occurrence of the variable."""
+    return cast(Formula, run(_substituted(formula, variable, value)))
+
+
+def _substituted(node: Node, variable: str, value: Json) -> Steps[Node]:
+    if variable not in node.free:
+        return node
+    match node:
+        case Variable():
+            return Literal.of(value)
+        case ToolVariable():
+            return _tool_named(value)
+        case ToolSet(members):
+            bound = [m if variable not in m.free else _tool_named(value) for m in members]
+            return ToolSet(tuple(flat for member in bound for flat in members_of(member)))
+        case ForAll(name, domain, body) | Exists(name, domain, body) if name == variable:
+            return type(node)(name, (yield _substituted(domain, variable, value)), body)
+    fields: list[object] = []
+    for field in node.values():
+        if isinstance(field, Node):
+            field = yield _substituted(field, variable, value)
+        elif isinstance(field, tuple):
+            items: list[object] = []
+            for item in field:
+                is_part = isinstance(item, Node)
+                items.append((yield _substituted(item, variable, value)) if is_part else item)
+            field = tuple(items)
+        fields.append(field)
+    rebuilt = type(node)(*fields)
+    match rebuilt:
+        case ListTerm(items_):
+            return list_term(items_)
+        case ObjectTerm(entries):
+            return object_term({entry.key: entry.value for entry in entries})
+        case _:
+            return rebuilt
+
+
+def _tool_named(value: Json) -> ToolName | ToolSet:
+    """The tool that a bound value names. The answer is never reached through a variable."""
+    if isinstance(value, str) and value and value != FINAL_ANSWER:
+        return ToolName(value)
+    return NO_TOOL

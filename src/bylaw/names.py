@@ -1,0 +1,6 @@
+"""Names with a meaning of their own."""
+
+from typing import Final
+
+FINAL_ANSWER: Final = "final_answer"
+"""The tool name under which a trace's answer appears as its last event."""

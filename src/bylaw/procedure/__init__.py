@@ -1,0 +1,1 @@
+"""Weighted rules: what a procedure is, and how its files are read."""

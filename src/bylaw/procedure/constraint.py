@@ -1,0 +1,65 @@
+"""A constraint: a rule with a name, a weight, and what to do when it is about to break."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from enum import Enum
+
+from bylaw.errors import Diagnostic, SpecError
+from bylaw.logic.formula import Formula
+from bylaw.syntax.printer import to_text
+from bylaw.values import Json
+
+
+class Severity(Enum):
+    """What a gate does with a call that dooms the constraint, strongest first."""
+
+    HARD_STOP = "HARD_STOP"
+    SOFT_BLOCK = "SOFT_BLOCK"
+    ASK = "ASK"
+    BLOCK_AND_WARN = "BLOCK_AND_WARN"
+    TOLERATE = "TOLERATE"
+
+
+@dataclass(frozen=True, slots=True)
+class Constraint:
+    """One rule of a procedure."""
+
+    name: str
+    formula: Formula
+    weight: float = 1.0
+    layer: str | None = None
+    severity: Severity = Severity.SOFT_BLOCK
+    why: str | None = None
+    """Why the rule exists, for people and for an agent that is refused."""
+    fix: str | None = None
+    """What to do instead."""
+    rule: str = ""
+    """The formula as its author wrote it."""
+
+    def __post_init__(self) -> None:
+        if reason := weight_problem(self.weight):
+            raise SpecError(Diagnostic("E205", reason, where=f"{self.name}.weight"))
+        if not self.rule:
+            object.__setattr__(self, "rule", to_text(self.formula))
+
+    def to_dict(self) -> dict[str, Json]:
+        """The constraint as a procedure file writes it, without what is left at its default."""
+        optional = {"layer": self.layer, "why": self.why, "fix": self.fix}
+        return {
+            "name": self.name,
+            "rule": self.rule,
+            "weight": self.weight,
+            "severity": self.severity.value,
+        } | {key: value for key, value in optional.items() if value is not None}
+
+
+def weight_problem(weight: object) -> str | None:
+    """Why this is not a weight, or None if it is one."""
+    if type(weight) not in (int, float):
+        return f"a weight is a number, not {weight!r}"
+    assert isinstance(weight, int | float)
+    if not math.isfinite(weight) or weight <= 0:
+        return f"a weight is a positive, finite number, not {weight!r}"
+    return None

@@ -1,0 +1,264 @@
+"""YAML and JSON documents that remember where each value stands.
+
+YAML is read in its plain part: mappings, lists and scalars, with `true`, `false`, `null` and
+numbers as in JSON (so `no` and `on` stay words). Anchors work; tags do not, cycles and
+expansion without bound are errors.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import yaml
+
+from bylaw.errors import Diagnostic, Span, SpecError
+from bylaw.values import Json, JsonError, read_json
+
+MAX_NESTING: Final = 64
+MAX_NODES: Final = 200_000
+"""How many values a document may hold after its aliases are expanded."""
+
+_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_INTEGER = re.compile(r"[-+]?(0|[1-9][0-9]{0,999})")
+_FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
+_WORDS: Final[dict[str, Json]] = {
+    "": None,
+    "~": None,
+    "null": None,
+    "true": True,
+    "false": False,
+    ".nan": math.nan,
+    ".inf": math.inf,
+    "-.inf": -math.inf,
+}
+
+
+@dataclass(slots=True)
+class Located:
+    """A value and where it stands. Lists and mappings hold located values."""
+
+    value: Any
+    span: Span
+    keys: dict[str, Span] = field(default_factory=dict)
+    """For a mapping: where each key stands."""
+    size: int = 1
+    """How many values it holds, aliases expanded."""
+
+    def plain(self) -> Json:
+        """The value without places."""
+        if isinstance(self.value, list):
+            return [item.plain() for item in self.value]
+        if isinstance(self.value, dict):
+            return {key: item.plain() for key, item in self.value.items()}
+        return self.value
+
+
+def read_document(text: str, *, is_json: bool) -> Located:
+    """The document in a text; SpecError with the place if there is none."""
+    return _read_json(text) if is_json else _read_yaml(text)
+
+
+def locate(value: Any) -> Located:
+    """A plain Python value as a document without a text."""
+    nowhere = Span(0, 0)
+    if isinstance(value, dict):
+        return Located({str(key): locate(item) for key, item in value.items()}, nowhere)
+    if isinstance(value, list | tuple):
+        return Located([locate(item) for item in value], nowhere)
+    return Located(value, nowhere)
+
+
+def align(value: str, text: str, span: Span) -> list[int]:
+    """For each character of a scalar's value, where it stands in the text.
+
+    Quoting, folding and indentation only add characters, so the value's own characters are
+    found one after the other; white space may have been folded and is not looked for.
+    """
+    places: list[int] = []
+    place = span.start
+    for character in value:
+        if not character.isspace():
+            found = text.find(character, place, span.end)
+            place = found if found >= 0 else place
+        places.append(place)
+        place = min(place + 1, span.end)
+    return [*places, place]
+
+
+# ── YAML ──────────────────────────────────────────────────────────────────────────────────
+
+
+def _read_yaml(text: str) -> Located:
+    try:
+        return _YamlBuilder(text).build()
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        at = min(mark.index, len(text)) if mark else 0
+        message = " ".join(filter(None, [error.context, error.problem]))
+        help = "Text with ': ' or ' #' inside, or a bracket in front, needs quotes or a block (|)."
+        raise _error(text, Span(at, at + 1), "E201", f"not valid YAML: {message}", help) from None
+    except yaml.YAMLError as error:
+        at = getattr(error, "position", 0) or 0
+        reason = getattr(error, "reason", None) or "it cannot be read"
+        raise _error(text, Span(at, at + 1), "E201", f"not valid YAML: {reason}") from None
+
+
+class _YamlBuilder:
+    """Builds the document from parser events, so that depth and size are bounded on the way."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.open: list[tuple[Located, list[Located], str | None]] = []
+        self.anchors: dict[str, Located | None] = {}
+        self.root: Located | None = None
+
+    def build(self) -> Located:
+        documents = 0
+        for event in yaml.parse(self.text, Loader=_Loader):
+            match event:
+                case yaml.DocumentStartEvent():
+                    documents += 1
+                    if documents > 1:
+                        raise self.fail(event, "E201", "the file holds more than one document")
+                case yaml.ScalarEvent():
+                    self.check_tag(event)
+                    node = Located(self.scalar(event), self.span(event))
+                    self.anchor(event.anchor, node)
+                    self.add(event, node)
+                case yaml.AliasEvent():
+                    self.add(event, self.aliased(event))
+                case yaml.SequenceStartEvent() | yaml.MappingStartEvent():
+                    self.check_tag(event)
+                    if len(self.open) >= MAX_NESTING:
+                        message = f"the document nests more than {MAX_NESTING} deep"
+                        raise self.fail(event, "E204", message)
+                    if event.anchor:
+                        self.anchors[event.anchor] = None
+                    kind: Any = [] if isinstance(event, yaml.SequenceStartEvent) else {}
+                    self.open.append((Located(kind, self.span(event)), [], event.anchor))
+                case yaml.SequenceEndEvent() | yaml.MappingEndEvent():
+                    self.close(event)
+        if self.root is None:
+            raise _error(self.text, Span(0, 1), "E201", "the file is empty")
+        return self.root
+
+    def add(self, event: Any, node: Located) -> None:
+        if not self.open:
+            self.root = node
+            return
+        container, items, _ = self.open[-1]
+        container.size += node.size
+        if container.size > MAX_NODES:
+            message = f"the document grows beyond {MAX_NODES:,} values when its aliases expand"
+            raise self.fail(event, "E204", message)
+        items.append(node)
+
+    def close(self, event: Any) -> None:
+        container, items, anchor = self.open.pop()
+        container.span = Span(container.span.start, event.end_mark.index)
+        if isinstance(container.value, list):
+            container.value = items
+        else:
+            for key, value in zip(items[::2], items[1::2], strict=True):
+                self.pair(container, key, value)
+        self.anchor(anchor, container)
+        self.add(event, container)
+
+    def pair(self, mapping: Located, key: Located, value: Located) -> None:
+        if isinstance(key.value, list | dict):
+            raise _error(self.text, key.span, "E201", "a key must be a word, not a list or mapping")
+        written = self.text[key.span.start : key.span.end].strip()
+        name = key.value if isinstance(key.value, str) else written
+        if name in mapping.value:
+            raise _error(self.text, key.span, "E207", f"the key '{name}' appears twice")
+        mapping.value[name] = value
+        mapping.keys[name] = key.span
+
+    def anchor(self, name: str | None, node: Located) -> None:
+        if name:
+            self.anchors[name] = node
+
+    def aliased(self, event: Any) -> Located:
+        if event.anchor not in self.anchors:
+            raise self.fail(event, "E201", f"the alias '*{event.anchor}' has no anchor")
+        node = self.anchors[event.anchor]
+        if node is None:
+            raise self.fail(event, "E204", f"the alias '*{event.anchor}' contains itself")
+        return node
+
+    def check_tag(self, event: Any) -> None:
+        if event.tag is not None:
+            help = "Write the value without the tag; quote it to make it a string."
+            raise self.fail(event, "E201", f"the tag '{event.tag}' is not supported", help)
+
+    def scalar(self, event: Any) -> Json:
+        text: str = event.value
+        if not event.implicit[0]:  # quoted, or a block
+            return text
+        if text in _WORDS:
+            return _WORDS[text]
+        if _INTEGER.fullmatch(text):
+            return int(text)
+        return float(text) if _FLOAT.fullmatch(text) else text
+
+    def span(self, event: Any) -> Span:
+        return Span(event.start_mark.index, event.end_mark.index)
+
+    def fail(self, event: Any, code: str, message: str, help: str | None = None) -> SpecError:
+        return _error(self.text, self.span(event), code, message, help)
+
+
+# ── JSON ──────────────────────────────────────────────────────────────────────────────────
+
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{},:]|[^\s\[\]{},:"]+')
+
+
+def _read_json(text: str) -> Located:
+    try:
+        read_json(text)  # says what is wrong, if anything is; below the text is known to be JSON
+    except JsonError as error:
+        at = error.position or 0
+        raise _error(text, Span(at, at + 1), "E201", f"not valid JSON: {error.message}") from None
+    open_: list[Located] = []
+    key: list[tuple[str, Span] | None] = []
+    root = Located(None, Span(0, 0))
+    for token, span in _tokens(text):
+        if token in "]}":
+            closed = open_.pop()
+            key.pop()
+            closed.span = Span(closed.span.start, span.end)
+            continue
+        if token in ",:":
+            continue
+        if open_ and isinstance(open_[-1].value, dict) and key[-1] is None:
+            key[-1] = (json.loads(token), span)
+            continue
+        value: Any = {} if token == "{" else [] if token == "[" else json.loads(token)
+        node = Located(value, span)
+        if not open_:
+            root = node
+        elif isinstance(open_[-1].value, list):
+            open_[-1].value.append(node)
+        else:
+            name, key_span = key[-1] or ("", span)
+            open_[-1].value[name] = node
+            open_[-1].keys[name] = key_span
+            key[-1] = None
+        if token in "{[":
+            open_.append(node)
+            key.append(None)
+    return root
+
+
+def _tokens(text: str) -> Iterator[tuple[str, Span]]:
+    for match in _TOKEN.finditer(text):
+        yield match.group(), Span(match.start(), match.end())
+
+
+def _error(text: str, span: Span, code: str, message: str, help: str | None = None) -> SpecError:
+    return SpecError(Diagnostic.at(text, span, code, message, help))

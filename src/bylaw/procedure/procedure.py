@@ -1,0 +1,107 @@
+"""A procedure: the weighted set of constraints that an agent should follow."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from bylaw.errors import Diagnostic, SpecError, did_you_mean, listing
+from bylaw.procedure.constraint import Constraint
+from bylaw.procedure.files import Settings, read_file, read_mapping
+from bylaw.semantics.reference import check_closed
+from bylaw.trace.trace import Events
+from bylaw.values import Json
+from bylaw.vocabulary.registry import EMPTY, Vocabulary
+from bylaw.vocabulary.view import Order
+
+VERSION: Final = 1
+
+
+class Procedure:
+    """Constraints, and how they read a trace. Never changes.
+
+    `order` and `events` say how positions compare and what counts as one; `tools` is the
+    vocabulary that rules were checked against, if there is one.
+    """
+
+    def __init__(
+        self,
+        constraints: Iterable[Constraint],
+        *,
+        name: str = "procedure",
+        tools: Sequence[str] | None = None,
+        groups: Mapping[str, Sequence[str]] | None = None,
+        order: Order = "position",
+        events: Events = "calls",
+        vocabulary: Vocabulary = EMPTY,
+    ) -> None:
+        self.constraints: Final = tuple(constraints)
+        self.name: Final = name
+        self.tools: Final = None if tools is None else tuple(tools)
+        self.groups: Final = {key: tuple(members) for key, members in (groups or {}).items()}
+        self.order: Final[Order] = order
+        self.events: Final[Events] = events
+        self.vocabulary: Final = vocabulary
+        self._check()
+
+    def _check(self) -> None:
+        problems: list[Diagnostic] = []
+        if not self.constraints:
+            help = "Add at least one rule under 'constraints'."
+            problems.append(Diagnostic("E208", "the procedure has no constraints", help))
+        names = [constraint.name for constraint in self.constraints]
+        for name in sorted({name for name in names if names.count(name) > 1}):
+            problems.append(Diagnostic("E209", f"two constraints are called '{name}'"))
+        if not math.isfinite(sum(constraint.weight for constraint in self.constraints)):
+            problems.append(Diagnostic("E205", "the weights are too large to be added up"))
+        for constraint in self.constraints:
+            try:
+                check_closed(constraint.formula, self.vocabulary)
+            except SpecError as error:
+                problems += [d.inside(f"constraint '{constraint.name}'") for d in error.diagnostics]
+        if problems:
+            raise SpecError(problems)
+
+    def __getitem__(self, name: str) -> Constraint:
+        """The constraint of this name."""
+        for constraint in self.constraints:
+            if constraint.name == name:
+                return constraint
+        names = [constraint.name for constraint in self.constraints]
+        help = did_you_mean(name, names) or f"Its constraints are: {listing(names)}."
+        raise SpecError(Diagnostic("E210", f"the procedure has no constraint '{name}'", help))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Procedure) and self.to_dict() == other.to_dict()
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.constraints))
+
+    def __repr__(self) -> str:
+        return f"<Procedure {self.name!r}, {len(self.constraints)} constraints>"
+
+    @classmethod
+    def load(cls, path: str | Path, *, vocabulary: Vocabulary = EMPTY) -> Procedure:
+        """The procedure in a YAML or JSON file. Loading runs no code."""
+        return cls._of(read_file(Path(path), vocabulary), vocabulary)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any], *, vocabulary: Vocabulary = EMPTY) -> Procedure:
+        """The procedure that a mapping describes, with the fields of a procedure file."""
+        return cls._of(read_mapping(data, vocabulary), vocabulary)
+
+    @classmethod
+    def _of(cls, settings: Settings, vocabulary: Vocabulary) -> Procedure:
+        return cls(**settings, vocabulary=vocabulary)
+
+    def to_dict(self) -> dict[str, Json]:
+        """The procedure as a mapping that `from_dict` reads back."""
+        data: dict[str, Json] = {"bylaw": VERSION, "name": self.name}
+        if self.tools is not None:
+            data["tools"] = list(self.tools)
+        if self.groups:
+            data["groups"] = {name: list(members) for name, members in self.groups.items()}
+        data |= {"order": self.order, "events": self.events}
+        return data | {"constraints": [constraint.to_dict() for constraint in self.constraints]}

@@ -1,0 +1,1 @@
+"""A procedure on one trace: the score, and why."""

@@ -1,0 +1,168 @@
+"""A verdict as a sentence that a person understands."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from bylaw.logic import formula as f
+from bylaw.semantics.reasons import reasons
+from bylaw.semantics.reference import Evaluation
+from bylaw.semantics.verdict import FALSE, Outcome
+from bylaw.syntax.printer import to_text
+from bylaw.trace.event import Call, Message
+from bylaw.vocabulary.predicates import PREDICATES
+from bylaw.vocabulary.view import title
+
+_DEPTH: Final = 6
+"""How far a sentence follows the formula before it quotes the rest."""
+_LONGEST: Final = 300
+
+
+def sentence(evaluation: Evaluation, positions: Sequence[int]) -> str:
+    """What happened, for any outcome; `positions` are the witness."""
+    formula, view = evaluation.formula, evaluation.view
+    match evaluation.outcome:
+        case Outcome.ERROR:
+            return f"Not decided: {'; '.join(map(str, evaluation.faults)) or 'unknown events'}."
+        case outcome if isinstance(formula, f.TracePredicate):
+            held = outcome is not Outcome.VIOLATED
+            return PREDICATES[formula.name].sentence(view, held, *formula.operands)
+        case _ if isinstance(formula, f.OpenPredicate):
+            return f"Predicate returned {evaluation.outcome is not Outcome.VIOLATED}."
+        case Outcome.VIOLATED:
+            told = _Narrator(evaluation).why_false(formula, 0, _DEPTH)
+            return _capital(told if len(told) <= _LONGEST else f"{told[:_LONGEST]}…") + "."
+        case Outcome.VACUOUS:
+            return "Holds, but nothing was checked: no event brought the rule into play."
+        case _ if not positions:
+            return "Holds."
+        case _:
+            more = f" and {len(positions) - 5} more" if len(positions) > 5 else ""
+            return f"Holds; see {', '.join(view.mark(p) for p in positions[:5])}{more}."
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+class _Narrator:
+    """Follows a false formula down to the events that make it false."""
+
+    def __init__(self, evaluation: Evaluation) -> None:
+        self.evaluation = evaluation
+        self.view = evaluation.view
+
+    def why_false(self, formula: f.Formula, at: int, depth: int) -> str:
+        if depth == 0:
+            return f"{_quoted(formula)} is false {self.place(at)}"
+        match formula:
+            case f.Truth():
+                return "the rule says false"
+            case f.TracePredicate(name, operands):
+                told = PREDICATES[name].sentence(self.view, False, *operands)
+                return told.rstrip(".")
+            case f.Event():
+                return self.not_event(formula, at)
+            case f.Not(operand):
+                return self.why_true(operand, at)
+            case f.Implies(left, right):
+                return f"{self.why_true(left, at)}, but {self.why_false(right, at, depth - 1)}"
+            case f.And() | f.Always() | f.Historically() | f.ForAll():
+                ((part, where),) = reasons(self.evaluation, formula, at)
+                return self.why_false(part, where, depth - 1)
+            case f.Or(operands):
+                each = [self.why_false(operand, at, depth - 1) for operand in operands[:3]]
+                return " and ".join(each) + (" …" if len(operands) > 3 else "")
+            case f.Eventually(operand):
+                start = f"from {self.view.mark(at)} on" if 0 < at < len(self.view) else ""
+                return f"no {self.noun} {start} {_is(operand)}".replace("  ", " ")
+            case f.Once(operand):
+                return f"no {self.noun} up to {self.mark(at)} {_is(operand)}"
+            case f.Next(operand):
+                if at + 1 >= len(self.view):
+                    return f"nothing follows {self.mark(at)}"
+                return self.why_false(operand, at + 1, depth - 1)
+            case f.WeakNext(operand):
+                return self.why_false(operand, at + 1, depth - 1)
+            case f.Yesterday(operand):
+                if at == 0:
+                    return f"nothing precedes {self.mark(at)}"
+                return self.why_false(operand, at - 1, depth - 1)
+            case f.Until(left, right) | f.WeakUntil(left, right) | f.Since(left, right):
+                return self.broken_stretch(formula, left, right, at, depth)
+            case f.Release(left, right):
+                *_, (_, where) = reasons(self.evaluation, formula, at)
+                told = self.why_false(right, where, depth - 1)
+                return f"{told}, and nothing before {_is(left)}"
+            case f.Exists(_, _, body):
+                return f"no value makes {_quoted(body)} true"
+            case _:
+                return f"{_quoted(formula)} is false {self.place(at)}"
+
+    def broken_stretch(
+        self, formula: f.Formula, left: f.Formula, right: f.Formula, at: int, depth: int
+    ) -> str:
+        """Why `left U right` fails: left gives way before right comes, or right never does."""
+        followed = list(reasons(self.evaluation, formula, at))
+        part, where = followed[-1] if followed else (right, at)
+        if part == left and self.evaluation.at(left, where) is FALSE:
+            order = "after" if isinstance(formula, f.Since) else "before"
+            return f"{self.why_false(left, where, depth - 1)}, {order} any {self.noun} {_is(right)}"
+        return f"no {self.noun} {_is(right)}"
+
+    def why_true(self, formula: f.Formula, at: int) -> str:
+        match formula:
+            case f.Event(tool, patterns) if at < len(self.view):
+                event = self.view.events[at]
+                called = f' "{event.tool}"' if isinstance(event, Call) else ""
+                if patterns or tool is None:
+                    return f"{self.view.mark(at)}{called} matches {_quoted(formula)}"
+                return f"{self.view.mark(at)} is{called}"
+            case f.TracePredicate(name, operands):
+                told = PREDICATES[name].sentence(self.view, True, *operands)
+                return told.rstrip(".")
+            case f.And(operands):
+                return " and ".join(self.why_true(operand, at) for operand in operands[:3])
+            case f.Once(operand) | f.Eventually(operand):
+                found = list(reasons(self.evaluation, formula, at))
+                return self.why_true(operand, found[0][1]) if found else f"{_quoted(formula)} holds"
+            case _:
+                return f"{_quoted(formula)} holds {self.place(at)}"
+
+    def not_event(self, formula: f.Event, at: int) -> str:
+        if at >= len(self.view):
+            return f"there is no {self.noun} that {_is(formula)}"
+        event = self.view.events[at]
+        called = f'"{event.tool}"' if isinstance(event, Call) else "a message"
+        return f"{self.view.mark(at)} is {called}, which {_is_not(formula)}"
+
+    @property
+    def noun(self) -> str:
+        """What the rule's positions are."""
+        has_messages = any(isinstance(event, Message) for event in self.view.events)
+        return "event" if has_messages else "call"
+
+    def mark(self, at: int) -> str:
+        return self.view.mark(at) if at < len(self.view) else "the end"
+
+    def place(self, at: int) -> str:
+        return f"at {self.mark(at)}" if len(self.view) else "on the empty trace"
+
+
+def _quoted(formula: f.Formula) -> str:
+    text = to_text(formula)
+    return f"`{text}`" if len(text) <= 80 else f"`{text[:79]}…`"
+
+
+def _is(formula: f.Formula) -> str:
+    plain = isinstance(formula, f.Event) and formula.tool is not None and not formula.patterns
+    if plain and isinstance(formula, f.Event):
+        return f"is {title(formula.tool)}"
+    return f"satisfies {_quoted(formula)}"
+
+
+def _is_not(formula: f.Event) -> str:
+    if formula.tool is not None and not formula.patterns:
+        return f"is not {title(formula.tool)}"
+    return f"does not match {_quoted(formula)}"

@@ -1,0 +1,1 @@
+"""What formulas mean. Nothing here reads or writes files."""

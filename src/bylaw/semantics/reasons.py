@@ -1,0 +1,166 @@
+"""Why a formula has the value it has: the parts, and the positions, that make it so."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from bylaw.logic import formula as f
+from bylaw.logic.walk import substitute
+from bylaw.semantics.reference import Evaluation
+from bylaw.semantics.verdict import FALSE, TRUE, Value
+from bylaw.vocabulary.domains import elements
+from bylaw.vocabulary.predicates import PREDICATES
+
+Reason: TypeAlias = tuple[f.Formula, int]
+"""A part of a formula, at a position."""
+
+MAX_STEPS: Final = 20_000
+"""How many reasons are followed before the search for witnesses stops."""
+
+
+@dataclass(frozen=True, slots=True)
+class Witness:
+    """The calls that a person would look at to see why."""
+
+    positions: tuple[int, ...]
+    complete: bool
+    """False if the search stopped early, on a very long trace."""
+
+
+def witness(evaluation: Evaluation) -> Witness:
+    """The events that the rule's parts found, followed from the rule's own value down."""
+    pending: list[Reason] = [(evaluation.formula, 0)]
+    seen: set[Reason] = set()
+    found: set[int] = set()
+    while pending and len(seen) < MAX_STEPS:
+        reason = pending.pop()
+        if reason in seen:
+            continue
+        seen.add(reason)
+        formula, at = reason
+        match formula:
+            case f.Event():
+                if evaluation.at(formula, at) is TRUE:
+                    found.add(at)
+            case f.TracePredicate(name, operands):
+                found.update(PREDICATES[name].witness(evaluation.view, *operands))
+            case f.OpenPredicate():
+                found.update({at} & set(range(len(evaluation.view))))
+            case f.Truth():
+                pass
+            case _:
+                pending.extend(reasons(evaluation, formula, at))
+    return Witness(tuple(sorted(found)), not pending)
+
+
+def reasons(evaluation: Evaluation, formula: f.Formula, at: int) -> Iterable[Reason]:
+    """The parts below, with positions, whose values give the formula its value here."""
+    n = len(evaluation.view)
+    value = evaluation.at(formula, at)
+    truth = value.is_true
+
+    def here(part: f.Formula) -> Value:
+        return evaluation.at(part, at)
+
+    match formula:
+        case f.Not(operand):
+            return [(operand, at)]
+        case f.And(operands):
+            return _those(operands, at, here, value, every=truth)
+        case f.Or(operands):
+            return _those(operands, at, here, value, every=not truth)
+        case f.Implies(left, right):
+            return [(left, at)] if here(left) is FALSE else [(left, at), (right, at)]
+        case f.Iff(left, right):
+            return [(left, at), (right, at)]
+        case f.Next(operand) | f.WeakNext(operand):
+            return [(operand, at + 1)] if at + 1 < n else []
+        case f.Yesterday(operand):
+            return [(operand, at - 1)] if 0 < at < n else []
+        case f.Always(operand):
+            return _along(evaluation, operand, range(at, n), value, every=truth)
+        case f.Eventually(operand):
+            return _along(evaluation, operand, range(at, n), value, every=not truth)
+        case f.Historically(operand):
+            return _along(evaluation, operand, _back(at, n), value, every=truth)
+        case f.Once(operand):
+            return _along(evaluation, operand, _back(at, n), value, every=not truth)
+        case f.Until(left, right) | f.WeakUntil(left, right):
+            return _stretch(evaluation, left, right, range(at, n))
+        case f.Since(left, right):
+            return _stretch(evaluation, left, right, _back(at, n))
+        case f.Release(left, right):
+            return _released(evaluation, left, right, range(at, n))
+        case f.ForAll() | f.Exists():
+            instances = list(_instances(evaluation, formula))
+            every = truth is isinstance(formula, f.ForAll)
+            return _those(instances, at, here, value, every=every)
+        case _:
+            return []
+
+
+def _back(at: int, n: int) -> range:
+    return range(min(at, n - 1), -1, -1)
+
+
+def _those(
+    parts: Iterable[f.Formula],
+    at: int,
+    here: Callable[[f.Formula], Value],
+    value: Value,
+    *,
+    every: bool,
+) -> Iterator[Reason]:
+    """All the parts that have the value, or the first of them if one is enough."""
+    for part in parts:
+        if here(part) is value:
+            yield part, at
+            if not every:
+                return
+
+
+def _along(
+    evaluation: Evaluation, part: f.Formula, positions: range, value: Value, *, every: bool
+) -> Iterator[Reason]:
+    """All the positions where the part has the value, or the first of them if one is enough."""
+    row = evaluation.row(part)
+    for position in positions:
+        if row[position] is value:
+            yield part, position
+            if not every:
+                return
+
+
+def _stretch(
+    evaluation: Evaluation, left: f.Formula, right: f.Formula, positions: range
+) -> Iterator[Reason]:
+    """`left U right` along the positions: up to where right holds, or where left fails."""
+    holds, goal = evaluation.row(left), evaluation.row(right)
+    for position in positions:
+        yield right, position
+        if goal[position].is_true:
+            return
+        yield left, position
+        if not holds[position].is_true:
+            return
+
+
+def _released(
+    evaluation: Evaluation, left: f.Formula, right: f.Formula, positions: range
+) -> Iterator[Reason]:
+    """`left R right` along the positions: up to where right fails, or where left releases it."""
+    releases, holds = evaluation.row(left), evaluation.row(right)
+    for position in positions:
+        yield right, position
+        if not holds[position].is_true:
+            return
+        yield left, position
+        if releases[position].is_true:
+            return
+
+
+def _instances(evaluation: Evaluation, formula: f.Quantifier) -> Iterator[f.Formula]:
+    for value in elements(formula.domain, evaluation.view).values:
+        yield substitute(formula.body, formula.variable, value)

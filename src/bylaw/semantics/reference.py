@@ -1,0 +1,330 @@
+"""The meaning of formulas: the paper's definitions, one case each, for every position at once.
+
+A formula has a row of values: its value at each position of the trace, and one more for the
+empty suffix behind the last, which is what a rule about the empty trace is given. A temporal
+operator is a fold over the suffix (or the prefix) that its definition quantifies over. Parts
+that are only asked about the start of the trace have a row of one.
+"""
+
+from __future__ import annotations
+
+from collections import ChainMap
+from collections.abc import MutableMapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import TypeAlias, assert_never
+
+from bylaw.errors import Diagnostic, SpecError, did_you_mean
+from bylaw.logic import formula as f
+from bylaw.logic.walk import Steps, everything, run, sees_answer, substitute
+from bylaw.semantics.verdict import (
+    FALSE,
+    JOIN,
+    MEET,
+    NOT,
+    TRUE,
+    UNKNOWN,
+    VACUOUS,
+    Outcome,
+    Value,
+    iff,
+    implies,
+    plain,
+)
+from bylaw.trace.trace import Events, Trace
+from bylaw.vocabulary.domains import elements
+from bylaw.vocabulary.predicates import PREDICATES
+from bylaw.vocabulary.registry import EMPTY, Vocabulary
+from bylaw.vocabulary.view import Order, View
+
+Row: TypeAlias = list[Value]
+_Rows: TypeAlias = MutableMapping[tuple[f.Formula, bool], Row]
+_KLEENE = {True: TRUE, False: FALSE, None: UNKNOWN}
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A registered function failed."""
+
+    name: str
+    reason: str
+    at: int | None = None
+
+    def __str__(self) -> str:
+        place = "" if self.at is None else f" at event {self.at + 1}"
+        return f"'{self.name}' {self.reason}{place}"
+
+
+def holds(
+    formula: f.Formula,
+    trace: Trace,
+    *,
+    order: Order = "position",
+    events: Events = "calls",
+    vocabulary: Vocabulary = EMPTY,
+) -> bool:
+    """Does the trace satisfy the formula? Raises SpecError if a registered function fails."""
+    evaluation = evaluate(formula, view_of(formula, trace, order, events, vocabulary))
+    if evaluation.outcome is Outcome.ERROR:
+        reasons = "; ".join(map(str, evaluation.faults))
+        raise SpecError(Diagnostic("E117", f"the formula could not be evaluated: {reasons}"))
+    return evaluation.value.is_true
+
+
+def view_of(
+    formula: f.Formula,
+    trace: Trace,
+    order: Order = "position",
+    events: Events = "calls",
+    vocabulary: Vocabulary = EMPTY,
+) -> View:
+    """What the formula sees of a trace: the final answer only if it names it."""
+    return View(trace, trace.seen(events, sees_answer(formula)), order, vocabulary)
+
+
+def evaluate(formula: f.Formula, view: View) -> Evaluation:
+    """The value of a formula at the start of what a view shows."""
+    check_closed(formula, view.vocabulary)
+    return Evaluation(formula, view)
+
+
+def check_closed(formula: f.Formula, vocabulary: Vocabulary) -> None:
+    """Raises SpecError if the formula uses a variable or a function that nothing supplies."""
+    problems = [
+        Diagnostic("E108", f"no quantifier binds the variable '{name}'")
+        for name in sorted(formula.free)
+    ]
+    for part in everything(formula):
+        match part:
+            case f.OpenPredicate(name) if name not in vocabulary.predicates:
+                known, kind = set(vocabulary.predicates), "predicate"
+            case f.Extracted(name) if name not in vocabulary.extractors:
+                known, kind = set(vocabulary.extractors), "extractor"
+            case _:
+                continue
+        help = did_you_mean(name, known) or (
+            "Register it on a Vocabulary and pass that: --with module:vocabulary on the "
+            "command line, vocabulary=… in Python."
+        )
+        problems.append(Diagnostic("E115", f"the {kind} '{name}' is not registered", help))
+    if problems:
+        raise SpecError(problems)
+
+
+class Evaluation:
+    """A formula on a view: its value at the start, and that of every part anywhere."""
+
+    def __init__(self, formula: f.Formula, view: View) -> None:
+        self.formula = formula
+        self.view = view
+        self.faults: list[Fault] = []
+        self._rows: _Rows = {}
+        self.value = run(self._row(formula, False, self._rows))[0]
+
+    @property
+    def outcome(self) -> Outcome:
+        """The value as the outcome of a constraint."""
+        return Outcome.of(self.value)
+
+    def at(self, formula: f.Formula, position: int) -> Value:
+        """The value of a part at a position."""
+        return self.row(formula)[position] if position else self._start(formula)
+
+    def row(self, formula: f.Formula) -> Row:
+        """The value of a part at every position, and behind the last."""
+        return run(self._row(formula, True, self._rows))
+
+    def _start(self, formula: f.Formula) -> Value:
+        return run(self._row(formula, False, self._rows))[0]
+
+    def _row(self, formula: f.Formula, wide: bool, rows: _Rows) -> Steps[Row]:
+        key = (formula, wide)
+        if key not in rows:
+            rows[key] = yield self._computed(formula, wide, rows)
+        return rows[key]
+
+    def _computed(self, formula: f.Formula, wide: bool, rows: _Rows) -> Steps[Row]:
+        n = len(self.view)
+        width = n + 1 if wide else 1
+        match formula:
+            # Atoms.
+            case f.Truth(truth):
+                return [_KLEENE[truth]] * width
+            case f.Event(tool, patterns):
+                matches = self.view.matches
+                return [
+                    _KLEENE[matches(i, tool, patterns)] if i < n else FALSE for i in range(width)
+                ]
+            case f.TracePredicate(name, operands):
+                return [self._trace_predicate(name, operands)] * width
+            case f.OpenPredicate():
+                return [self._open_predicate(formula, i) for i in range(width)]
+
+            # Connectives, position by position.
+            case f.Not(operand):
+                return [NOT[a] for a in (yield self._row(operand, wide, rows))]
+            case f.And(operands) | f.Or(operands):
+                table = MEET if isinstance(formula, f.And) else JOIN
+                all_rows = []
+                for operand in operands:
+                    all_rows.append((yield self._row(operand, wide, rows)))
+                return [
+                    reduce(lambda a, b: table[a, b], column)
+                    for column in zip(*all_rows, strict=True)
+                ]
+            case f.Implies(left, right):
+                a, b = (yield self._row(left, wide, rows)), (yield self._row(right, wide, rows))
+                return list(map(implies, a, b))
+            case f.Iff(left, right):
+                a, b = (yield self._row(left, wide, rows)), (yield self._row(right, wide, rows))
+                return list(map(iff, a, b))
+
+            # The future: folds from the end.
+            case f.Next(operand):
+                a = yield self._row(operand, True, rows)
+                return [a[i + 1] if i + 1 < n else FALSE for i in range(width)]
+            case f.WeakNext(operand):
+                a = yield self._row(operand, True, rows)
+                return [a[i + 1] if i + 1 < n else TRUE for i in range(width)]
+            case f.Eventually(operand):
+                return _suffixes(JOIN, FALSE, (yield self._row(operand, True, rows)))[:width]
+            case f.Always(operand):
+                return _suffixes(MEET, VACUOUS, (yield self._row(operand, True, rows)))[:width]
+            case f.Until(left, right):
+                a, b = (yield self._row(left, True, rows)), (yield self._row(right, True, rows))
+                return _until(a, b)[:width]
+            case f.WeakUntil(left, right):
+                a, b = (yield self._row(left, True, rows)), (yield self._row(right, True, rows))
+                return _weak_until(a, b)[:width]
+            case f.Release(left, right):
+                a, b = (yield self._row(left, True, rows)), (yield self._row(right, True, rows))
+                return _release(a, b)[:width]
+
+            # The past: folds from the start.
+            case f.Yesterday(operand):
+                a = yield self._row(operand, True, rows)
+                return [a[i - 1] if 0 < i < n else FALSE for i in range(width)]
+            case f.Once(operand):
+                return _prefixes(JOIN, FALSE, (yield self._row(operand, True, rows)))[:width]
+            case f.Historically(operand):
+                return _prefixes(MEET, VACUOUS, (yield self._row(operand, True, rows)))[:width]
+            case f.Since(left, right):
+                a, b = (yield self._row(left, True, rows)), (yield self._row(right, True, rows))
+                return _since(a, b)[:width]
+
+            case f.ForAll() | f.Exists():
+                quantified: Row = yield self._quantified(formula, wide, rows)
+                return quantified
+            case _:
+                assert_never(formula)
+
+    def _trace_predicate(self, name: str, operands: Sequence[f.Operand]) -> Value:
+        try:
+            return _KLEENE[PREDICATES[name].judge(self.view, operands)]
+        except Exception as error:  # only a user's comparator can raise here
+            return self._fault("result comparator", f"raised {_told(error)}")
+
+    def _open_predicate(self, predicate: f.OpenPredicate, at: int) -> Value:
+        n = len(self.view)
+        if at in self.view.hidden:
+            return UNKNOWN
+        if at == n > 0:
+            return FALSE  # no rule asks behind the end of a trace that has events
+        operands = [self.view.value(operand) for operand in predicate.operands]
+        function = self.view.vocabulary.predicates[predicate.name]
+        try:
+            answer = function(self.view.trace, at, self.view.trace.metrics, *operands)
+        except Exception as error:
+            return self._fault(predicate.name, f"raised {_told(error)}", at)
+        if not isinstance(answer, bool):
+            return self._fault(predicate.name, f"returned {answer!r:.60}, not True or False", at)
+        return _KLEENE[answer]
+
+    def _fault(self, name: str, reason: str, at: int | None = None) -> Value:
+        fault = Fault(name, reason, at)
+        if fault not in self.faults:
+            self.faults.append(fault)
+        return UNKNOWN
+
+    def _quantified(self, formula: f.Quantifier, wide: bool, rows: _Rows) -> Steps[Row]:
+        """One instance for each value of the domain, combined like `&` or `|`."""
+        table, empty = (MEET, VACUOUS) if isinstance(formula, f.ForAll) else (JOIN, FALSE)
+        result = [empty] * (len(self.view) + 1 if wide else 1)
+        try:
+            found = elements(formula.domain, self.view)
+        except Exception as error:  # a user's extractor
+            name = getattr(formula.domain, "name", "extractor")
+            return [self._fault(name, f"raised {_told(error)}")] * len(result)
+        values = found.values if formula.variable in formula.body.free else found.values[:1]
+        for value in values:
+            instance = substitute(formula.body, formula.variable, value)
+            # What an instance computes is dropped with it, so that memory does not add up.
+            row = yield self._row(instance, wide, ChainMap({}, rows))
+            result = [table[a, b] for a, b in zip(result, row, strict=True)]
+        if not found.complete:
+            result = [table[a, UNKNOWN] for a in result]
+        return result
+
+
+_Table: TypeAlias = dict[tuple[Value, Value], Value]
+
+
+def _suffixes(table: _Table, empty: Value, row: Row) -> Row:
+    """At each position the values from there to the end, combined; behind the end, `empty`."""
+    combined = [empty] * len(row)
+    for i in reversed(range(len(row) - 1)):
+        combined[i] = table[row[i], combined[i + 1]]
+    return combined
+
+
+def _prefixes(table: _Table, empty: Value, row: Row) -> Row:
+    """At each position the values from the start to there, combined; behind the end, `empty`."""
+    combined = [empty] * len(row)
+    for i in range(len(row) - 1):
+        combined[i] = table[row[i], combined[i - 1]] if i else row[i]
+    return combined
+
+
+def _until(a: Row, b: Row) -> Row:
+    """B holds at some j from i on, and a at every k from i to before j."""
+    result = [FALSE] * len(a)
+    for i in reversed(range(len(a) - 1)):
+        result[i] = JOIN[plain(b[i]), MEET[plain(a[i]), result[i + 1]]]
+    return result
+
+
+def _since(a: Row, b: Row) -> Row:
+    """B holds at some j up to i, and a at every k from behind j to i."""
+    result = [FALSE] * len(a)
+    for i in range(len(a) - 1):
+        earlier = MEET[plain(a[i]), result[i - 1]] if i else FALSE
+        result[i] = JOIN[plain(b[i]), earlier]
+    return result
+
+
+def _weak_until(a: Row, b: Row) -> Row:
+    """A U b, or a holds at every position from i on; vacuous in that second case."""
+    until, always = _until(a, b), _every(a)
+    return [
+        VACUOUS if rest is TRUE else JOIN[u, rest] for u, rest in zip(until, always, strict=True)
+    ]
+
+
+def _release(a: Row, b: Row) -> Row:
+    """B holds until a does, that position included, or always; vacuous if a never does."""
+    both = [MEET[plain(x), plain(y)] for x, y in zip(a, b, strict=True)]
+    until, always = _until(b, both), _every(b)
+    never = _every([NOT[x] for x in a])
+    return [
+        VACUOUS if rest is TRUE and no_a is TRUE else JOIN[u, rest]
+        for u, rest, no_a in zip(until, always, never, strict=True)
+    ]
+
+
+def _every(row: Row) -> Row:
+    """At each position: do all values from there to the end hold?"""
+    return _suffixes(MEET, TRUE, [plain(value) for value in row])
+
+
+def _told(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__

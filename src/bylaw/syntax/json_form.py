@@ -1,0 +1,359 @@
+"""Formulas as JSON, for storage: a flat list of parts, each naming earlier ones by number.
+
+    G(search -> F cite)
+
+    {"bylaw": 1, "formula": [
+        {"event": {"tool": "search"}},
+        {"event": {"tool": "cite"}},
+        {"eventually": [1]},
+        {"implies": [0, 2]},
+        {"always": [3]}
+    ]}
+
+The last part is the formula. Flat, because nesting would follow the formula's depth, and JSON
+readers give up at some depth; and because equal parts are then stored once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final
+
+import jmespath.exceptions
+
+from bylaw.errors import Diagnostic, SpecError, did_you_mean
+from bylaw.logic import formula as f
+from bylaw.logic.operators import BY_NODE, BY_TAG, COMPARISONS, may_be_variable
+from bylaw.logic.terms import (
+    Answer,
+    ListTerm,
+    Literal,
+    ObjectTerm,
+    Term,
+    Tool,
+    ToolName,
+    ToolSet,
+    ToolVariable,
+    Variable,
+    list_term,
+    members_of,
+    object_term,
+)
+from bylaw.logic.walk import subformulas
+from bylaw.values import MAX_DEPTH, Json
+from bylaw.vocabulary.domains import compiled
+from bylaw.vocabulary.predicates import PREDICATES
+from bylaw.vocabulary.signature import Kind
+
+VERSION: Final = 1
+
+
+# ── writing ───────────────────────────────────────────────────────────────────────────────
+
+
+def to_json(formula: f.Formula) -> dict[str, Json]:
+    """The JSON that `from_json` reads back as this formula."""
+    numbers: dict[f.Formula, int] = {}
+    parts: list[Json] = []
+    for part in _innermost_first(formula):
+        if part not in numbers:
+            numbers[part] = len(parts)
+            parts.append(_part(part, [numbers[sub] for sub in subformulas(part)]))
+    return {"bylaw": VERSION, "formula": parts}
+
+
+def _innermost_first(formula: f.Formula) -> Iterator[f.Formula]:
+    order: list[f.Formula] = []
+    pending = [formula]
+    while pending:
+        current = pending.pop()
+        order.append(current)
+        pending.extend(subformulas(current))
+    return reversed(order)
+
+
+def _part(formula: f.Formula, below: list[int]) -> Json:
+    match formula:
+        case f.Truth(holds):
+            return {"truth": holds}
+        case f.Event(tool, patterns):
+            content: dict[str, Json] = {} if tool is None else {"tool": _tool(tool)}
+            return {
+                "event": content | ({"where": list(map(_pattern, patterns))} if patterns else {})
+            }
+        case f.OpenPredicate(name, operands):
+            return {"predicate": {"name": name, "operands": list(map(_term, operands))}}
+        case f.TracePredicate(name, operands):
+            names = [parameter.name for parameter in PREDICATES[name].parameters]
+            return {name: dict(zip(names, map(_operand, operands), strict=True))}
+        case f.ForAll(variable, domain, _) | f.Exists(variable, domain, _):
+            tag = BY_NODE[type(formula)].tag
+            return {tag: {"variable": variable, "in": _domain(domain), "body": below[0]}}
+        case _:
+            return {BY_NODE[type(formula)].tag: below}
+
+
+def _operand(operand: f.Operand) -> Json:
+    match operand:
+        case f.Count(comparison, number):
+            return {"is": comparison, "number": _term(number)}
+        case f.ToolList(tools):
+            return list(map(_tool, tools))
+        case f.Arguments(patterns):
+            return list(map(_pattern, patterns))
+        case ToolName() | ToolSet() | ToolVariable():
+            return _tool(operand)
+        case _:
+            return _term(operand)
+
+
+def _tool(tool: Tool) -> Json:
+    match tool:
+        case ToolName(name):
+            return name
+        case ToolVariable(name):
+            return {"variable": name}
+        case ToolSet(members):
+            return {"any": list(map(_tool, members))}
+
+
+def _term(term: Term) -> Json:
+    match term:
+        case Literal():
+            return {"literal": term.value}
+        case Variable(name):
+            return {"variable": name}
+        case Answer():
+            return {"answer": True}
+        case ListTerm(items):
+            return {"list": list(map(_term, items))}
+        case ObjectTerm(entries):
+            return {"object": {entry.key: _term(entry.value) for entry in entries}}
+
+
+def _pattern(pattern: f.Pattern) -> Json:
+    match pattern:
+        case f.OutcomeIs(outcome):
+            return {"outcome": outcome}
+        case f.ArgumentIs(path, expected):
+            return {"argument": list(path), "is": _term(expected)}
+        case f.ResultIs(path, expected):
+            return {"result": list(path), "is": _term(expected)}
+
+
+def _domain(domain: f.Domain) -> Json:
+    match domain:
+        case f.Listed(items):
+            return {"listed": list(map(_term, items))}
+        case f.FromArgs(tool, path):
+            return {"args": {"tool": _tool(tool), "path": path}}
+        case f.FromResults(tool, path):
+            return {"results": {"tool": _tool(tool), "path": path}}
+        case f.FromMetrics(path):
+            return {"metrics": {"path": path}}
+        case f.Extracted(name, operands):
+            return {"extracted": {"name": name, "operands": list(map(_term, operands))}}
+
+
+# ── reading ───────────────────────────────────────────────────────────────────────────────
+
+
+def from_json(data: object) -> f.Formula:
+    """The formula that a JSON value writes; SpecError if it writes none."""
+    if not isinstance(data, Mapping) or "formula" not in data:
+        raise _error("formula", 'expected {"bylaw": 1, "formula": […]}')
+    if type(data.get("bylaw")) is not int or data["bylaw"] != VERSION:
+        raise _error("bylaw", f"unknown format version {data.get('bylaw')!r}", "E203")
+    parts = data["formula"]
+    if not isinstance(parts, list) or not parts:
+        raise _error("formula", "expected a list of parts, the last of which is the formula")
+    built: list[f.Formula] = []
+    for number, part in enumerate(parts):
+        built.append(_PartReader(f"formula[{number}]", built).read(part))
+    if built[-1].free:
+        name = min(built[-1].free)
+        raise _error("formula", f"no quantifier binds the variable '{name}'", "E108")
+    return built[-1]
+
+
+def _error(where: str, message: str, code: str = "E116", help: str | None = None) -> SpecError:
+    return SpecError(Diagnostic(code, message, help, where=where))
+
+
+class _PartReader:
+    """Reads one part; `built` are the parts before it."""
+
+    def __init__(self, where: str, built: list[f.Formula]) -> None:
+        self.where = where
+        self.built = built
+
+    def fail(self, message: str, help: str | None = None) -> SpecError:
+        return _error(self.where, message, help=help)
+
+    def read(self, part: Json) -> f.Formula:
+        tag, content = self.tagged(part)
+        match tag:
+            case "truth" if isinstance(content, bool):
+                return f.Truth(content)
+            case "event" if isinstance(content, dict):
+                tool = self.tool(content["tool"]) if "tool" in content else None
+                return f.Event(tool, self.each(self.pattern, content.get("where", [])))
+            case "predicate":
+                name, operands = self.fields(content, "name", "operands")
+                return f.OpenPredicate(self.text(name), self.each(self.term, operands))
+            case "forall" | "exists":
+                variable, domain, body = self.fields(content, "variable", "in", "body")
+                node = f.ForAll if tag == "forall" else f.Exists
+                return node(self.variable(variable), self.domain(domain), self.earlier(body))
+            case _ if tag in PREDICATES:
+                return self.predicate(tag, content)
+            case _ if tag in BY_TAG and isinstance(content, list):
+                return self.operator(tag, [self.earlier(number) for number in content])
+        close = did_you_mean(tag, [*BY_TAG, *PREDICATES, "truth", "event", "predicate"])
+        raise self.fail(f"'{tag}' is not a part of a formula, or is written differently", close)
+
+    def operator(self, tag: str, operands: list[f.Formula]) -> f.Formula:
+        operator = BY_TAG[tag]
+        fits = {
+            "prefix": len(operands) == 1,
+            "right": len(operands) == 2,
+            "flat": len(operands) > 1,
+        }
+        if fits.get(operator.fixity):
+            return operator.build(*operands)
+        raise self.fail(f"'{tag}' has {len(operands)} operands")
+
+    def predicate(self, name: str, content: Json) -> f.Formula:
+        parameters = PREDICATES[name].parameters
+        given = self.fields(content, *(parameter.name for parameter in parameters))
+        read: dict[Kind, Callable[[Json], Any]] = {
+            Kind.TOOL: self.tool,
+            Kind.TOOLS: lambda v: f.ToolList(self.some(self.tool, v)),
+            Kind.SEQUENCE: lambda v: f.ToolList(self.some(self.tool, v)),
+            Kind.COUNT: self.count,
+            Kind.NUMBER: self.term,
+            Kind.VALUE: self.term,
+            Kind.ARGUMENTS: self.arguments,
+        }
+        pairs = zip(parameters, given, strict=True)
+        return f.TracePredicate(name, tuple(read[p.kind](value) for p, value in pairs))
+
+    def count(self, value: Json) -> f.Count:
+        comparison, number = self.fields(value, "is", "number")
+        if comparison not in COMPARISONS:
+            raise self.fail(f"{comparison!r} is not one of {', '.join(COMPARISONS)}")
+        return f.Count(comparison, self.term(number))
+
+    def arguments(self, value: Json) -> f.Arguments:
+        patterns = self.each(self.pattern, value)
+        if not all(isinstance(pattern, f.ArgumentIs) for pattern in patterns):
+            raise self.fail("only arguments can stand here")
+        return f.Arguments(patterns)  # type: ignore[arg-type]
+
+    def pattern(self, value: Json) -> f.Pattern:
+        match value:
+            case {"outcome": ("ok" | "failed") as outcome, **rest} if not rest:
+                return f.OutcomeIs(outcome)  # type: ignore[arg-type]
+            case {"argument": [_, *_] as path, "is": expected, **rest} if not rest:
+                return f.ArgumentIs(self.each(self.text, path), self.term(expected))
+            case {"result": list(path), "is": expected, **rest} if not rest:
+                return f.ResultIs(self.each(self.text, path), self.term(expected))
+            case _:
+                raise self.fail(f"not a pattern: {value!r:.80}")
+
+    def domain(self, value: Json) -> f.Domain:
+        tag, content = self.tagged(value)
+        match tag:
+            case "listed":
+                return f.Listed(self.some(self.term, content))
+            case "args" | "results":
+                tool, path = self.fields(content, "tool", "path")
+                node = f.FromArgs if tag == "args" else f.FromResults
+                return node(self.tool(tool), self.path(path))
+            case "metrics":
+                (path,) = self.fields(content, "path")
+                return f.FromMetrics(self.path(path))
+            case "extracted":
+                name, operands = self.fields(content, "name", "operands")
+                return f.Extracted(self.text(name), self.each(self.term, operands))
+            case _:
+                raise self.fail(f"'{tag}' is not a domain")
+
+    def tool(self, value: Json) -> Tool:
+        match value:
+            case str() if value:
+                return ToolName(value)
+            case {"variable": str(name), **rest} if not rest:
+                return ToolVariable(name)
+            case {"any": [_, *_] as members, **rest} if not rest:
+                if not all(isinstance(m, str) or m.keys() == {"variable"} for m in members):
+                    raise self.fail("a set of tools holds names and variables")
+                tools = self.each(self.tool, members)
+                return ToolSet(tuple(flat for tool in tools for flat in members_of(tool)))
+            case _:
+                raise self.fail(f"not a tool: {value!r:.80}")
+
+    def term(self, value: Json, depth: int = 0) -> Term:
+        tag, content = self.tagged(value)
+        if depth > MAX_DEPTH:
+            raise self.fail(f"the value nests more than {MAX_DEPTH} deep")
+        match tag:
+            case "literal":
+                return Literal.of(content)
+            case "variable":
+                return Variable(self.text(content))
+            case "answer":
+                return Answer()
+            case "list" if isinstance(content, list):
+                return list_term([self.term(item, depth + 1) for item in content])
+            case "object" if isinstance(content, dict):
+                return object_term({k: self.term(v, depth + 1) for k, v in content.items()})
+            case _:
+                raise self.fail(f"'{tag}' is not a value")
+
+    # ── small helpers ────────────────────────────────────────────────────────────────────
+
+    def tagged(self, value: Json) -> tuple[str, Json]:
+        if not isinstance(value, dict) or len(value) != 1:
+            raise self.fail("expected an object with one key, the tag")
+        ((tag, content),) = value.items()
+        return str(tag), content
+
+    def fields(self, value: Json, *names: str) -> list[Json]:
+        if not isinstance(value, dict) or value.keys() != set(names):
+            raise self.fail(f"expected an object with {', '.join(names)}")
+        return [value[name] for name in names]
+
+    def each(self, read: Callable[[Json], Any], values: Json) -> tuple[Any, ...]:
+        if not isinstance(values, list):
+            raise self.fail(f"expected a list, found {values!r:.80}")
+        return tuple(read(value) for value in values)
+
+    def some(self, read: Callable[[Json], Any], values: Json) -> tuple[Any, ...]:
+        if not values:
+            raise self.fail("expected at least one")
+        return self.each(read, values)
+
+    def earlier(self, number: Json) -> f.Formula:
+        if type(number) is not int or not 0 <= number < len(self.built):
+            raise self.fail(f"{number!r} is not the number of an earlier part")
+        return self.built[number]
+
+    def text(self, value: Json) -> str:
+        if not isinstance(value, str) or not value:
+            raise self.fail(f"expected a name, found {value!r:.80}")
+        return value
+
+    def variable(self, value: Json) -> str:
+        name = self.text(value)
+        if not may_be_variable(name):
+            raise self.fail(f"'{name}' cannot be a variable")
+        return name
+
+    def path(self, value: Json) -> str:
+        path = self.text(value)
+        try:
+            compiled(path)
+        except (jmespath.exceptions.JMESPathError, RecursionError):
+            raise self.fail(f"not a JMESPath expression: {path:.80}") from None
+        return path

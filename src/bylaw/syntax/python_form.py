@@ -1,0 +1,158 @@
+"""From formula to the Python expression that builds it, with the names of `bylaw.formulas`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from keyword import iskeyword
+
+from bylaw.logic import formula as f
+from bylaw.logic.operators import BY_NODE
+from bylaw.logic.terms import (
+    Answer,
+    ListTerm,
+    Literal,
+    ObjectTerm,
+    Term,
+    Tool,
+    ToolName,
+    ToolSet,
+    ToolVariable,
+    Variable,
+)
+from bylaw.logic.walk import Steps, run
+from bylaw.vocabulary.predicates import PREDICATES
+from bylaw.vocabulary.signature import Kind
+
+
+def to_python(formula: f.Formula) -> str:
+    """The expression that evaluates to this formula after `from bylaw.formulas import *`."""
+    return run(_written(formula))
+
+
+def _written(formula: f.Formula) -> Steps[str]:
+    match formula:
+        case f.Truth(holds):
+            return "true" if holds else "false"
+        case f.Event() | f.TracePredicate() | f.OpenPredicate():
+            return _atom(formula)
+        case f.ForAll(name, domain, body) | f.Exists(name, domain, body):
+            quantifier = BY_NODE[type(formula)].symbol
+            return f"{quantifier}({name!r}, {_domain(domain)}, {yield _written(body)})"
+        case f.Not(operand):
+            return f"~{yield _closed(operand)}"
+        case f.And(operands) | f.Or(operands):
+            parts = []
+            for operand in operands:
+                parts.append((yield _closed(operand)))
+            return f" {BY_NODE[type(formula)].symbol} ".join(parts)
+        case f.Implies(left, right):
+            return f"{yield _closed(left)} >> {yield _closed(right)}"
+        case f.Iff(left, right):
+            return f"{yield _closed(left)}.iff({yield _written(right)})"
+        case f.Until() | f.WeakUntil() | f.Release() | f.Since():
+            first, second = (yield _written(formula.left)), (yield _written(formula.right))
+            return f"{BY_NODE[type(formula)].symbol}({first}, {second})"
+        case _:
+            return f"{BY_NODE[type(formula)].symbol}({yield _written(formula.operand)})"
+
+
+def _closed(formula: f.Formula) -> Steps[str]:
+    """The expression as an operand of a Python operator."""
+    text = yield _written(formula)
+    infix = isinstance(formula, f.And | f.Or | f.Implies)
+    return f"({text})" if infix else text
+
+
+def _atom(atom: f.Event | f.TracePredicate | f.OpenPredicate) -> str:
+    match atom:
+        case f.Event(tool, patterns):
+            positional, named = _patterns(patterns)
+            leading = [_tool(tool)] if tool else ["None"] if positional else []
+            return f"call({', '.join([*leading, *positional, *named])})"
+        case f.OpenPredicate(name, operands):
+            return f"Predicate({', '.join([repr(name), *map(_term, operands)])})"
+        case f.TracePredicate(name, operands):
+            places = zip(PREDICATES[name].parameters, operands, strict=True)
+            written = [text for place, operand in places for text in _operands(place.kind, operand)]
+            return f"{name}({', '.join(written)})"
+
+
+def _operands(kind: Kind, operand: f.Operand) -> Sequence[str]:
+    match operand:
+        case f.Count(comparison, number):
+            return [repr(comparison), _term(number)]
+        case f.ToolList(tools) if kind is Kind.SEQUENCE:
+            return [_tool(tool) for tool in tools]
+        case f.ToolList(tools):
+            return [f"[{', '.join(map(_tool, tools))}]"]
+        case f.Arguments(patterns):
+            positional, named = _patterns(patterns)
+            return [*positional, *named]
+        case ToolName() | ToolSet() | ToolVariable():
+            return [_tool(operand)]
+        case _:
+            return [_term(operand)]
+
+
+def _patterns(patterns: Sequence[f.Pattern]) -> tuple[list[str], list[str]]:
+    """Patterns as positional and as keyword arguments; the keywords are those that come first."""
+    keywords: dict[str, str] = {}
+    for pattern in patterns:
+        match pattern:
+            case f.ArgumentIs((key,), expected) if key not in keywords:
+                keywords[key] = _term(expected)
+            case _:
+                break
+    plain = all(key.isidentifier() and not iskeyword(key) for key in keywords)
+    named = [f"{key}={value}" for key, value in keywords.items()]
+    if not plain:
+        named = ["**{" + ", ".join(f"{key!r}: {value}" for key, value in keywords.items()) + "}"]
+    return [_pattern(pattern) for pattern in patterns[len(keywords) :]], named
+
+
+def _pattern(pattern: f.Pattern) -> str:
+    match pattern:
+        case f.OutcomeIs(outcome):
+            return outcome
+        case f.ResultIs(path, expected):
+            return f"result_is({', '.join([_term(expected), *map(repr, path)])})"
+        case f.ArgumentIs(path, expected):
+            return f"where({', '.join(map(repr, path))}, equals={_term(expected)})"
+
+
+def _domain(domain: f.Domain) -> str:
+    match domain:
+        case f.Listed(items):
+            return f"listed({', '.join(map(_term, items))})"
+        case f.FromArgs(tool, path):
+            return f"args({_tool(tool)}, {path!r})"
+        case f.FromResults(tool, path):
+            return f"results({_tool(tool)}, {path!r})"
+        case f.FromMetrics(path):
+            return f"metrics({path!r})"
+        case f.Extracted(name, operands):
+            return f"extracted({', '.join([repr(name), *map(_term, operands)])})"
+
+
+def _tool(tool: Tool) -> str:
+    match tool:
+        case ToolName(name):
+            return repr(name)
+        case ToolVariable(name):
+            return f"var({name!r})"
+        case ToolSet(members):
+            return f"[{', '.join(map(_tool, members))}]"
+
+
+def _term(term: Term) -> str:
+    match term:
+        case Literal():
+            return repr(term.value)
+        case Variable(name):
+            return f"var({name!r})"
+        case Answer():
+            return "answer"
+        case ListTerm(items):
+            return f"[{', '.join(map(_term, items))}]"
+        case ObjectTerm(entries):
+            return "{" + ", ".join(f"{e.key!r}: {_term(e.value)}" for e in entries) + "}"

@@ -1,0 +1,1 @@
+"""What happened: calls, messages, the answer, and the records that hold them."""

@@ -1,0 +1,196 @@
+"""Trace files: one JSON document, or JSONL with one record a line, read as a stream.
+
+A file yields one item per record, a trace or the error that kept it from being one, so that
+one damaged record never hides the others. Memory holds one record at a time.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, Final
+
+from bylaw.errors import Diagnostic, Span, TraceError
+from bylaw.trace.trace import Trace
+from bylaw.values import JsonError, read_json
+
+MEGABYTE: Final = 1 << 20
+MAX_LINE: Final = 64 * MEGABYTE
+"""The longest line that is read; a line is a record, or part of one that is spread out."""
+MAX_DOCUMENT: Final = 1024 * MEGABYTE
+"""The largest file that is read as a single JSON document."""
+
+_JSONL_ENDINGS: Final = (".jsonl", ".ndjson")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One record of a file: the trace, or why there is none."""
+
+    name: str
+    """`run.json`, or `runs.jsonl:17` for the record on line 17."""
+    trace: Trace | None
+    error: TraceError | None = None
+
+
+def read_traces(path: str | Path, *, max_line: int = MAX_LINE) -> Iterator[Entry]:
+    """The records of a file, one after the other. Errors are entries, never exceptions."""
+    name = str(path)
+    try:
+        with Path(path).open("rb") as file:
+            yield from _records(file, name, max_line)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        yield _failure(name, Diagnostic("E310", f"cannot be read: {reason}", source=name))
+
+
+def read_trace(path: str | Path) -> Trace:
+    """The only record of a file."""
+    entries = list(itertools.islice(read_traces(path), 2))
+    if len(entries) > 1:
+        message = "the file holds several records, and one was expected"
+        raise TraceError(Diagnostic("E312", message, source=str(path)))
+    if entries[0].trace is None:
+        raise entries[0].error or AssertionError("an entry has a trace or an error")
+    return entries[0].trace
+
+
+def _records(file: BinaryIO, name: str, max_line: int) -> Iterator[Entry]:
+    lines = _lines(file, name, max_line)
+    first = next(lines, None)
+    if first is None:
+        yield _failure(name, Diagnostic("E311", "the file is empty", source=name))
+        return
+    if isinstance(first.content, bytes) and not name.endswith(_JSONL_ENDINGS):
+        second = next(lines, None)
+        if second is None or not _is_complete(first.content):
+            rest = [second] if second else []
+            yield from _document(name, itertools.chain([first], rest, lines))
+            return
+        lines = itertools.chain([second], lines)
+    for line in itertools.chain([first], lines):
+        yield _entry(f"{name}:{line.number}", line.content, name, line.number)
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    number: int
+    content: bytes | Diagnostic
+
+
+def _lines(file: BinaryIO, name: str, max_line: int) -> Iterator[_Line]:
+    """The lines that are not blank; an overlong one as a diagnostic, skipped in small pieces."""
+    for number in itertools.count(1):
+        line = file.readline(max_line + 1)
+        if not line:
+            return
+        if len(line) > max_line and not line.endswith(b"\n"):
+            while line and not line.endswith(b"\n"):
+                line = file.readline(MEGABYTE)
+            limit = f"{max_line / MEGABYTE:g} MiB"
+            yield _Line(
+                number,
+                Diagnostic(
+                    "E313",
+                    f"the line is longer than {limit}",
+                    "Write one record a line, or raise the limit with --max-line.",
+                    source=name,
+                    line=number,
+                ),
+            )
+        elif line.strip():
+            yield _Line(number, line)
+
+
+def _is_complete(line: bytes) -> bool:
+    """Is this line a JSON value by itself, so that the file is JSONL?"""
+    try:
+        read_json(line.decode())
+    except JsonError as error:
+        return error.position is None  # damaged, but not because it goes on
+    except UnicodeDecodeError:
+        return True
+    return True
+
+
+def _document(name: str, lines: Iterator[_Line]) -> Iterator[Entry]:
+    """The whole file as one JSON value: a record, or a list of records."""
+    pieces: list[bytes] = []
+    size, number = 0, 0
+    for line in lines:
+        if isinstance(line.content, Diagnostic):
+            yield _failure(name, line.content)
+            return
+        pieces.append(b"\n" * (line.number - number - 1) + line.content)
+        size, number = size + len(line.content), line.number
+        if size > MAX_DOCUMENT:
+            limit = f"{MAX_DOCUMENT // MEGABYTE} MiB"
+            message = f"the document is larger than {limit}"
+            help = "Write it as JSONL, one record a line."
+            yield _failure(name, Diagnostic("E313", message, help, source=name))
+            return
+    yield from _parsed(name, b"".join(pieces), name, None)
+
+
+def _entry(entry: str, content: bytes | Diagnostic, source: str, line: int) -> Entry:
+    if isinstance(content, Diagnostic):
+        return _failure(entry, content)
+    return next(_parsed(entry, content, source, line))
+
+
+def _parsed(entry: str, content: bytes, source: str, line: int | None) -> Iterator[Entry]:
+    """The records in one JSON text. A list of records is taken apart only in a document."""
+    try:
+        text = content.decode("utf-8-sig")
+        value = read_json(text)
+    except UnicodeDecodeError as error:
+        message = f"the text is not UTF-8: {error.reason} at byte {error.start}"
+        yield _failure(entry, Diagnostic("E314", message, source=source, line=line))
+        return
+    except JsonError as error:
+        yield _failure(entry, _json_diagnostic(error, text, source, line))
+        return
+    if line is None and isinstance(value, list):
+        for number, item in enumerate(value):
+            yield _traced(f"{entry}[{number}]", item, source, line)
+    else:
+        yield _traced(entry, value, source, line)
+
+
+def _json_diagnostic(error: JsonError, text: str, source: str, line: int | None) -> Diagnostic:
+    message = f"not valid JSON: {error.message}"
+    if error.position is None:
+        return Diagnostic("E315", message, source=source, line=line)
+    found = Diagnostic.at(text, Span(error.position, error.position + 1), "E315", message)
+    return Diagnostic(
+        "E315",
+        message,
+        source=source,
+        line=(line or 1) + (found.line or 1) - 1,
+        column=found.column,
+        excerpt=found.excerpt,
+    )
+
+
+def _traced(entry: str, value: object, source: str, line: int | None) -> Entry:
+    try:
+        return Entry(entry, Trace.from_record(value, name=entry, checked=True))
+    except TraceError as error:
+        found = [
+            Diagnostic.located(d, entry if line is None else source) for d in error.diagnostics
+        ]
+        if line is not None:
+            found = [_on_line(d, line) for d in found]
+        return Entry(entry, None, TraceError(found))
+
+
+def _on_line(diagnostic: Diagnostic, line: int) -> Diagnostic:
+    from dataclasses import replace
+
+    return replace(diagnostic, line=line)
+
+
+def _failure(entry: str, diagnostic: Diagnostic) -> Entry:
+    return Entry(entry, None, TraceError(diagnostic))

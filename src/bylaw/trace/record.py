@@ -1,0 +1,246 @@
+"""The metrics record: the paper's JSON for one run, read and written.
+
+    {"bylaw": 1, "tool_calls": [{"step": 0, "tool_name": "search",
+     "arguments": {"q": "x"}, "tool_result": "…"}], "answer": "…", "num_steps": 7}
+
+`bylaw` (the format version), `answer`, `messages` and `labels` are optional; every other
+field is a metric. A message says `before` which call it stands, as an index into `tool_calls`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, TypeVar
+
+from bylaw.errors import Diagnostic, TraceError, did_you_mean
+from bylaw.trace.event import MISSING, ROLES, Call, Event, Message
+from bylaw.values import Json, problem
+
+VERSION: Final = 1
+
+_OWN_FIELDS: Final = ("bylaw", "tool_calls", "answer", "final_answer", "messages", "labels")
+_Item = TypeVar("_Item")
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """What a record says, field by field."""
+
+    events: Sequence[Event]
+    answer: str | None
+    metrics: Mapping[str, Json]
+    labels: Mapping[str, Json]
+
+
+@dataclass(frozen=True, slots=True)
+class _Field:
+    """One field of a call in a record."""
+
+    attribute: str
+    expected: str
+    fits: Callable[[Any], bool]
+    null_is_absent: bool = True
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def _is_whole(value: object) -> bool:
+    return type(value) is int and value >= 0
+
+
+def _is_number(value: object) -> bool:
+    return type(value) in (int, float)
+
+
+_CALL_FIELDS: Final = {
+    "tool_name": _Field("tool", "a non-empty string", lambda v: _is_text(v) and v != "", False),
+    "arguments": _Field("args", "an object", lambda v: isinstance(v, Mapping)),
+    "tool_result": _Field("result", "a JSON value", lambda v: True, False),
+    "step": _Field("step", "a whole number, 0 or more", _is_whole),
+    "error": _Field("error", "a string", _is_text),
+    "id": _Field("id", "a string", _is_text),
+    "start": _Field("start", "a number", _is_number),
+    "end": _Field("end", "a number", _is_number),
+    "agent": _Field("agent", "a string", _is_text),
+}
+
+
+def read_record(record: object, *, checked: bool = False) -> Contents:
+    """What a record says; all its mistakes at once as a TraceError.
+
+    `checked` promises that the record was read by `read_json`, so that its values are JSON.
+    """
+    reader = _Reader(checked)
+    contents = reader.record(record)
+    if contents is None:
+        raise TraceError(reader.problems)
+    return contents
+
+
+class _Reader:
+    """Collects every mistake of one record while reading it."""
+
+    def __init__(self, checked: bool) -> None:
+        self.checked = checked
+        self.problems: list[Diagnostic] = []
+
+    def complain(self, code: str, where: str, message: str, help: str | None = None) -> None:
+        self.problems.append(Diagnostic(code, message, help, where=where))
+
+    def record(self, record: object) -> Contents | None:
+        if not isinstance(record, Mapping):
+            self.complain("E301", "record", f"a trace record is an object, not {kind_of(record)}")
+            return None
+        version = record.get("bylaw", VERSION)
+        if type(version) is not int or version != VERSION:
+            self.complain(
+                "E307",
+                "bylaw",
+                f"unknown format version {version!r}",
+                f"This release reads version {VERSION}: upgrade bylaw, or convert the record.",
+            )
+            return None
+        if "tool_calls" not in record:
+            close = did_you_mean("tool_calls", map(str, record))
+            help = "It is the list of calls, in order."
+            self.complain(
+                "E302",
+                "record",
+                "the field 'tool_calls' is missing",
+                f"{close} {help}" if close else help,
+            )
+            return None
+        calls = self.items(record["tool_calls"], "tool_calls", self.call)
+        messages = self.items(record.get("messages") or [], "messages", self.message)
+        labels = record.get("labels") or {}
+        if not isinstance(labels, Mapping):
+            self.complain("E303", "labels", f"expected an object, found {kind_of(labels)}")
+        metrics = {key: value for key, value in record.items() if key not in _OWN_FIELDS}
+        answer = self.answer(record)
+        for where, value in (("labels", labels), *metrics.items()):
+            self.json(value, str(where))
+        if self.problems:
+            return None
+        return Contents(_merged(calls, messages), answer, metrics, labels)
+
+    def items(
+        self, values: object, where: str, read: Callable[[Mapping[str, Any], str], _Item]
+    ) -> list[_Item]:
+        if not isinstance(values, list | tuple):
+            self.complain("E303", where, f"expected a list, found {kind_of(values)}")
+            return []
+        items = []
+        for index, value in enumerate(values):
+            if isinstance(value, Mapping):
+                items.append(read(value, f"{where}[{index}]"))
+            else:
+                self.complain(
+                    "E303", f"{where}[{index}]", f"expected an object, found {kind_of(value)}"
+                )
+        return items
+
+    def call(self, entry: Mapping[str, Any], where: str) -> Call:
+        values: dict[str, Any] = {"tool": "?"}
+        for name, value in entry.items():
+            field = _CALL_FIELDS.get(name)
+            if field is None or (value is None and field.null_is_absent):
+                continue
+            if field.fits(value):
+                values[field.attribute] = value
+            else:
+                self.complain(
+                    "E303", f"{where}.{name}", f"expected {field.expected}, found {kind_of(value)}"
+                )
+        if "tool_name" not in entry:
+            close = did_you_mean("tool_name", map(str, entry))
+            self.complain("E302", where, "the field 'tool_name' is missing", close)
+        self.json(values.get("args"), f"{where}.arguments")
+        self.json(entry.get("tool_result"), f"{where}.tool_result")
+        return Call(**values)
+
+    def message(self, entry: Mapping[str, Any], where: str) -> tuple[int, Message]:
+        role, text = entry.get("role"), entry.get("text")
+        before, step = entry.get("before"), entry.get("step")
+        if role not in ROLES:
+            self.complain("E303", f"{where}.role", f"expected one of {', '.join(ROLES)}")
+        if not isinstance(text, str):
+            self.complain("E303", f"{where}.text", f"expected a string, found {kind_of(text)}")
+        if not _is_whole(before):
+            self.complain(
+                "E303", f"{where}.before", "expected the index of the call it stands before"
+            )
+        if step is not None and not _is_whole(step):
+            self.complain("E303", f"{where}.step", "expected a whole number, 0 or more")
+        return (before if _is_whole(before) else 0), Message(role, text, step)  # type: ignore[arg-type, return-value]
+
+    def answer(self, record: Mapping[str, Any]) -> str | None:
+        answer = record.get("answer", record.get("final_answer"))
+        if answer is not None and not isinstance(answer, str):
+            self.complain("E303", "answer", f"expected a string, found {kind_of(answer)}")
+            return None
+        return answer
+
+    def json(self, value: object, where: str) -> None:
+        if not self.checked and (reason := problem(value)):
+            self.complain("E303", where, f"not a JSON value: {reason}")
+
+
+def _merged(calls: Sequence[Call], messages: Iterable[tuple[int, Message]]) -> list[Event]:
+    """Calls and messages in one order: each message before the call that it names."""
+    before: dict[int, list[Event]] = {}
+    for index, message in messages:
+        before.setdefault(min(index, len(calls)), []).append(message)
+    merged: list[Event] = []
+    for index, call in enumerate(calls):
+        merged += (*before.get(index, ()), call)
+    return merged + before.get(len(calls), [])
+
+
+def write_record(contents: Contents) -> dict[str, Json]:
+    """The record that `read_record` reads back as the same contents."""
+    calls: list[dict[str, Json]] = []
+    messages: list[dict[str, Json]] = []
+    for event in contents.events:
+        if isinstance(event, Call):
+            calls.append(_call_entry(event))
+        else:
+            messages.append(
+                {
+                    "role": event.role,
+                    "text": event.text,
+                    "before": len(calls),
+                    "step": event.step,
+                }
+            )
+    record: dict[str, Json] = {"bylaw": VERSION, **contents.metrics, "tool_calls": calls}
+    optional = {"answer": contents.answer, "messages": messages, "labels": dict(contents.labels)}
+    return record | {key: value for key, value in optional.items() if value not in (None, [], {})}
+
+
+def _call_entry(call: Call) -> dict[str, Json]:
+    entry: dict[str, Json] = {}
+    for name, field in _CALL_FIELDS.items():
+        value = getattr(call, field.attribute)
+        if value is MISSING or (value is None and field.null_is_absent):
+            continue
+        entry[name] = dict(value) if name == "arguments" else value
+    return entry
+
+
+_KINDS: Final = {
+    type(None): "null",
+    bool: "true or false",
+    int: "a number",
+    float: "a number",
+    str: "a string",
+    list: "a list",
+    dict: "an object",
+}
+
+
+def kind_of(value: object) -> str:
+    """What kind of JSON value this is, in words."""
+    return _KINDS.get(type(value), type(value).__name__)

@@ -1,0 +1,175 @@
+"""JSON values: reading them strictly, comparing them, writing them canonically.
+
+Values compare structure by structure: `1` equals `1.0`, and `true` does not equal `1`.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any, Final, TypeAlias
+
+Json: TypeAlias = Any
+"""null, true, false, a finite number, a string, a list of these, a mapping from strings."""
+
+MAX_DEPTH: Final = 200
+"""How deeply brackets may nest in a value."""
+
+_STRINGS = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
+_BRACKETS = {ord("{"): "[", ord("}"): "]"}
+_NOT_BRACKETS = re.compile(r"[^\[\]]+")
+
+
+class JsonError(ValueError):
+    """A text is not JSON as Bylaw reads it. `position` is where, if that is known."""
+
+    def __init__(self, message: str, position: int | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.position = position
+
+
+def read_json(text: str) -> Json:
+    """The value of a JSON text. Duplicate keys, NaN, infinities and deep nesting are errors."""
+    if _too_deep(text):
+        raise JsonError(f"brackets nest more than {MAX_DEPTH} deep")
+    try:
+        return _DECODER.decode(text)
+    except JsonError:
+        raise
+    except json.JSONDecodeError as error:
+        raise JsonError(error.msg, error.pos) from None
+    except (RecursionError, ValueError) as error:
+        raise JsonError(_plain(error)) from None
+
+
+def _plain(error: Exception) -> str:
+    if isinstance(error, RecursionError):
+        return f"brackets nest more than {MAX_DEPTH} deep"
+    if "digits" in str(error):
+        return "a number has too many digits"
+    return str(error)
+
+
+def _too_deep(text: str) -> bool:
+    if text.count("[") + text.count("{") <= MAX_DEPTH:
+        return False
+    skeleton = _NOT_BRACKETS.sub("", _STRINGS.sub("", text).translate(_BRACKETS))
+    for _ in range(MAX_DEPTH):  # each round removes the innermost pairs, wherever they are
+        shorter = skeleton.replace("[]", "")
+        if len(shorter) == len(skeleton):
+            break
+        skeleton = shorter
+    # What is left is deeper than the limit, or unbalanced: then only openings can be deep.
+    return bool(skeleton) and ("[]" in skeleton or skeleton.count("[") > MAX_DEPTH)
+
+
+def _unique(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
+    mapping = dict(pairs)
+    if len(mapping) < len(pairs):
+        repeated = Counter(key for key, _ in pairs).most_common(1)[0][0]
+        raise JsonError(f"the key {json.dumps(repeated)} appears twice in one object")
+    return mapping
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if math.isinf(number):
+        raise JsonError(f"the number {text[:40]} is too large")
+    return number
+
+
+def _no_constant(text: str) -> Json:
+    raise JsonError(f"{text} is not a JSON value")
+
+
+_DECODER = json.JSONDecoder(
+    object_pairs_hook=_unique, parse_float=_finite, parse_constant=_no_constant
+)
+
+
+def decoded(value: Json) -> Json:
+    """The value that a string encodes if it is JSON; any other value itself."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return read_json(value)
+    except JsonError:
+        return value
+
+
+def equal(left: Json, right: Json) -> bool:
+    """Are these the same JSON value?"""
+    pending = [(left, right)]
+    while pending:
+        a, b = pending.pop()
+        if isinstance(a, bool) or isinstance(b, bool) or a is None or b is None:
+            if a is not b:
+                return False
+        elif isinstance(a, int | float | str):
+            if isinstance(a, str) is not isinstance(b, str) or a != b:
+                return False
+        elif isinstance(a, Mapping) and isinstance(b, Mapping):
+            if a.keys() != b.keys():
+                return False
+            pending.extend((a[key], b[key]) for key in a)
+        elif isinstance(a, list | tuple) and isinstance(b, list | tuple):
+            if len(a) != len(b):
+                return False
+            pending.extend(zip(a, b, strict=True))
+        else:
+            return False
+    return True
+
+
+def write_json(value: Json) -> str:
+    """The value in one line, keys in their order; what people and files see."""
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)
+
+
+def canonical(value: Json) -> str:
+    """A text that two values share exactly when they are written the same, whatever the key order.
+
+    `1` and `1.0` differ here; `identity` does not tell them apart.
+    """
+    return json.dumps(value, sort_keys=True, allow_nan=False, separators=(",", ":"))
+
+
+def identity(value: Json) -> str:
+    """A text that two values share exactly when they are `equal`."""
+    return canonical(_whole_numbers(value))
+
+
+def _whole_numbers(value: Json) -> Json:
+    match value:
+        case float() if value.is_integer():
+            return int(value)
+        case list() | tuple():
+            return [_whole_numbers(item) for item in value]
+        case Mapping():
+            return {key: _whole_numbers(item) for key, item in value.items()}
+        case _:
+            return value
+
+
+def problem(value: Json, depth: int = 0) -> str | None:
+    """Why a Python object is not a JSON value, or None if it is one."""
+    if depth > MAX_DEPTH:
+        return f"it nests more than {MAX_DEPTH} deep"
+    match value:
+        case None | bool() | int() | str():
+            return None
+        case float():
+            return None if math.isfinite(value) else f"{value} is not a JSON number"
+        case list() | tuple():
+            inner = (problem(item, depth + 1) for item in value)
+        case Mapping():
+            if not all(isinstance(key, str) for key in value):
+                return "a key is not a string"
+            inner = (problem(item, depth + 1) for item in value.values())
+        case _:
+            return f"{type(value).__name__} is not a JSON type"
+    return next((reason for reason in inner if reason), None)

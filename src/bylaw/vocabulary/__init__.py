@@ -1,0 +1,1 @@
+"""What formulas can speak of: predicates, patterns, domains, and functions that users register."""

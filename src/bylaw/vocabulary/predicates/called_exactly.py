@@ -1,0 +1,45 @@
+"""`CalledExactly(t, amount = 5)`"""
+
+from bylaw.logic.formula import Arguments
+from bylaw.logic.terms import Tool
+from bylaw.trace.event import Call
+from bylaw.vocabulary.predicates.matching import tell_match
+from bylaw.vocabulary.signature import Kind, Parameter, Predicate
+from bylaw.vocabulary.view import Kleene, View
+
+
+def holds(view: View, tool: Tool, arguments: Arguments) -> Kleene:
+    """Some call of the tool has these arguments and no others."""
+    if _exact(view, tool, arguments):
+        return True
+    return None if view.hidden else False
+
+
+def witness(view: View, tool: Tool, arguments: Arguments) -> list[int]:
+    return _exact(view, tool, arguments)[:1] or list(view.occurrences(tool).certain)
+
+
+def sentence(view: View, held: bool, tool: Tool, arguments: Arguments) -> str:
+    places = witness(view, tool, arguments)
+    return tell_match(view, held, tool, arguments, places, exactly="exactly ")
+
+
+def _exact(view: View, tool: Tool, arguments: Arguments) -> list[int]:
+    keys = {pattern.path[0] for pattern in arguments.patterns}
+    found = view.occurrences(tool, arguments.patterns).certain
+    return [place for place in found if _keys(view, place) == keys]
+
+
+def _keys(view: View, position: int) -> set[str]:
+    event = view.events[position]
+    return set(event.args) if isinstance(event, Call) else set()
+
+
+CALLED_EXACTLY = Predicate(
+    "CalledExactly",
+    "CalledExactly(pay, amount = 5)",
+    (Parameter("tool", Kind.TOOL), Parameter("arguments", Kind.ARGUMENTS)),
+    holds,
+    witness,
+    sentence,
+)

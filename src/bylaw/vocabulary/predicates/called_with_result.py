@@ -1,0 +1,53 @@
+"""`CalledWithResult(t, {"ok": true}, amount = 5)`"""
+
+from bylaw.logic.formula import Arguments
+from bylaw.logic.terms import Term, Tool
+from bylaw.trace.event import MISSING, Call
+from bylaw.values import write_json
+from bylaw.vocabulary.predicates.matching import tell_match
+from bylaw.vocabulary.signature import Kind, Parameter, Predicate
+from bylaw.vocabulary.view import Kleene, View
+
+
+def holds(view: View, tool: Tool, result: Term, arguments: Arguments) -> Kleene:
+    """Some call of the tool has these arguments and a result that the comparator accepts."""
+    if _matching(view, tool, result, arguments):
+        return True
+    return None if view.hidden else False
+
+
+def witness(view: View, tool: Tool, result: Term, arguments: Arguments) -> list[int]:
+    matching = _matching(view, tool, result, arguments)[:1]
+    return matching or list(view.occurrences(tool).certain)
+
+
+def sentence(view: View, held: bool, tool: Tool, result: Term, arguments: Arguments) -> str:
+    wanted = f"the result {write_json(view.value(result))}"
+    places = witness(view, tool, result, arguments)
+    return tell_match(view, held, tool, arguments, places, wanted=wanted)
+
+
+def _matching(view: View, tool: Tool, result: Term, arguments: Arguments) -> list[int]:
+    expected = view.value(result)
+    if expected is MISSING:
+        return []
+    return [
+        place
+        for place in view.occurrences(tool, arguments.patterns).certain
+        if isinstance(event := view.events[place], Call)
+        and view.vocabulary.results_match(event.result, expected)
+    ]
+
+
+CALLED_WITH_RESULT = Predicate(
+    "CalledWithResult",
+    'CalledWithResult(pay, {"ok": true}, amount = 5)',
+    (
+        Parameter("tool", Kind.TOOL),
+        Parameter("result", Kind.VALUE),
+        Parameter("arguments", Kind.ARGUMENTS),
+    ),
+    holds,
+    witness,
+    sentence,
+)

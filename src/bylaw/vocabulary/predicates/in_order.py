@@ -1,0 +1,53 @@
+"""`InOrder(a, b, a)`"""
+
+from collections.abc import Sequence
+
+from bylaw.logic.formula import ToolList
+from bylaw.vocabulary.signature import Kind, Parameter, Predicate
+from bylaw.vocabulary.view import Kleene, View, title
+
+
+def holds(view: View, sequence: ToolList) -> Kleene:
+    """Calls of these tools occur in this order, others perhaps between them."""
+    tools = sequence.tools
+    if len(_matched(view, [view.occurrences(tool).certain for tool in tools])) == len(tools):
+        return True
+    possible = _matched(view, [view.occurrences(tool).possible for tool in tools])
+    return None if len(possible) == len(tools) else False
+
+
+def witness(view: View, sequence: ToolList) -> list[int]:
+    return _matched(view, [view.occurrences(tool).certain for tool in sequence.tools])
+
+
+def sentence(view: View, held: bool, sequence: ToolList) -> str:
+    matched = witness(view, sequence)
+    wanted = len(sequence.tools)
+    if held:
+        return f"All {wanted} calls occur in order."
+    done = f" after {view.mark(matched[-1])}" if matched else ""
+    missing = title(sequence.tools[len(matched)])
+    return f"{len(matched)} of {wanted} calls occur in order; {missing} is missing{done}."
+
+
+def _matched(view: View, places: Sequence[Sequence[int]]) -> list[int]:
+    """The earliest places that come one after the other, as far as there are any."""
+    matched: list[int] = []
+    for candidates in places:
+        start = matched[-1] if matched else None
+        following = (p for p in candidates if start is None or view.time(p) > view.time(start))
+        place = next(following, None)
+        if place is None:
+            break
+        matched.append(place)
+    return matched
+
+
+IN_ORDER = Predicate(
+    "InOrder",
+    "InOrder(search, read, cite)",
+    (Parameter("sequence", Kind.SEQUENCE),),
+    holds,
+    witness,
+    sentence,
+)

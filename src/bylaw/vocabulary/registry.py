@@ -1,0 +1,96 @@
+"""Functions that users register: open predicates, extractors, and the result comparator.
+
+Registering is the only way code gets into an evaluation; loading a file never imports any.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
+from typing import Any, TypeAlias, TypeVar
+
+from bylaw.errors import Diagnostic, SpecError
+from bylaw.logic.operators import KEYWORDS
+from bylaw.trace.event import MISSING, Missing
+from bylaw.values import Json, decoded, equal
+
+Metrics: TypeAlias = Mapping[str, Json]
+OpenFunction: TypeAlias = Callable[..., object]
+"""`f(trace, at, metrics, *operands) -> bool`"""
+Extractor: TypeAlias = Callable[..., Iterable[Json]]
+"""`f(trace, metrics, *operands) -> values`"""
+Comparator: TypeAlias = Callable[[Json, Json], bool]
+"""`f(actual, expected) -> bool`; `actual` is the result as it was recorded."""
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+def same_result(actual: Json, expected: Json) -> bool:
+    """The default comparator: equal as JSON; a string that encodes JSON counts as its value."""
+    return equal(decoded(actual), expected) or equal(actual, expected)
+
+
+class Vocabulary:
+    """The functions that formulas may call by name."""
+
+    def __init__(self) -> None:
+        self._predicates: dict[str, OpenFunction] = {}
+        self._extractors: dict[str, Extractor] = {}
+        self._comparator: Comparator = same_result
+
+    @property
+    def predicates(self) -> Mapping[str, OpenFunction]:
+        """The open predicates, by name."""
+        return MappingProxyType(self._predicates)
+
+    @property
+    def extractors(self) -> Mapping[str, Extractor]:
+        """The domain extractors, by name."""
+        return MappingProxyType(self._extractors)
+
+    def predicate(self, function: _Function) -> _Function:
+        """Registers `f(trace, at, metrics, *operands) -> bool` under its own name."""
+        self._register(self._predicates, function, 3, "trace, at, metrics")
+        return function
+
+    def extractor(self, function: _Function) -> _Function:
+        """Registers `f(trace, metrics, *operands) -> values` under its own name."""
+        self._register(self._extractors, function, 2, "trace, metrics")
+        return function
+
+    def comparator(self, function: _Function) -> _Function:
+        """Replaces how `CalledWithResult` compares a result with what it expects."""
+        self._comparator = function
+        return function
+
+    def results_match(self, actual: Json | Missing, expected: Json) -> bool:
+        """Does a recorded result match? A call without a result matches nothing."""
+        return actual is not MISSING and bool(self._comparator(actual, expected))
+
+    def _register(
+        self, table: dict[str, Any], function: Callable[..., Any], least: int, leading: str
+    ) -> None:
+        name = function.__name__
+        taken = name in self._predicates or name in self._extractors
+        if not name.isidentifier() or name in KEYWORDS or taken:
+            reason = "is registered already" if taken else "cannot be written in a formula"
+            raise SpecError(Diagnostic("E114", f"the name '{name}' {reason}", "Rename it."))
+        try:
+            inspect.signature(function).bind(*range(least), *range(_operand_count(function, least)))
+        except TypeError:
+            message = f"'{name}' must take ({leading}, *operands)"
+            raise SpecError(Diagnostic("E114", message)) from None
+        table[name] = function
+
+
+def _operand_count(function: Callable[..., Any], least: int) -> int:
+    """How many operands a function needs beyond the leading ones."""
+    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    parameters = inspect.signature(function).parameters.values()
+    required = [p for p in parameters if p.kind in kinds and p.default is p.empty]
+    return max(0, len(required) - least)
+
+
+EMPTY = Vocabulary()
+"""No registered functions: what is used where none are given."""

@@ -1,0 +1,223 @@
+"""What a rule sees of a trace, and the paper's auxiliary functions on it.
+
+Some events may be hidden: then it is unknown which call stood there, and a question may have
+no answer yet. `True`, `False` and `None` (unknown) are the answers; on a complete trace there
+is always one. Hiding events is how an explanation is tested: what still follows with the
+others hidden was decided by those that remain.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias
+
+from bylaw.logic.formula import ArgumentIs, OutcomeIs, Pattern, ResultIs
+from bylaw.logic.terms import Answer, ListTerm, ObjectTerm, Term, Tool, ToolName, ToolSet
+from bylaw.logic.terms import Literal as LiteralTerm
+from bylaw.names import FINAL_ANSWER
+from bylaw.trace.event import MISSING, Call, Event, Message, Missing
+from bylaw.trace.trace import Trace
+from bylaw.values import Json, equal
+from bylaw.vocabulary.registry import EMPTY, Vocabulary
+
+Order: TypeAlias = Literal["position", "step"]
+Kleene: TypeAlias = bool | None
+"""True, False, or None where it depends on hidden events."""
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """When something happens: between two times if hidden events leave it open."""
+
+    earliest: int | None
+    """None if it cannot happen."""
+    latest: int | None
+    """The latest it can happen, if it happens."""
+    certain: bool
+    """Does it happen, whatever the hidden events are?"""
+
+    def __lt__(self, other: Moment) -> Kleene:
+        """Does this come strictly first? False if either does not happen."""
+        if self.earliest is None or self.latest is None:
+            return False
+        if other.earliest is None or other.latest is None or self.earliest >= other.latest:
+            return False
+        if self.certain and other.certain and self.latest < other.earliest:
+            return True
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Occurrences:
+    """Where something occurs: for certain, and possibly (hidden events included)."""
+
+    certain: Sequence[int]
+    possible: Sequence[int]
+
+    @property
+    def any(self) -> Kleene:
+        """Does it occur at all?"""
+        return True if self.certain else None if self.possible else False
+
+
+class View:
+    """The events of one trace that a rule sees, in the order that the rule asks for."""
+
+    def __init__(
+        self,
+        trace: Trace,
+        events: Sequence[Event],
+        order: Order = "position",
+        vocabulary: Vocabulary = EMPTY,
+        hidden: frozenset[int] = frozenset(),
+    ) -> None:
+        self.trace: Final = trace
+        self.events: Final = events
+        self.order: Final = order
+        self.vocabulary: Final = vocabulary
+        self.hidden: Final = hidden
+        self._by_tool: dict[str, list[int]] = {}
+        for position, event in enumerate(events):
+            if isinstance(event, Call) and position not in hidden:
+                self._by_tool.setdefault(event.tool, []).append(position)
+
+    def __len__(self) -> int:
+        return len(self.events)
+
+    # ── the current event ────────────────────────────────────────────────────────────────
+
+    def matches(self, at: int, tool: Tool | None, patterns: Sequence[Pattern]) -> Kleene:
+        """Is the event at this position such a call?"""
+        if at in self.hidden:
+            return None
+        event = self.events[at]
+        return (
+            isinstance(event, Call)
+            and self._is_tool(event, tool)
+            and all(self._fits(event, pattern) for pattern in patterns)
+        )
+
+    def _is_tool(self, call: Call, tool: Tool | None) -> bool:
+        return call.tool != FINAL_ANSWER if tool is None else call.tool in names_of(tool)
+
+    def _fits(self, call: Call, pattern: Pattern) -> bool:
+        match pattern:
+            case OutcomeIs(outcome):
+                return call.ok if outcome == "ok" else call.failed
+            case ArgumentIs(path, expected):
+                found = lookup(call.args, path)
+            case ResultIs(path, expected):
+                found = lookup(call.value, path)
+        wanted = self.value(expected)
+        return found is not MISSING and wanted is not MISSING and equal(found, wanted)
+
+    # ── the whole trace: the paper's first, nth and first_after ───────────────────────────
+
+    def occurrences(self, tool: Tool | None, patterns: Sequence[Pattern] = ()) -> Occurrences:
+        """The positions of such calls."""
+        names = [name for name in self._by_tool if name != FINAL_ANSWER]
+        if tool is not None:
+            names = [name for name in names_of(tool) if name in self._by_tool]
+        found = [position for name in names for position in self._by_tool[name]]
+        if len(names) > 1:
+            found.sort()
+        if patterns:
+            found = [p for p in found if self.matches(p, tool, patterns)]
+        return Occurrences(found, sorted([*found, *self.hidden]) if self.hidden else found)
+
+    def first(self, tool: Tool) -> Moment:
+        """The first call of the tool."""
+        return self.nth(tool, 0)
+
+    def nth(self, tool: Tool, index: int) -> Moment:
+        """The call of the tool with this index, counted from 0."""
+        occurrences = self.occurrences(tool)
+        certain, possible = occurrences.certain, occurrences.possible
+        if len(possible) <= index:
+            return Moment(None, None, False)
+        is_certain = len(certain) > index
+        latest = certain[index] if is_certain else possible[-1]
+        return Moment(self.time(possible[index]), self.time(latest), is_certain)
+
+    def time(self, position: int) -> int:
+        """What ordering predicates compare: the position, or the step under `order: step`."""
+        if self.order == "position":
+            return position
+        step = self.events[position].step
+        assert step is not None, "a trace gives every event a step"
+        return step
+
+    def positions(self, *tools: Tool, index: int = 0) -> list[int]:
+        """The certain positions of the first (or nth) calls of these tools, where there are any."""
+        found = (self.occurrences(tool).certain for tool in tools)
+        return sorted({certain[index] for certain in found if len(certain) > index})
+
+    def mark(self, position: int) -> str:
+        """How people refer to an event: `call #3`, counted from 1."""
+        event = self.events[position]
+        if isinstance(event, Message):
+            return f"{event.role} message (event #{position + 1})"
+        if event.tool == FINAL_ANSWER:
+            return "the final answer"
+        calls = sum(isinstance(earlier, Call) for earlier in self.events[:position])
+        return f"call #{calls + 1}"
+
+    # ── values ───────────────────────────────────────────────────────────────────────────
+
+    def value(self, term: Term) -> Json | Missing:
+        """The value of a term without variables."""
+        match term:
+            case LiteralTerm():
+                return term.value
+            case Answer():
+                return MISSING if self.trace.answer is None else self.trace.answer
+            case ListTerm(items):
+                values = [self.value(item) for item in items]
+                return MISSING if MISSING in values else values
+            case ObjectTerm(entries):
+                mapping = {entry.key: self.value(entry.value) for entry in entries}
+                return MISSING if MISSING in mapping.values() else mapping
+            case _:
+                return MISSING
+
+    def number(self, term: Term) -> int | None:
+        """The whole number that a term denotes, or None if it denotes something else."""
+        value = self.value(term)
+        if type(value) is float and value.is_integer():
+            return int(value)
+        return value if type(value) is int else None
+
+
+def names_of(tool: Tool) -> tuple[str, ...]:
+    """The tool names that a tool without variables stands for."""
+    match tool:
+        case ToolName(name):
+            return (name,)
+        case ToolSet(members):
+            return tuple(member.name for member in members if isinstance(member, ToolName))
+        case _:
+            return ()
+
+
+def lookup(value: Json | Missing, path: Sequence[str]) -> Json | Missing:
+    """What lies at the end of a path of keys; missing where a key is."""
+    for key in path:
+        if not isinstance(value, Mapping) or key not in value:
+            return MISSING
+        value = value[key]
+    return value
+
+
+def at_or_after(positions: Sequence[int], position: int) -> int | None:
+    """The first of the sorted positions that is not before this one."""
+    index = bisect_left(positions, position)
+    return positions[index] if index < len(positions) else None
+
+
+def title(tool: Tool | None) -> str:
+    """How people refer to a tool: `"search"`, `"cancel" or "refund"`, `any tool`."""
+    if tool is None:
+        return "any tool"
+    return " or ".join(f'"{name}"' for name in names_of(tool)) or "no tool"
