@@ -67,7 +67,10 @@ class _Narrator:
             case f.Not(operand):
                 return self.why_true(operand, at)
             case f.Implies(left, right):
-                return f"{self.why_true(left, at)}, but {self.why_false(right, at, depth - 1)}"
+                told = self.why_false(right, at, depth - 1)
+                for around in (f"up to {self.mark(at)}", f"from {self.mark(at)} on"):
+                    told = told.replace(around, around.replace(self.mark(at), "then"))
+                return f"{self.why_true(left, at)}, but {told}"
             case f.And() | f.Always() | f.Historically() | f.ForAll():
                 ((part, where),) = reasons(self.evaluation, formula, at)
                 return self.why_false(part, where, depth - 1)

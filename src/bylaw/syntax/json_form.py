@@ -248,12 +248,12 @@ class _PartReader:
         patterns = self.each(self.pattern, value)
         if not all(isinstance(pattern, f.ArgumentIs) for pattern in patterns):
             raise self.fail("only arguments can stand here")
-        return f.Arguments(patterns)  # type: ignore[arg-type]
+        return f.Arguments(patterns)
 
     def pattern(self, value: Json) -> f.Pattern:
         match value:
             case {"outcome": ("ok" | "failed") as outcome, **rest} if not rest:
-                return f.OutcomeIs(outcome)  # type: ignore[arg-type]
+                return f.OutcomeIs(outcome)
             case {"argument": [_, *_] as path, "is": expected, **rest} if not rest:
                 return f.ArgumentIs(self.each(self.text, path), self.term(expected))
             case {"result": list(path), "is": expected, **rest} if not rest:

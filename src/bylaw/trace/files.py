@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO, Final
 
@@ -40,7 +40,7 @@ def read_traces(path: str | Path, *, max_line: int = MAX_LINE) -> Iterator[Entry
     name = str(path)
     try:
         with Path(path).open("rb") as file:
-            yield from _records(file, name, max_line)
+            yield from read_stream(file, name, max_line)
     except OSError as error:
         reason = error.strerror or str(error)
         yield _failure(name, Diagnostic("E310", f"cannot be read: {reason}", source=name))
@@ -57,7 +57,8 @@ def read_trace(path: str | Path) -> Trace:
     return entries[0].trace
 
 
-def _records(file: BinaryIO, name: str, max_line: int) -> Iterator[Entry]:
+def read_stream(file: BinaryIO, name: str, max_line: int = MAX_LINE) -> Iterator[Entry]:
+    """The records of an open file; `name` is what diagnostics call it."""
     lines = _lines(file, name, max_line)
     first = next(lines, None)
     if first is None:
@@ -182,14 +183,8 @@ def _traced(entry: str, value: object, source: str, line: int | None) -> Entry:
             Diagnostic.located(d, entry if line is None else source) for d in error.diagnostics
         ]
         if line is not None:
-            found = [_on_line(d, line) for d in found]
+            found = [replace(d, line=line) for d in found]
         return Entry(entry, None, TraceError(found))
-
-
-def _on_line(diagnostic: Diagnostic, line: int) -> Diagnostic:
-    from dataclasses import replace
-
-    return replace(diagnostic, line=line)
 
 
 def _failure(entry: str, diagnostic: Diagnostic) -> Entry:

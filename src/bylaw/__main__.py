@@ -1,0 +1,7 @@
+"""`python -m bylaw`."""
+
+import sys
+
+from bylaw.cli.main import main
+
+sys.exit(main())

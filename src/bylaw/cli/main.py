@@ -1,0 +1,110 @@
+"""`bylaw`: finds the command, runs it, and turns every expected error into words."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Final, NoReturn
+
+from bylaw import __version__
+from bylaw.errors import BylawError, Diagnostic, UsageError, did_you_mean
+
+OK: Final = 0
+VIOLATED: Final = 1
+UNUSABLE: Final = 2
+INTERRUPTED: Final = 130
+
+COMMANDS: Final = {
+    "init": "write a starter procedure from recorded traces",
+    "verify": "score traces against a procedure",
+    "explain": "say which calls decided a rule, or what a diagnostic code means",
+    "view": "write a page that shows a trace and its verdicts",
+}
+
+_INTRODUCTION: Final = """\
+Checks what tool-using LLM agents did against the procedure they should follow.
+
+  bylaw init runs/*.json -o procedure.yaml      start from what your agents do
+  bylaw verify -p procedure.yaml runs/*.json    score traces
+  bylaw explain RULE -p procedure.yaml run.json which calls decided it
+  bylaw view run.json -p procedure.yaml         look at it in a browser
+"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs one command and returns its exit code."""
+    for stream in (sys.stdout, sys.stderr):  # any text can be printed, whatever the terminal
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        return _run(given)
+    except BylawError as error:
+        _tell(error, as_json="--json" in given)
+        return UNUSABLE
+    except BrokenPipeError:  # the reader has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return OK
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return INTERRUPTED
+    except MemoryError:
+        print("error: out of memory", file=sys.stderr)
+        return UNUSABLE
+
+
+def _run(given: list[str]) -> int:
+    if not given or given[0] in ("-h", "--help"):
+        print(_overview())
+        return OK if given else UNUSABLE
+    name, *rest = given
+    if name == "--version":
+        print(f"bylaw {__version__}")
+        return OK
+    if name not in COMMANDS:
+        help = did_you_mean(name, COMMANDS) or f"The commands are: {', '.join(COMMANDS)}."
+        raise UsageError(Diagnostic("E402", f"there is no command '{name}'", help))
+    command = import_module(f"bylaw.cli.{name}")  # only the one that is asked for: start is quick
+    parser = _Parser(
+        prog=f"bylaw {name}",
+        description=f"{COMMANDS[name].capitalize()}.",
+        epilog=command.EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    command.configure(parser)
+    code: int = command.run(parser.parse_intermixed_args(rest))
+    sys.stdout.flush()
+    return code
+
+
+def _overview() -> str:
+    width = max(map(len, COMMANDS))
+    rows = "\n".join(f"  {name:<{width}}  {summary}" for name, summary in COMMANDS.items())
+    return (
+        f"usage: bylaw COMMAND …\n\n{_INTRODUCTION}\ncommands:\n{rows}\n\n"
+        "`bylaw COMMAND --help` tells more. Exit codes: 0 all satisfied, 1 something\n"
+        "violated, 2 the input could not be used."
+    )
+
+
+class _Parser(argparse.ArgumentParser):
+    """An argument parser whose complaints look like every other diagnostic."""
+
+    def error(self, message: str) -> NoReturn:
+        usage = " ".join(self.format_usage().split())
+        raise UsageError(Diagnostic("E402", message, usage))
+
+
+def _tell(error: BylawError, *, as_json: bool) -> None:
+    if as_json:
+        print(json.dumps({"errors": [d.to_dict() for d in error.diagnostics]}))
+    print(error, file=sys.stderr)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,87 @@
+"""How commands write to a terminal: width, colour, wrapped rows, progress."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import textwrap
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final, TextIO
+
+from bylaw.semantics.verdict import Outcome
+
+_COLOURS: Final = {"red": "31", "green": "32", "yellow": "33", "grey": "90", "bold": "1"}
+WORDS: Final = {
+    Outcome.SATISFIED: ("pass", "green"),
+    Outcome.VACUOUS: ("vacuous", "grey"),
+    Outcome.VIOLATED: ("VIOLATED", "red"),
+    Outcome.ERROR: ("ERROR", "yellow"),
+}
+"""How each outcome is written, and in which colour."""
+LABEL_COLOURS: Final = {"FULL": "green", "PARTIAL": "yellow", "NONE": "red", None: "yellow"}
+
+
+def width() -> int:
+    """The columns of the terminal; 80 where there is none."""
+    return max(40, min(shutil.get_terminal_size((80, 24)).columns, 140))
+
+
+def coloured(text: str, colour: str, stream: TextIO | None = None) -> str:
+    """The text in colour, if the stream is a terminal and NO_COLOR is not set."""
+    target = stream or sys.stdout
+    if not target.isatty() or "NO_COLOR" in os.environ:
+        return text
+    return f"\x1b[{_COLOURS[colour]}m{text}\x1b[0m"
+
+
+def wrapped(text: str, indent: int) -> str:
+    """The text, folded to the terminal's width behind an indent."""
+    margin = " " * indent
+    return textwrap.fill(
+        text, width(), initial_indent=margin, subsequent_indent=margin, break_on_hyphens=False
+    )
+
+
+def safe(text: str) -> str:
+    """The text without control characters, which could redraw a terminal."""
+    return "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in text)
+
+
+class Progress:
+    """A line on standard error that says how far the work is; silent where nobody watches."""
+
+    def __init__(self, what: str) -> None:
+        self.what = what
+        self.done = 0
+        self.started = time.monotonic()
+        self.shown = self.started
+        self.visible = sys.stderr.isatty()
+
+    def step(self) -> None:
+        """One more is done."""
+        self.done += 1
+        now = time.monotonic()
+        if self.visible and now - self.shown > 0.2:
+            self.shown = now
+            rate = self.done / (now - self.started)
+            sys.stderr.write(f"\r\x1b[K{self.done:,} {self.what}, {rate:,.0f}/s")
+            sys.stderr.flush()
+
+    def clear(self) -> None:
+        """Takes the line away."""
+        if self.visible:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
+
+
+@contextmanager
+def progress(what: str) -> Iterator[Progress]:
+    """A progress line for the time of the block."""
+    line = Progress(what)
+    try:
+        yield line
+    finally:
+        line.clear()

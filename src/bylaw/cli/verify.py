@@ -1,0 +1,180 @@
+"""`bylaw verify`: scores traces against a procedure."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from itertools import chain, islice
+from typing import Final
+
+from bylaw.cli.inputs import add_max_line, add_procedure, entries, load_procedure
+from bylaw.cli.main import OK, UNUSABLE, VIOLATED
+from bylaw.cli.terminal import LABEL_COLOURS, WORDS, coloured, progress, safe, width, wrapped
+from bylaw.procedure.procedure import Procedure
+from bylaw.scoring.verify import Report, verify_trace
+from bylaw.trace.files import Entry
+
+EPILOG: Final = """\
+A TRACE is a JSON record, a JSONL file with one record a line, a folder of such
+files, or - for standard input. One record prints every rule; several print a
+line each and a summary. With --json, one record prints the report as one JSON
+object, several print one object a line.
+
+  bylaw verify -p refund.yaml run.json
+  bylaw verify -p refund.yaml runs/ --json > scores.jsonl
+
+Exit code: 0 if every rule holds in every trace, 1 if one is violated, 2 if a
+file could not be used or a rule could not be decided (the others are scored).
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """The command's arguments."""
+    parser.add_argument("traces", nargs="+", metavar="TRACE", help="a trace file, folder or -")
+    add_procedure(parser)
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    add_max_line(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Scores every trace; the exit code says how it went."""
+    procedure = load_procedure(options)
+    found = entries(options.traces, options.max_line)
+    first = list(islice(found, 2))
+    if len(first) == 1:
+        return _one(procedure, first[0], as_json=options.json)
+    return _many(procedure, chain(first, found), as_json=options.json)
+
+
+def _one(procedure: Procedure, entry: Entry, *, as_json: bool) -> int:
+    if entry.trace is None:
+        raise entry.error or AssertionError("an entry has a trace or an error")
+    report = verify_trace(entry.trace, procedure)
+    if as_json:
+        print(json.dumps(report.to_dict(), indent=2))
+    else:
+        _print_report(report)
+    return _code(report)
+
+
+def _code(report: Report) -> int:
+    if report.undecided:
+        return UNUSABLE
+    return VIOLATED if report.violated else OK
+
+
+# ── one trace ─────────────────────────────────────────────────────────────────────────────
+
+
+def _print_report(report: Report) -> None:
+    calls = len(report.trace.calls)
+    print(safe(f"{report.procedure.name} on {report.trace.name} ({calls} calls)\n"))
+    for result in report.constraints:
+        word, colour = WORDS[result.outcome]
+        layer = result.constraint.layer or ""
+        notes = f"{layer} weight {result.constraint.weight:g}".strip()
+        print(f"{coloured(f'{word:<8}', colour)}  {safe(result.name)}  {coloured(notes, 'grey')}")
+        print(wrapped(safe(result.detail), 10))
+        if result.passed is False:
+            for label, text in (("why", result.constraint.why), ("fix", result.constraint.fix)):
+                if text:
+                    print(wrapped(safe(f"{label}: {text}"), 10))
+    if report.layers:
+        rates = [f"{name} {layer.passed}/{layer.total}" for name, layer in report.layers.items()]
+        print(f"\n{'layers':<8}  {'  '.join(rates)}")
+    else:
+        print()
+    print(f"{'score':<8}  {_score(report)}")
+    print(wrapped(safe(report.details), 10))
+
+
+def _score(report: Report) -> str:
+    score = "none" if report.score is None else f"{report.score:.4f}"
+    return f"{score}  {coloured(report.label or 'UNDECIDED', LABEL_COLOURS[report.label])}"
+
+
+# ── many traces ───────────────────────────────────────────────────────────────────────────
+
+
+class _Tally:
+    """What the summary needs to know of all traces."""
+
+    def __init__(self) -> None:
+        self.labels: Counter[str] = Counter()
+        self.violations: Counter[str] = Counter()
+        self.vacuous: Counter[str] = Counter()
+        self.total = 0.0
+        self.scored = 0
+        self.unusable = 0
+
+    def add(self, report: Report) -> None:
+        self.labels[report.label or "UNDECIDED"] += 1
+        if report.score is not None:
+            self.total += report.score
+            self.scored += 1
+        for result in report.constraints:
+            self.violations[result.name] += result.passed is False
+            self.vacuous[result.name] += result.outcome.value == "vacuous"
+
+    @property
+    def code(self) -> int:
+        if self.unusable or self.labels["UNDECIDED"]:
+            return UNUSABLE
+        return VIOLATED if self.labels["PARTIAL"] or self.labels["NONE"] else OK
+
+
+def _many(procedure: Procedure, found: Iterator[Entry], *, as_json: bool) -> int:
+    tally = _Tally()
+    with progress("traces") as line:
+        for entry in found:
+            line.clear()
+            if entry.trace is None:
+                tally.unusable += 1
+                _unusable(entry, as_json=as_json)
+            else:
+                report = verify_trace(entry.trace, procedure)
+                tally.add(report)
+                print(json.dumps(report.to_dict()) if as_json else _row(report))
+            line.step()
+    if not as_json:
+        _summary(procedure, tally)
+    return tally.code
+
+
+def _unusable(entry: Entry, *, as_json: bool) -> None:
+    diagnostics = entry.error.diagnostics if entry.error else ()
+    if as_json:
+        print(json.dumps({"trace": entry.name, "errors": [d.to_dict() for d in diagnostics]}))
+    else:
+        print(f"{coloured('unusable', 'yellow')}      {safe(entry.name)}")
+    sys.stdout.flush()
+    print("\n".join(safe(d.render()) for d in diagnostics), file=sys.stderr)
+
+
+def _row(report: Report) -> str:
+    score = "  none" if report.score is None else f"{report.score:.4f}"
+    label = report.label or "UNDECIDED"
+    row = f"{score}  {label:<9} {safe(report.trace.name or '')}"
+    broken = ", ".join(result.name for result in (*report.undecided, *report.violated))
+    text = f"{row}  {safe(broken)}" if broken else row
+    text = text if len(text) <= width() else text[: width() - 1] + "…"
+    return text.replace(label, coloured(label, LABEL_COLOURS[report.label]), 1)
+
+
+def _summary(procedure: Procedure, tally: _Tally) -> None:
+    traces = sum(tally.labels.values())
+    labels = ", ".join(f"{count} {label}" for label, count in tally.labels.most_common())
+    mean = f"{tally.total / tally.scored:.4f}" if tally.scored else "none"
+    print(f"\n{traces} traces: {labels or 'none'}; mean score {mean}")
+    if tally.unusable:
+        print(f"{tally.unusable} records could not be used; their errors are above")
+    if not traces:
+        return
+    longest = max(len(constraint.name) for constraint in procedure.constraints)
+    print(f"\n{'rule':<{longest}}  violated  vacuous")
+    for constraint in procedure.constraints:
+        broken, unused = tally.violations[constraint.name], tally.vacuous[constraint.name]
+        print(f"{safe(constraint.name):<{longest}}  {broken:>8}  {unused:>7}")

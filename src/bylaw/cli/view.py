@@ -1,0 +1,55 @@
+"""`bylaw view`: writes a page that shows a trace and its verdicts."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Final
+
+from bylaw.cli.inputs import add_procedure, load_procedure, one_trace
+from bylaw.cli.main import OK
+from bylaw.errors import Diagnostic, UsageError
+from bylaw.reports.html.viewer import render_trace
+from bylaw.scoring.verify import verify_trace
+
+EPILOG: Final = """\
+The page is one file that needs no network. Click a rule to see its calls.
+
+  bylaw view run.json -p refund.yaml -o out.html
+  bylaw view runs.jsonl:17 -p refund.yaml          the record on line 17
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """The command's arguments."""
+    parser.add_argument("trace", metavar="TRACE", help="the trace")
+    add_procedure(parser)
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", help="where to write (default: the trace's name.html)"
+    )
+    parser.add_argument("--json", action="store_true", help="print what was written as JSON")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Writes the page."""
+    procedure = load_procedure(options)
+    report = verify_trace(one_trace(options.trace), procedure)
+    output = Path(options.output or _default(options.trace))
+    page = render_trace(report).encode("utf-8", errors="backslashreplace")
+    try:
+        output.write_bytes(page)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        message = f"cannot write {output}: {reason}"
+        raise UsageError(Diagnostic("E403", message)) from None
+    if options.json:
+        print(json.dumps({"output": str(output), "bytes": len(page)}))
+    else:
+        print(f"wrote {output} ({len(page) / 1024:.0f} KiB)")
+    return OK
+
+
+def _default(trace: str) -> str:
+    name = Path(trace).name if trace != "-" else "trace"
+    return name.replace(":", "-").removesuffix(".json") + ".html"

@@ -1,0 +1,308 @@
+"""Every diagnostic code: what it means, an example, and what to do. `bylaw explain CODE` prints it.
+
+E1xx are about formulas, E2xx about procedures, E3xx about traces, E4xx about commands.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """One kind of mistake."""
+
+    title: str
+    meaning: str
+    wrong: str
+    """Something that draws the diagnostic."""
+    right: str
+    """The same, mended."""
+
+
+CODES: Final = {
+    # ── formulas ─────────────────────────────────────────────────────────────────────────
+    "E101": Code(
+        "the formula is not well formed",
+        "A word or symbol stands where the grammar expects another, or the formula ends early.",
+        "G(search -> F cite",
+        "G(search -> F cite)",
+    ),
+    "E102": Code(
+        "a character, string or number is not well formed",
+        "Strings are JSON strings in double quotes; numbers are JSON numbers; ! & | -> <-> are "
+        "the connectives.",
+        'call(search, q = "foo)',
+        'call(search, q = "foo")',
+    ),
+    "E103": Code(
+        "unknown predicate",
+        "A name with parentheses must be a predicate of the language or a registered function. "
+        "To speak of a tool's arguments, write call(tool, …).",
+        "Caled(search)",
+        "Called(search)",
+    ),
+    "E104": Code(
+        "unknown tool",
+        "The procedure lists its tools, and this name is not among them. Names are case-sensitive.",
+        "G(refnud -> O verify)   # with tools: [refund, verify]",
+        "G(refund -> O verify)",
+    ),
+    "E105": Code(
+        "wrong operands",
+        "A predicate got too few or too many operands, or one of the wrong kind.",
+        "CalledN(pay, 1)",
+        "CalledN(pay, <= 1)",
+    ),
+    "E106": Code(
+        "a tool was expected",
+        "Here a tool name, a set {a, b} or a group must stand. Sets and lists of tools have at "
+        "least one member; a tool named like a word of the language is quoted.",
+        "Called({})",
+        "Called({cancel, refund})",
+    ),
+    "E107": Code(
+        "a formula or a value was expected",
+        "A number is not a formula, and a predicate is not a value. Comparisons stand inside "
+        "call(…).",
+        "G(5)",
+        "G(call(pay, amount = 5))",
+    ),
+    "E108": Code(
+        "unknown variable",
+        "A bare word where a value stands is a variable, and no quantifier binds this one. "
+        "Strings are written in quotes.",
+        "CalledWith(book, city = Paris)",
+        'CalledWith(book, city = "Paris")',
+    ),
+    "E109": Code(
+        "not a path",
+        "Paths into arguments, results and metrics are JMESPath expressions in quotes.",
+        'forall n in results(list, "items[["): Called(open)',
+        'forall n in results(list, "items[]"): CalledWith(open, id = n)',
+    ),
+    "E110": Code(
+        "unknown domain",
+        'A quantifier ranges over a list, args(tool, "path"), results(tool, "path"), '
+        'metrics("path") or a registered extractor.',
+        "forall x in lookup: Called(refund)",
+        'forall x in results(lookup, "ids"): CalledWith(refund, id = x)',
+    ),
+    "E112": Code(
+        "the formula is too deep",
+        "Operators may nest a thousand deep. Conjunctions and disjunctions of any length count "
+        "as one level.",
+        "!!!! … (1,001 times) a",
+        "several constraints in place of one",
+    ),
+    "E113": Code(
+        "not a JSON value",
+        "Values in formulas are JSON: null, true, false, finite numbers, strings, lists and "
+        "objects, nested at most 200 deep.",
+        'CalledWith("pay", amount=float("nan"))',
+        'CalledWith("pay", amount=5)',
+    ),
+    "E114": Code(
+        "a function cannot be registered",
+        "Predicates take (trace, at, metrics, *operands), extractors (trace, metrics, "
+        "*operands); the function's name must be new and writable in a formula.",
+        "@vocabulary.predicate\ndef G(trace): …",
+        "@vocabulary.predicate\ndef paid_twice(trace, at, metrics): …",
+    ),
+    "E115": Code(
+        "a function is not registered",
+        "The formula uses an open predicate or extractor that no vocabulary supplies. Loading a "
+        "file never imports code: pass the vocabulary explicitly.",
+        "bylaw verify --procedure p.yaml run.json",
+        "bylaw verify --procedure p.yaml --with my_rules:vocabulary run.json",
+    ),
+    "E116": Code(
+        "the JSON form is not well formed",
+        "A formula in JSON is a list of parts, each an object with one tag; parts name earlier "
+        "parts by number, and the last part is the formula.",
+        '{"bylaw": 1, "formula": [{"allways": [0]}]}',
+        '{"bylaw": 1, "formula": [{"event": {"tool": "a"}}, {"always": [0]}]}',
+    ),
+    "E117": Code(
+        "the formula could not be evaluated",
+        "A registered function raised an exception or returned something other than True or "
+        "False, and the verdict depends on it.",
+        "def paid_twice(trace, at, metrics): return trace[at].args['invoice']",
+        "def paid_twice(trace, at, metrics): return 'invoice' in trace[at].args",
+    ),
+    # ── procedures ───────────────────────────────────────────────────────────────────────
+    "E201": Code(
+        "the procedure is not a readable document",
+        "A procedure is one YAML or JSON mapping. A rule that contains ': ' or ' #', or begins "
+        "with a bracket or quote, needs quotes around it or a block (rule: |).",
+        "rule: {cancel, refund} -> F confirm",
+        'rule: "{cancel, refund} -> F confirm"',
+    ),
+    "E202": Code(
+        "a field is missing, unknown or of the wrong kind",
+        "The fields of a procedure are bylaw, name, tools, groups, order, events and "
+        "constraints; those of a constraint name, rule, weight, layer, severity, why and fix.",
+        "wieght: 3.0",
+        "weight: 3.0",
+    ),
+    "E203": Code(
+        "unknown format version",
+        "The file was written for another version of the format.",
+        "bylaw: 99",
+        "bylaw: 1",
+    ),
+    "E204": Code(
+        "the document is too large",
+        "Procedure files are at most 16 MiB, nest at most 64 deep, and expand their aliases to "
+        "at most 200,000 values; an alias cannot contain itself.",
+        "a: &a [*a]",
+        "a: [1]",
+    ),
+    "E205": Code(
+        "not a weight",
+        "Weights are positive, finite numbers. To keep a rule from counting, remove it.",
+        "weight: -1",
+        "weight: 0.5",
+    ),
+    "E206": Code(
+        "the procedure file cannot be read",
+        "The file does not exist, may not be read, or is not UTF-8 text.",
+        "bylaw verify --procedure missing.yaml run.json",
+        "bylaw verify --procedure refund.yaml run.json",
+    ),
+    "E207": Code(
+        "a key appears twice",
+        "A mapping that gives two values for one key has no clear meaning.",
+        "{name: a, name: b}",
+        "{name: a}",
+    ),
+    "E208": Code(
+        "the procedure has no constraints",
+        "A score over nothing would be neither 0 nor 1, so an empty procedure is an error.",
+        "constraints: []",
+        "constraints: [{name: looked-up, rule: Called(lookup)}]",
+    ),
+    "E209": Code(
+        "two constraints share a name",
+        "Reports, logs and `bylaw explain` refer to constraints by name.",
+        "- {name: a, rule: Called(x)}\n- {name: a, rule: Called(y)}",
+        "- {name: x-called, rule: Called(x)}\n- {name: y-called, rule: Called(y)}",
+    ),
+    "E210": Code(
+        "no such constraint",
+        "The procedure has no constraint of that name.",
+        "bylaw explain verfy-first --procedure refund.yaml run.json",
+        "bylaw explain verify-first --procedure refund.yaml run.json",
+    ),
+    "E211": Code(
+        "not a group name",
+        "A group is written in formulas like a tool, so its name is a plain word that is "
+        "neither a tool nor a word of the language.",
+        "groups: {my-tools: [a]}",
+        "groups: {MY_TOOLS: [a]}",
+    ),
+    "E212": Code(
+        "not one of the choices",
+        "order is position or step; events is calls or all; severity is HARD_STOP, SOFT_BLOCK, "
+        "ASK, BLOCK_AND_WARN or TOLERATE.",
+        "order: steps",
+        "order: step",
+    ),
+    # ── traces ───────────────────────────────────────────────────────────────────────────
+    "E301": Code(
+        "not a trace record",
+        "A trace record is a JSON object with a list of tool_calls.",
+        "[1, 2, 3]",
+        '{"tool_calls": []}',
+    ),
+    "E302": Code(
+        "a field of the record is missing",
+        "A record has tool_calls; each of them has a tool_name.",
+        '{"tool_calls": [{"arguments": {}}]}',
+        '{"tool_calls": [{"tool_name": "search", "arguments": {}}]}',
+    ),
+    "E303": Code(
+        "a field of the record is of the wrong kind",
+        "tool_name is a string, arguments an object, step a whole number, answer a string; "
+        "every value is JSON.",
+        '{"tool_calls": [{"tool_name": "search", "step": "two"}]}',
+        '{"tool_calls": [{"tool_name": "search", "step": 2}]}',
+    ),
+    "E304": Code(
+        "steps decrease",
+        "The step is the model turn that issued a call; turns follow each other.",
+        '{"tool_calls": [{"tool_name": "a", "step": 2}, {"tool_name": "b", "step": 1}]}',
+        '{"tool_calls": [{"tool_name": "a", "step": 1}, {"tool_name": "b", "step": 2}]}',
+    ),
+    "E305": Code(
+        "final_answer is not the last call",
+        "The name is reserved for the answer that ends a trace.",
+        '{"tool_calls": [{"tool_name": "final_answer"}, {"tool_name": "search"}]}',
+        '{"tool_calls": [{"tool_name": "search"}, {"tool_name": "final_answer", '
+        '"arguments": {"answer": "42"}}]}',
+    ),
+    "E306": Code(
+        "the record states two answers",
+        "The field answer and the closing final_answer call must agree.",
+        '{"answer": "1", "tool_calls": [{"tool_name": "final_answer", '
+        '"arguments": {"answer": "2"}}]}',
+        '{"answer": "1", "tool_calls": []}',
+    ),
+    "E307": Code(
+        "unknown format version",
+        "The record was written for another version of the format.",
+        '{"bylaw": 99, "tool_calls": []}',
+        '{"bylaw": 1, "tool_calls": []}',
+    ),
+    "E310": Code(
+        "the trace file cannot be read",
+        "The file does not exist, is a directory without traces, or may not be read.",
+        "bylaw verify --procedure refund.yaml missing.json",
+        "bylaw verify --procedure refund.yaml run.json",
+    ),
+    "E311": Code("the trace file is empty", "There is no record in it.", "", '{"tool_calls": []}'),
+    "E312": Code(
+        "several records where one was expected",
+        "This command works on one trace. Name the record you mean: runs.jsonl:17 is the one "
+        "on line 17.",
+        "bylaw view runs.jsonl --procedure refund.yaml",
+        "bylaw view runs.jsonl:17 --procedure refund.yaml",
+    ),
+    "E313": Code(
+        "the record is too large",
+        "Lines are read up to 64 MiB (--max-line raises that), documents up to 1 GiB, so that "
+        "memory stays bounded. Long corpora are JSONL, one record a line.",
+        "one line of 100 MB",
+        "one record a line",
+    ),
+    "E314": Code(
+        "the trace is not UTF-8 text", "JSON is exchanged as UTF-8.", r"b'\xff\xfe'", "b'{}'"
+    ),
+    "E315": Code(
+        "the trace is not JSON",
+        "Strict JSON is read: no NaN, no infinities, no duplicate keys, brackets at most 200 deep.",
+        '{"tool_calls": [NaN]}',
+        '{"tool_calls": []}',
+    ),
+    # ── commands ─────────────────────────────────────────────────────────────────────────
+    "E401": Code(
+        "the vocabulary cannot be imported",
+        "--with takes module:name; the module is found on the Python path or in the current "
+        "directory, and the name is a bylaw.Vocabulary in it.",
+        "--with my_rules.py",
+        "--with my_rules:vocabulary",
+    ),
+    "E402": Code(
+        "the command cannot do that",
+        "The arguments do not go together; --help shows how they do.",
+        "bylaw explain verify-first",
+        "bylaw explain verify-first --procedure refund.yaml run.json",
+    ),
+    "E403": Code(
+        "the output cannot be written",
+        "The folder does not exist or may not be written to.",
+        "bylaw view run.json --procedure refund.yaml -o missing/out.html",
+        "bylaw view run.json --procedure refund.yaml -o out.html",
+    ),
+}

@@ -1,0 +1,1 @@
+"""What people look at: pages, tables and figures made from results."""

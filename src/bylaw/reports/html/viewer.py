@@ -1,0 +1,204 @@
+"""The viewer: a trace on a time line, beside the rules and the calls that decided them.
+
+    Path("run.html").write_text(render_trace(verify_trace(trace, procedure)), encoding="utf-8")
+
+`trace_data` is what the page shows, as plain JSON; `renderTrace(data, container)` in
+`viewer.js` shows it inside any element of any page.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from itertools import groupby
+from typing import Final
+
+from bylaw.logic.walk import tools_in
+from bylaw.names import FINAL_ANSWER
+from bylaw.procedure.layers import LAYERS
+from bylaw.reports.html.page import asset, page
+from bylaw.scoring.explain import Explanation, explain
+from bylaw.scoring.verify import ConstraintResult, Report
+from bylaw.semantics.verdict import Outcome
+from bylaw.trace.event import MISSING, Call, Event
+from bylaw.trace.trace import Trace
+from bylaw.values import Json
+
+VERSION: Final = 1
+"""Of the data, for pages that keep some."""
+MAX_EXPLAINED: Final = 300
+"""The longest trace, in calls, whose verdicts the viewer explains by itself."""
+
+TEMPLATE: Final = "viewer.html"
+STYLES: Final = ("viewer.css",)
+SCRIPTS: Final = (
+    "dom.js",
+    "values.js",
+    "header.js",
+    "rules.js",
+    "timeline.js",
+    "overview.js",
+    "viewer.js",
+)
+"""What `renderTrace` is made of, in the order in which a page loads it."""
+
+
+def render_trace(report: Report, explanations: Mapping[str, Explanation] | None = None) -> str:
+    """A page that shows a trace and its verdicts: one file that needs no network.
+
+    `explanations` are by constraint. Where one is missing the page points to the result's
+    witness. Without the argument they are found here, unless the trace is very long.
+    """
+    if explanations is None:
+        explanations = _explained(report)
+    names = (report.trace.name, report.procedure.name)
+    return page(
+        asset(TEMPLATE),
+        title=" · ".join(name for name in names if name) or "Trace",
+        data=trace_data(report, explanations),
+        styles=[asset(name) for name in STYLES],
+        scripts=[asset(name) for name in SCRIPTS],
+    )
+
+
+def _explained(report: Report) -> dict[str, Explanation]:
+    if len(report.trace) > MAX_EXPLAINED:
+        return {}
+    names = (result.name for result in report.constraints)
+    return {name: explain(report.trace, report.procedure, name) for name in names}
+
+
+def trace_data(report: Report, explanations: Mapping[str, Explanation]) -> dict[str, Json]:
+    """What the viewer shows, as plain JSON.
+
+    Calls are referred to by their index in `trace.calls`; `len(trace.calls)` is the answer.
+    Arguments and results are texts, because a browser's numbers are not JSON's: it would show
+    the id 12345678901234567890 as another one, and 1.0 as 1.
+    """
+    outcomes = [result.outcome for result in report.constraints]
+    return {
+        "version": VERSION,
+        "procedure": report.procedure.name,
+        "trace": report.trace.name,
+        "labels": [[key, _readable(value)] for key, value in report.trace.labels.items()],
+        "score": report.score,
+        "label": report.label,
+        "details": report.details,
+        "reason": report.reason,
+        "counts": {outcome.value: outcomes.count(outcome) for outcome in Outcome},
+        "layers": [
+            {
+                "name": name,
+                "title": LAYERS.get(name),
+                "passed": layer.passed,
+                "total": layer.total,
+                "undecided": layer.undecided,
+            }
+            for name, layer in report.layers.items()
+        ],
+        "tools": _tools(report),
+        "steps": _steps(report.trace),
+        "rules": [_rule(result, explanations.get(result.name)) for result in report.constraints],
+    }
+
+
+def _tools(report: Report) -> list[str]:
+    """Every tool in sight, sorted: a tool then has one colour in all runs of a procedure."""
+    names = {call.tool for call in report.trace.calls} | set(report.procedure.tools or ())
+    for constraint in report.procedure.constraints:
+        names.update(tools_in(constraint.formula))
+    return sorted(names - {FINAL_ANSWER})
+
+
+def _steps(trace: Trace) -> list[Json]:
+    """The events grouped by step, the answer last."""
+    steps: list[Json] = []
+    index = 0
+    for number, events in groupby(trace.events, key=lambda event: event.step):
+        items: list[Json] = []
+        for event in events:
+            items.append(_item(event, index))
+            index += isinstance(event, Call)
+        steps.append({"step": number, "items": items})
+    if trace.answer is not None:
+        answer = {"kind": "answer", "index": len(trace.calls), "text": trace.answer}
+        steps.append({"step": None, "items": [answer]})
+    return steps
+
+
+def _item(event: Event, index: int) -> dict[str, Json]:
+    if not isinstance(event, Call):
+        return {"kind": "message", "role": event.role, "text": event.text}
+    optional = {
+        "result": _result(event),
+        "error": event.error,
+        "id": event.id,
+        "agent": event.agent,
+        "seconds": _seconds(event),
+    }
+    return {
+        "kind": "call",
+        "index": index,
+        "tool": event.tool,
+        "status": "failed" if event.failed else "done",
+        "args": [[key, _written(value)] for key, value in event.args.items()],
+    } | {key: value for key, value in optional.items() if value is not None}
+
+
+def _result(call: Call) -> dict[str, str] | None:
+    """The result as rules read it: text that encodes an object or a list is that value."""
+    if call.result is MISSING:
+        return None
+    if isinstance(call.result, str) and not isinstance(call.value, dict | list):
+        return {"text": call.result}
+    return {"json": _written(call.value)}
+
+
+def _seconds(call: Call) -> float | None:
+    if call.start is None or call.end is None:
+        return None
+    seconds = call.end - call.start
+    return seconds if 0 <= seconds < float("inf") else None
+
+
+def _rule(result: ConstraintResult, explanation: Explanation | None) -> dict[str, Json]:
+    constraint = result.constraint
+    return {
+        "name": constraint.name,
+        "verdict": result.outcome.value,
+        "layer": constraint.layer,
+        "weight": constraint.weight,
+        "severity": constraint.severity.value,
+        "rule": constraint.rule,
+        "detail": result.detail,
+        "why": constraint.why,
+        "fix": constraint.fix,
+    } | _evidence(result, explanation)
+
+
+def _evidence(result: ConstraintResult, explanation: Explanation | None) -> dict[str, Json]:
+    if explanation is None:
+        return {"explained": False, "minimal": False, "calls": [*result.witness], "absence": []}
+    return {
+        "explained": result.outcome is not Outcome.ERROR,
+        "minimal": explanation.minimal,
+        "calls": _sorted(explanation.calls),
+        "absence": _sorted(explanation.absence),
+    }
+
+
+def _sorted(indices: Iterable[int]) -> list[int]:
+    return sorted(set(indices))
+
+
+def _readable(value: Json) -> str:
+    return value if isinstance(value, str) else _written(value)
+
+
+def _written(value: Json) -> str:
+    """The value in one line, for people: what is no JSON value is shown rather than refused."""
+    return json.dumps(value, ensure_ascii=False, default=_plain)
+
+
+def _plain(value: object) -> Json:
+    return dict(value) if isinstance(value, Mapping) else str(value)

@@ -1,0 +1,186 @@
+"""A starter procedure from recorded traces: their tools, and rules that held in all of them.
+
+Rules are proposed from a few shapes that procedures are made of, then judged by the reference
+on every trace. Those that came into play most often are kept; the others are offered in
+comments.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from bylaw.formulas import Called, CalledN, F, G, O, call
+from bylaw.logic.formula import Formula
+from bylaw.names import FINAL_ANSWER
+from bylaw.semantics.reference import evaluate, view_of
+from bylaw.syntax.printer import to_text
+from bylaw.trace.trace import Trace
+from bylaw.values import write_json
+
+KEPT: Final = 10
+"""How many rules the procedure states; the rest is offered."""
+OFFERED: Final = 20
+_CANDIDATES: Final = 200
+"""How many proposals are judged."""
+_PLAIN: Final = re.compile(r"[A-Za-z_][\w-]*")
+_NOT_PLAIN: Final = frozenset({"true", "false", "null", "yes", "no", "on", "off"})
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A rule that held in every trace."""
+
+    name: str
+    rule: str
+    meaning: str
+    active: int
+    """In how many traces it came into play."""
+
+
+@dataclass(frozen=True, slots=True)
+class Starter:
+    """What `bylaw init` writes."""
+
+    name: str
+    traces: int
+    tools: tuple[str, ...]
+    kept: tuple[Proposal, ...]
+    offered: tuple[Proposal, ...]
+
+    def to_yaml(self) -> str:
+        """The procedure file, with the evidence for each rule as a comment."""
+        lines = [
+            "bylaw: 1",
+            f"name: {_scalar(self.name)}",
+            f"# The tools called in {_traces(self.traces)}. A rule that names another is an error,",
+            "# so add what is missing.",
+            f"tools: [{', '.join(map(_scalar, self.tools))}]",
+            "",
+            "# Rules that held in all of the traces: what the agents did, not yet what they",
+            "# should do. Keep what is meant, give it a weight, a why and a fix, delete the rest.",
+            "constraints:",
+        ]
+        for proposal in self.kept:
+            lines += self._entry(proposal, "  ")
+        if self.offered:
+            lines += ["", "  # These held as well:"]
+            for proposal in self.offered:
+                lines += self._entry(proposal, "  # ")
+        return "\n".join(lines) + "\n"
+
+    def _entry(self, proposal: Proposal, margin: str) -> list[str]:
+        comment = "" if margin.endswith("# ") else "# "
+        return [
+            f"{margin}{comment}{proposal.meaning} Came into play in {_traces(proposal.active)}.",
+            f"{margin}- name: {_scalar(proposal.name)}",
+            f"{margin}  rule: {_scalar(proposal.rule, rule=True)}",
+        ]
+
+
+def starter(traces: Sequence[Trace], name: str = "my-procedure") -> Starter:
+    """The starter procedure for these traces; at least one of them must have a call."""
+    counts = Counter(call.tool for trace in traces for call in trace.calls)
+    tools = tuple(tool for tool, _ in counts.most_common())
+    proposals: list[Proposal] = []
+    names: Counter[str] = Counter()
+    for name_, formula, meaning, trigger in _candidates(traces, tools):
+        if all(evaluate(formula, view_of(formula, trace)).value.is_true for trace in traces):
+            active = sum(any(call.tool == trigger for call in trace) for trace in traces)
+            names[name_] += 1  # two tools can look the same in a name
+            unique = name_ if names[name_] == 1 else f"{name_}-{names[name_]}"
+            proposals.append(Proposal(unique, to_text(formula), meaning, active))
+    proposals.sort(key=lambda proposal: -proposal.active)
+    if not proposals and tools:  # a procedure states at least one rule
+        rule = to_text(Called(list(tools)))
+        proposals = [Proposal("acts", rule, "Some tool is called.", len(traces))]
+    kept, offered = proposals[:KEPT], proposals[KEPT : KEPT + OFFERED]
+    return Starter(name, len(traces), tools, tuple(kept), tuple(offered))
+
+
+_Candidate = tuple[str, Formula, str, str]
+"""A name, the rule, what it says, and the tool that brings it into play."""
+
+
+def _candidates(traces: Sequence[Trace], tools: Sequence[str]) -> Iterable[_Candidate]:
+    """Proposals that a quick look does not rule out, the most telling shapes first."""
+    shown = [[call.tool for call in trace.calls] for trace in traces]
+    answered = all(trace.answer is not None for trace in traces)
+    found: list[_Candidate] = []
+    found += _orders(shown, tools)
+    found += _counts(shown, tools, answered)
+    return found[:_CANDIDATES]
+
+
+def _orders(shown: Sequence[Sequence[str]], tools: Sequence[str]) -> Iterator[_Candidate]:
+    before = {
+        (a, b)
+        for a in tools
+        for b in tools
+        if a != b and all(_precedes(a, b, calls) for calls in shown if b in calls)
+    }
+    after = {
+        (a, b)
+        for a in tools
+        for b in tools
+        if a != b and all(_precedes(b, a, calls[::-1]) for calls in shown if a in calls)
+    }
+    for a, b in sorted(_direct(before)):
+        meaning = f"Every {b} comes after some {a}."
+        yield f"{_slug(a)}-before-{_slug(b)}", G(call(b) >> O(call(a))), meaning, b
+    for a, b in sorted(_direct(after) - before):
+        meaning = f"Every {a} is followed by some {b}."
+        yield f"{_slug(b)}-after-{_slug(a)}", G(call(a) >> F(call(b))), meaning, a
+
+
+def _precedes(a: str, b: str, calls: Sequence[str]) -> bool:
+    return a in calls and calls.index(a) < calls.index(b)
+
+
+def _direct(pairs: set[tuple[str, str]]) -> set[tuple[str, str]]:
+    """The pairs without those that follow from two others."""
+    successors: dict[str, set[str]] = {}
+    for a, b in pairs:
+        successors.setdefault(a, set()).add(b)
+    implied = {
+        (a, c)
+        for a, nexts in successors.items()
+        for b in nexts
+        for c in successors.get(b, set())
+        if c != a and (b, a) not in pairs and (c, b) not in pairs
+    }
+    return pairs - implied
+
+
+def _counts(
+    shown: Sequence[Sequence[str]], tools: Sequence[str], answered: bool
+) -> Iterator[_Candidate]:
+    for tool in tools:
+        slug = _slug(tool)
+        if all(tool in calls for calls in shown):
+            if answered:
+                before = G(call(FINAL_ANSWER) >> O(call(tool)))
+                yield f"{slug}-before-answering", before, f"{tool} precedes every answer.", tool
+            else:
+                yield f"{slug}-called", Called(tool), f"{tool} is always called.", tool
+        if all(calls.count(tool) <= 1 for calls in shown):
+            once = CalledN(tool, "<=", 1)
+            yield f"{slug}-at-most-once", once, f"{tool} is never called twice.", tool
+
+
+def _traces(count: int) -> str:
+    return "1 trace" if count == 1 else f"{count} traces"
+
+
+def _slug(tool: str) -> str:
+    return re.sub(r"\W+", "-", tool).strip("-") or "tool"
+
+
+def _scalar(text: str, *, rule: bool = False) -> str:
+    """The text as a YAML scalar: plain where that is safe, else quoted as JSON."""
+    plain = re.compile(r"[A-Za-z][\w(), <>=!-]*") if rule else _PLAIN
+    safe = plain.fullmatch(text) and text.lower() not in _NOT_PLAIN
+    return text if safe else write_json(text)
