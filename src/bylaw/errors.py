@@ -14,7 +14,18 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from itertools import islice
+from typing import Final, NamedTuple
+
+MAX_DIAGNOSTICS: Final = 50
+"""How many mistakes of one file or record are reported before reading stops."""
+
+_EXCERPT: Final = 100
+"""How much of a long line is shown, in characters."""
+_BEFORE: Final = 40
+"""How much of that stands before the mistake."""
+_SUGGESTIONS: Final = 500
+"""Among how many names a misspelt one is looked for."""
 
 
 class Span(NamedTuple):
@@ -39,7 +50,9 @@ class Diagnostic:
     """Counted from 1, in characters."""
     width: int = 1
     excerpt: str | None = None
-    """The whole line that holds the mistake."""
+    """The line that holds the mistake, or the part of a long line around it."""
+    excerpt_column: int = 1
+    """The column at which the excerpt begins."""
     where: str | None = None
     """A path inside the data, such as `tool_calls[3].step`, where there is no line."""
 
@@ -52,6 +65,7 @@ class Diagnostic:
         line_start = text.rfind("\n", 0, start) + 1
         line_end = text.find("\n", start)
         line_end = len(text) if line_end < 0 else line_end
+        shown = max(line_start, min(start - _BEFORE, line_end - _EXCERPT))
         return cls(
             code,
             message,
@@ -59,7 +73,8 @@ class Diagnostic:
             line=text.count("\n", 0, start) + 1,
             column=start - line_start + 1,
             width=max(1, min(span.end, line_end) - start),
-            excerpt=text[line_start:line_end],
+            excerpt=text[shown : min(line_end, shown + _EXCERPT)],
+            excerpt_column=shown - line_start + 1,
         )
 
     def located(self, source: str) -> Diagnostic:
@@ -80,30 +95,26 @@ class Diagnostic:
         head = f"{place}: " if place else ""
         lines = [f"{head}error[{self.code}]: {self.message}{inside}"]
         if self.excerpt is not None and self.line is not None and self.column is not None:
-            lines += _caret(self.excerpt, self.line, self.column, self.width)
+            lines += _caret(self.excerpt, self.line, self.column - self.excerpt_column, self.width)
         if self.help:
             lines.append(f"help: {self.help}")
-        return "\n".join(lines)
+        return "\n".join(lines).encode("utf-8", "backslashreplace").decode()
 
     def to_dict(self) -> dict[str, object]:
         """The diagnostic as JSON, without the parts that are absent."""
         fields = {name: getattr(self, name) for name in self.__slots__}
+        del fields["excerpt_column"]
         if self.line is None:
             del fields["width"]
         return {name: value for name, value in fields.items() if value is not None}
 
 
-_EXCERPT_WIDTH = 100
-
-
-def _caret(excerpt: str, line: int, column: int, width: int) -> list[str]:
-    """The source line and a row of carets under the mistake; a long line is cut around it."""
-    start = column - 1
-    shift = max(0, min(start - 40, len(excerpt) - _EXCERPT_WIDTH))
-    shown = excerpt[shift : shift + _EXCERPT_WIDTH].replace("\t", " ")
-    carets = "^" * max(1, min(width, len(shown) - (start - shift)))
+def _caret(excerpt: str, line: int, start: int, width: int) -> list[str]:
+    """The source line and a row of carets under the mistake."""
+    carets = "^" * max(1, min(width, len(excerpt) - start))
     gutter = " " * len(str(line))
-    return [f"  {line} | {shown}", f"  {gutter} | {' ' * (start - shift)}{carets}"]
+    shown = excerpt.replace("\t", " ").replace("\r", "")
+    return [f"  {line} | {shown}", f"  {gutter} | {' ' * start}{carets}"]
 
 
 class BylawError(Exception):
@@ -130,7 +141,7 @@ class UsageError(BylawError):
 
 def did_you_mean(word: str, known: Iterable[str]) -> str | None:
     """`did you mean 'refund'?` if some known word is close to this one."""
-    lowered = {name.lower(): name for name in known}
+    lowered = {name.lower(): name for name in islice(known, _SUGGESTIONS)}
     close = difflib.get_close_matches(word.lower(), lowered, n=1, cutoff=0.6)
     return f"did you mean '{lowered[close[0]]}'?" if close else None
 

@@ -18,7 +18,11 @@ Json: TypeAlias = Any
 MAX_DEPTH: Final = 200
 """How deeply brackets may nest in a value."""
 
-_STRINGS = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
+LARGEST: Final = 2**53
+"""The largest count or step: beyond it, JSON readers disagree about whole numbers."""
+
+# Possessive, so that long strings cost neither memory nor time; an unclosed one counts too.
+_STRINGS = re.compile(r'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)
 _BRACKETS = {ord("{"): "[", ord("}"): "]"}
 _NOT_BRACKETS = re.compile(r"[^\[\]]+")
 
@@ -30,6 +34,10 @@ class JsonError(ValueError):
         super().__init__(message)
         self.message = message
         self.position = position
+
+
+class DuplicateKey(JsonError):
+    """An object gives two values for one key."""
 
 
 def read_json(text: str) -> Json:
@@ -71,7 +79,7 @@ def _unique(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
     mapping = dict(pairs)
     if len(mapping) < len(pairs):
         repeated = Counter(key for key, _ in pairs).most_common(1)[0][0]
-        raise JsonError(f"the key {json.dumps(repeated)} appears twice in one object")
+        raise DuplicateKey(f"the key {json.dumps(repeated)} appears twice in one object")
     return mapping
 
 

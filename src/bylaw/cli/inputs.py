@@ -102,6 +102,4 @@ def one_trace(path: str) -> Trace:
         found = entry
     if found is None:
         raise TraceError(Diagnostic("E312", "the file holds no such record", source=path))
-    if found.trace is None:
-        raise found.error or AssertionError("an entry has a trace or an error")
-    return found.trace
+    return found.required()

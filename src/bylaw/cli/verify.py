@@ -50,9 +50,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _one(procedure: Procedure, entry: Entry, *, as_json: bool) -> int:
-    if entry.trace is None:
-        raise entry.error or AssertionError("an entry has a trace or an error")
-    report = verify_trace(entry.trace, procedure)
+    report = verify_trace(entry.required(), procedure)
     if as_json:
         print(json.dumps(report.to_dict(), indent=2))
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, Literal
@@ -73,6 +74,15 @@ KEYWORDS: Final = frozenset(
 """Names that a tool can carry only in quotes."""
 
 
+_NAME: Final = re.compile(r"[^\W\d]\w*")
+"""The grammar's NAME."""
+
+
+def is_plain(name: str) -> bool:
+    """Can this name be written without quotes?"""
+    return _NAME.fullmatch(name) is not None and name not in KEYWORDS
+
+
 def may_be_variable(name: str) -> bool:
     """Can a quantifier bind this name? `answer` and the words of the language are taken."""
-    return name.isidentifier() and name not in KEYWORDS and name != "answer"
+    return is_plain(name) and name != "answer"

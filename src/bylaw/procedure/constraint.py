@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from enum import Enum
+from typing import Final
 
 from bylaw.errors import Diagnostic, SpecError
 from bylaw.logic.formula import Formula
 from bylaw.syntax.printer import to_text
+from bylaw.trace.record import kind_of
 from bylaw.values import Json
+
+LARGEST_WEIGHT: Final = 1e100
+"""Far beyond use, and small enough that weights can always be added up."""
 
 
 class Severity(Enum):
@@ -57,9 +61,8 @@ class Constraint:
 
 def weight_problem(weight: object) -> str | None:
     """Why this is not a weight, or None if it is one."""
-    if type(weight) not in (int, float):
-        return f"a weight is a number, not {weight!r}"
-    assert isinstance(weight, int | float)
-    if not math.isfinite(weight) or weight <= 0:
-        return f"a weight is a positive, finite number, not {weight!r}"
+    if isinstance(weight, bool) or not isinstance(weight, int | float):
+        return f"a weight is a number, not {kind_of(weight)}"
+    if not 0 < weight <= LARGEST_WEIGHT:
+        return f"a weight is above 0 and at most {LARGEST_WEIGHT:g}"
     return None

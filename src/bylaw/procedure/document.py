@@ -17,7 +17,7 @@ from typing import Any, Final
 import yaml
 
 from bylaw.errors import Diagnostic, Span, SpecError
-from bylaw.values import Json, JsonError, read_json
+from bylaw.values import DuplicateKey, Json, JsonError, read_json
 
 MAX_NESTING: Final = 64
 MAX_NODES: Final = 200_000
@@ -48,6 +48,8 @@ class Located:
     """For a mapping: where each key stands."""
     size: int = 1
     """How many values it holds, aliases expanded."""
+    depth: int = 1
+    """How deeply they nest, aliases expanded."""
 
     def plain(self) -> Json:
         """The value without places."""
@@ -153,6 +155,10 @@ class _YamlBuilder:
             return
         container, items, _ = self.open[-1]
         container.size += node.size
+        container.depth = max(container.depth, node.depth + 1)
+        if container.depth > MAX_NESTING:
+            message = f"the document nests more than {MAX_NESTING} deep"
+            raise self.fail(event, "E204", message)
         if container.size > MAX_NODES:
             message = f"the document grows beyond {MAX_NODES:,} values when its aliases expand"
             raise self.fail(event, "E204", message)
@@ -215,7 +221,7 @@ class _YamlBuilder:
 
 # ── JSON ──────────────────────────────────────────────────────────────────────────────────
 
-_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{},:]|[^\s\[\]{},:"]+')
+_TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+"|[\[\]{},:]|[^\s\[\]{},:"]+')
 
 
 def _read_json(text: str) -> Located:
@@ -223,7 +229,8 @@ def _read_json(text: str) -> Located:
         read_json(text)  # says what is wrong, if anything is; below the text is known to be JSON
     except JsonError as error:
         at = error.position or 0
-        raise _error(text, Span(at, at + 1), "E201", f"not valid JSON: {error.message}") from None
+        code = "E207" if isinstance(error, DuplicateKey) else "E201"
+        raise _error(text, Span(at, at + 1), code, f"not valid JSON: {error.message}") from None
     open_: list[Located] = []
     key: list[tuple[str, Span] | None] = []
     root = Located(None, Span(0, 0))

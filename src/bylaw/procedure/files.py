@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, TypedDict
 
-from bylaw.errors import Diagnostic, Span, SpecError, did_you_mean, listing
+from bylaw.errors import MAX_DIAGNOSTICS, Diagnostic, Span, SpecError, did_you_mean, listing
 from bylaw.logic.formula import Formula
-from bylaw.logic.operators import KEYWORDS
+from bylaw.logic.operators import is_plain
 from bylaw.names import FINAL_ANSWER
 from bylaw.procedure.constraint import Constraint, Severity, weight_problem
 from bylaw.procedure.document import Located, align, locate, read_document
@@ -81,6 +81,11 @@ class _Reader:
             self.problems.append(Diagnostic(code, message, help, where=where))
         else:
             self.problems.append(Diagnostic.at(self.text, span, code, message, help))
+        self.stop_if_enough()
+
+    def stop_if_enough(self) -> None:
+        if len(self.problems) >= MAX_DIAGNOSTICS:
+            raise SpecError(self.problems[:MAX_DIAGNOSTICS])
 
     # ── the procedure ────────────────────────────────────────────────────────────────────
 
@@ -136,14 +141,15 @@ class _Reader:
             return groups
         for name, members in node.value.items():
             where, span = f"groups.{name}", node.keys.get(name, node.span)
-            if not name.isidentifier() or name in KEYWORDS or (tools and name in tools):
+            if not is_plain(name) or (tools and name in tools):
                 reason = "is a tool already" if tools and name in tools else "is not a plain name"
                 self.complain(span, where, "E211", f"the group name '{name}' {reason}")
             groups[name] = self.names(members, where)
             if not groups[name]:
                 self.complain(members.span, where, "E106", f"the group '{name}' is empty")
-            for member in groups[name] if tools is not None else ():
-                if member not in tools and member != FINAL_ANSWER:  # type: ignore[operator]
+            known = None if tools is None else {*tools, FINAL_ANSWER}
+            for member in groups[name]:
+                if known is not None and member not in known:
                     help = did_you_mean(member, tools or ())
                     self.complain(members.span, where, "E104", f"unknown tool '{member}'", help)
         return {name: members for name, members in groups.items() if members}
@@ -232,8 +238,9 @@ class _Reader:
             return None
         try:
             if isinstance(node.value, dict):
-                formula = from_json(node.plain())
-                written = to_text(formula)
+                # Read as text too, so that both forms are held to the same checks.
+                written = to_text(from_json(node.plain()))
+                formula = parse(written, tools=tools, vocabulary=self.vocabulary)
             else:
                 text = self.written(node, where)
                 if text is None:
@@ -243,6 +250,7 @@ class _Reader:
             check_closed(formula, self.vocabulary)
         except SpecError as error:
             self.problems += [self.placed(d, node, where) for d in error.diagnostics]
+            self.stop_if_enough()
             return None
         return formula, written.strip()
 
@@ -274,7 +282,7 @@ class _Reader:
     def weight(self, node: Located | None, where: str) -> float:
         if node is None or node.value is None:
             return 1.0
-        reason = weight_problem(node.value if not isinstance(node.value, list | dict) else None)
+        reason = weight_problem(node.value)
         if reason:
             self.complain(node.span, where, "E205", reason)
             return 1.0

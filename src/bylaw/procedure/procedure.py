@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -51,11 +51,12 @@ class Procedure:
         if not self.constraints:
             help = "Add at least one rule under 'constraints'."
             problems.append(Diagnostic("E208", "the procedure has no constraints", help))
-        names = [constraint.name for constraint in self.constraints]
-        for name in sorted({name for name in names if names.count(name) > 1}):
-            problems.append(Diagnostic("E209", f"two constraints are called '{name}'"))
-        if not math.isfinite(sum(constraint.weight for constraint in self.constraints)):
-            problems.append(Diagnostic("E205", "the weights are too large to be added up"))
+        names = Counter(constraint.name for constraint in self.constraints)
+        problems += [
+            Diagnostic("E209", f"two constraints are called '{name}'")
+            for name, count in names.items()
+            if count > 1
+        ]
         for constraint in self.constraints:
             try:
                 check_closed(constraint.formula, self.vocabulary)

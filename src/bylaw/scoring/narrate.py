@@ -65,12 +65,12 @@ class _Narrator:
             case f.Event():
                 return self.not_event(formula, at)
             case f.Not(operand):
-                return self.why_true(operand, at)
+                return self.why_true(operand, at, depth - 1)
             case f.Implies(left, right):
                 told = self.why_false(right, at, depth - 1)
                 for around in (f"up to {self.mark(at)}", f"from {self.mark(at)} on"):
                     told = told.replace(around, around.replace(self.mark(at), "then"))
-                return f"{self.why_true(left, at)}, but {told}"
+                return f"{self.why_true(left, at, depth - 1)}, but {told}"
             case f.And() | f.Always() | f.Historically() | f.ForAll():
                 ((part, where),) = reasons(self.evaluation, formula, at)
                 return self.why_false(part, where, depth - 1)
@@ -114,8 +114,10 @@ class _Narrator:
             return f"{self.why_false(left, where, depth - 1)}, {order} any {self.noun} {_is(right)}"
         return f"no {self.noun} {_is(right)}"
 
-    def why_true(self, formula: f.Formula, at: int) -> str:
+    def why_true(self, formula: f.Formula, at: int, depth: int) -> str:
         match formula:
+            case _ if depth == 0:
+                return f"{_quoted(formula)} holds {self.place(at)}"
             case f.Event(tool, patterns) if at < len(self.view):
                 event = self.view.events[at]
                 called = f' "{event.tool}"' if isinstance(event, Call) else ""
@@ -126,10 +128,12 @@ class _Narrator:
                 told = PREDICATES[name].sentence(self.view, True, *operands)
                 return told.rstrip(".")
             case f.And(operands):
-                return " and ".join(self.why_true(operand, at) for operand in operands[:3])
+                return " and ".join(self.why_true(part, at, depth - 1) for part in operands[:3])
             case f.Once(operand) | f.Eventually(operand):
                 found = list(reasons(self.evaluation, formula, at))
-                return self.why_true(operand, found[0][1]) if found else f"{_quoted(formula)} holds"
+                if found:
+                    return self.why_true(operand, found[0][1], depth - 1)
+                return f"{_quoted(formula)} holds {self.place(at)}"
             case _:
                 return f"{_quoted(formula)} holds {self.place(at)}"
 

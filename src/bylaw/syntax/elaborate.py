@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import jmespath.exceptions
-
 from bylaw.errors import Diagnostic, Span, SpecError, did_you_mean
 from bylaw.logic import formula as f
 from bylaw.logic.operators import BY_SPELLING, KEYWORDS, may_be_variable
@@ -29,8 +27,8 @@ from bylaw.logic.terms import (
 from bylaw.logic.walk import Steps, run
 from bylaw.syntax import shapes as s
 from bylaw.syntax.scope import Scope
-from bylaw.values import MAX_DEPTH
-from bylaw.vocabulary.domains import compiled
+from bylaw.values import LARGEST, MAX_DEPTH
+from bylaw.vocabulary.domains import PathError, compile_path
 from bylaw.vocabulary.predicates import PREDICATES
 from bylaw.vocabulary.signature import Kind, Parameter, Predicate
 
@@ -272,7 +270,8 @@ class _Elaborator:
         term = self.term(shape, scope)
         if isinstance(term, Literal):
             value = term.value
-            if type(value) not in (int, float) or value < 0 or value != int(value):
+            whole = type(value) in (int, float) and 0 <= value <= LARGEST and value == int(value)
+            if not whole:
                 message = f"expected {Kind.NUMBER.value}, found {_kind(shape)}"
                 self.complain(shape.span, "E105", message)
         return term
@@ -368,10 +367,9 @@ class _Elaborator:
         match shape:
             case s.Constant(span, str(path)):
                 try:
-                    compiled(path)
-                except (jmespath.exceptions.JMESPathError, RecursionError) as error:
-                    reason = str(error).splitlines()[0] if str(error) else "it is too deep"
-                    self.complain(span, "E109", f"not a JMESPath expression: {reason}")
+                    compile_path(path)
+                except PathError as error:
+                    self.complain(span, "E109", f"not a JMESPath expression: {error}")
                 return path
             case _:
                 message = f"expected a path in quotes, found {_kind(shape)}"

@@ -19,8 +19,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
-import jmespath.exceptions
-
 from bylaw.errors import Diagnostic, SpecError, did_you_mean
 from bylaw.logic import formula as f
 from bylaw.logic.operators import BY_NODE, BY_TAG, COMPARISONS, may_be_variable
@@ -41,7 +39,7 @@ from bylaw.logic.terms import (
 )
 from bylaw.logic.walk import subformulas
 from bylaw.values import MAX_DEPTH, Json
-from bylaw.vocabulary.domains import compiled
+from bylaw.vocabulary.domains import PathError, compile_path
 from bylaw.vocabulary.predicates import PREDICATES
 from bylaw.vocabulary.signature import Kind
 
@@ -180,6 +178,10 @@ def _error(where: str, message: str, code: str = "E116", help: str | None = None
     return SpecError(Diagnostic(code, message, help, where=where))
 
 
+def _is_variable(value: Json) -> bool:
+    return isinstance(value, dict) and value.keys() == {"variable"}
+
+
 class _PartReader:
     """Reads one part; `built` are the parts before it."""
 
@@ -286,7 +288,7 @@ class _PartReader:
             case {"variable": str(name), **rest} if not rest:
                 return ToolVariable(name)
             case {"any": [_, *_] as members, **rest} if not rest:
-                if not all(isinstance(m, str) or m.keys() == {"variable"} for m in members):
+                if not all(isinstance(m, str) or _is_variable(m) for m in members):
                     raise self.fail("a set of tools holds names and variables")
                 tools = self.each(self.tool, members)
                 return ToolSet(tuple(flat for tool in tools for flat in members_of(tool)))
@@ -353,7 +355,7 @@ class _PartReader:
     def path(self, value: Json) -> str:
         path = self.text(value)
         try:
-            compiled(path)
-        except (jmespath.exceptions.JMESPathError, RecursionError):
-            raise self.fail(f"not a JMESPath expression: {path:.80}") from None
+            compile_path(path)
+        except PathError as error:
+            raise self.fail(f"not a JMESPath expression: {error}") from None
         return path

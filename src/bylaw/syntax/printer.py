@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bylaw.logic import formula as f
-from bylaw.logic.operators import BY_NODE, KEYWORDS, Operator
+from bylaw.logic.operators import BY_NODE, Operator, is_plain
 from bylaw.logic.terms import (
     Answer,
     ListTerm,
@@ -168,4 +168,4 @@ def _prefixed(operator: Operator, text: str) -> str:
 
 
 def _key(name: str) -> str:
-    return name if name.isidentifier() and name not in KEYWORDS else write_json(name)
+    return name if is_plain(name) else write_json(name)

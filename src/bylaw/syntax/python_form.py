@@ -48,7 +48,9 @@ def _written(formula: f.Formula) -> Steps[str]:
         case f.Implies(left, right):
             return f"{yield _closed(left)} >> {yield _closed(right)}"
         case f.Iff(left, right):
-            return f"{yield _closed(left)}.iff({yield _written(right)})"
+            subject = yield _closed(left)
+            subject = f"({subject})" if isinstance(left, f.Not) else subject
+            return f"{subject}.iff({yield _written(right)})"
         case f.Until() | f.WeakUntil() | f.Release() | f.Since():
             first, second = (yield _written(formula.left)), (yield _written(formula.right))
             return f"{BY_NODE[type(formula)].symbol}({first}, {second})"
@@ -103,7 +105,7 @@ def _patterns(patterns: Sequence[f.Pattern]) -> tuple[list[str], list[str]]:
                 keywords[key] = _term(expected)
             case _:
                 break
-    plain = all(key.isidentifier() and not iskeyword(key) for key in keywords)
+    plain = all(k.isascii() and k.isidentifier() and not iskeyword(k) for k in keywords)
     named = [f"{key}={value}" for key, value in keywords.items()]
     if not plain:
         named = ["**{" + ", ".join(f"{key!r}: {value}" for key, value in keywords.items()) + "}"]

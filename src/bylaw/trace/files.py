@@ -34,6 +34,12 @@ class Entry:
     trace: Trace | None
     error: TraceError | None = None
 
+    def required(self) -> Trace:
+        """The trace; raises the error if there is none."""
+        if self.trace is None:
+            raise self.error or AssertionError("an entry has a trace or an error")
+        return self.trace
+
 
 def read_traces(path: str | Path, *, max_line: int = MAX_LINE) -> Iterator[Entry]:
     """The records of a file, one after the other. Errors are entries, never exceptions."""
@@ -52,9 +58,7 @@ def read_trace(path: str | Path) -> Trace:
     if len(entries) > 1:
         message = "the file holds several records, and one was expected"
         raise TraceError(Diagnostic("E312", message, source=str(path)))
-    if entries[0].trace is None:
-        raise entries[0].error or AssertionError("an entry has a trace or an error")
-    return entries[0].trace
+    return entries[0].required()
 
 
 def read_stream(file: BinaryIO, name: str, max_line: int = MAX_LINE) -> Iterator[Entry]:
@@ -66,7 +70,7 @@ def read_stream(file: BinaryIO, name: str, max_line: int = MAX_LINE) -> Iterator
         return
     if isinstance(first.content, bytes) and not name.endswith(_JSONL_ENDINGS):
         second = next(lines, None)
-        if second is None or not _is_complete(first.content):
+        if second is None or not _is_jsonl(first, second):
             rest = [second] if second else []
             yield from _document(name, itertools.chain([first], rest, lines))
             return
@@ -105,15 +109,28 @@ def _lines(file: BinaryIO, name: str, max_line: int) -> Iterator[_Line]:
             yield _Line(number, line)
 
 
-def _is_complete(line: bytes) -> bool:
-    """Is this line a JSON value by itself, so that the file is JSONL?"""
+def _is_jsonl(first: _Line, second: _Line) -> bool:
+    """Is each line a record by itself? Otherwise the file is one document, spread over lines."""
+    assert isinstance(first.content, bytes), "the caller looked"
     try:
-        read_json(line.decode())
+        text = first.content.decode("utf-8-sig").rstrip()
+        read_json(text)
     except JsonError as error:
-        return error.position is None  # damaged, but not because it goes on
+        goes_on = error.position is not None and error.position >= len(text)
+        # A first line that just ends early is the start of a document, or a damaged record
+        # if a whole record follows it.
+        return not goes_on or (isinstance(second.content, bytes) and _is_record(second.content))
     except UnicodeDecodeError:
         return True
     return True
+
+
+def _is_record(line: bytes) -> bool:
+    try:
+        value = read_json(line.decode())
+    except (JsonError, UnicodeDecodeError):
+        return False
+    return isinstance(value, dict) and "tool_calls" in value
 
 
 def _document(name: str, lines: Iterator[_Line]) -> Iterator[Entry]:
@@ -154,6 +171,8 @@ def _parsed(entry: str, content: bytes, source: str, line: int | None) -> Iterat
         yield _failure(entry, _json_diagnostic(error, text, source, line))
         return
     if line is None and isinstance(value, list):
+        if not value:
+            yield _failure(entry, Diagnostic("E311", "the file holds no record", source=source))
         for number, item in enumerate(value):
             yield _traced(f"{entry}[{number}]", item, source, line)
     else:
@@ -172,6 +191,7 @@ def _json_diagnostic(error: JsonError, text: str, source: str, line: int | None)
         line=(line or 1) + (found.line or 1) - 1,
         column=found.column,
         excerpt=found.excerpt,
+        excerpt_column=found.excerpt_column,
     )
 
 

@@ -9,13 +9,14 @@ field is a metric. A message says `before` which call it stands, as an index int
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
-from bylaw.errors import Diagnostic, TraceError, did_you_mean
+from bylaw.errors import MAX_DIAGNOSTICS, Diagnostic, TraceError
 from bylaw.trace.event import MISSING, ROLES, Call, Event, Message
-from bylaw.values import Json, problem
+from bylaw.values import LARGEST, Json, problem
 
 VERSION: Final = 1
 
@@ -48,7 +49,7 @@ def _is_text(value: object) -> bool:
 
 
 def _is_whole(value: object) -> bool:
-    return type(value) is int and value >= 0
+    return type(value) is int and 0 <= value <= LARGEST
 
 
 def _is_number(value: object) -> bool:
@@ -89,6 +90,8 @@ class _Reader:
 
     def complain(self, code: str, where: str, message: str, help: str | None = None) -> None:
         self.problems.append(Diagnostic(code, message, help, where=where))
+        if len(self.problems) >= MAX_DIAGNOSTICS:  # a record of zeros has a million mistakes
+            raise TraceError(self.problems)
 
     def record(self, record: object) -> Contents | None:
         if not isinstance(record, Mapping):
@@ -99,19 +102,12 @@ class _Reader:
             self.complain(
                 "E307",
                 "bylaw",
-                f"unknown format version {version!r}",
+                f"unknown format version {version!r:.40}",
                 f"This release reads version {VERSION}: upgrade bylaw, or convert the record.",
             )
             return None
         if "tool_calls" not in record:
-            close = did_you_mean("tool_calls", map(str, record))
-            help = "It is the list of calls, in order."
-            self.complain(
-                "E302",
-                "record",
-                "the field 'tool_calls' is missing",
-                f"{close} {help}" if close else help,
-            )
+            self.missing(record, "tool_calls", "record")
             return None
         calls = self.items(record["tool_calls"], "tool_calls", self.call)
         messages = self.items(record.get("messages") or [], "messages", self.message)
@@ -125,6 +121,11 @@ class _Reader:
         if self.problems:
             return None
         return Contents(_merged(calls, messages), answer, metrics, labels)
+
+    def missing(self, data: Mapping[str, Any], field: str, where: str) -> None:
+        close = difflib.get_close_matches(field, [key for key in data if isinstance(key, str)], 1)
+        help = f"Is '{close[0]}' meant for it?" if close else None
+        self.complain("E302", where, f"the field '{field}' is missing", help)
 
     def items(
         self, values: object, where: str, read: Callable[[Mapping[str, Any], str], _Item]
@@ -155,8 +156,7 @@ class _Reader:
                     "E303", f"{where}.{name}", f"expected {field.expected}, found {kind_of(value)}"
                 )
         if "tool_name" not in entry:
-            close = did_you_mean("tool_name", map(str, entry))
-            self.complain("E302", where, "the field 'tool_name' is missing", close)
+            self.missing(entry, "tool_name", where)
         self.json(values.get("args"), f"{where}.arguments")
         self.json(entry.get("tool_result"), f"{where}.tool_result")
         return Call(**values)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Final, Literal, TypeAlias
 
-from bylaw.errors import Diagnostic, TraceError
+from bylaw.errors import MAX_DIAGNOSTICS, Diagnostic, TraceError
 from bylaw.names import FINAL_ANSWER
 from bylaw.trace.event import Call, Event, Message
 from bylaw.trace.record import Contents, read_record, write_record
@@ -149,6 +149,8 @@ def _stepped(events: list[Event]) -> tuple[Event, ...]:
                         where=f"{where}.step",
                     )
                 )
+        if len(problems) >= MAX_DIAGNOSTICS:
+            break
         shared = isinstance(event, Message) and event.role == "assistant"
         last = max(last, step)
         number += is_call

@@ -6,10 +6,11 @@ itself. Equal values count once.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, Final
 
 import jmespath
 import jmespath.exceptions
@@ -63,23 +64,44 @@ def _calls(view: View, tool: Any) -> Iterator[Call]:
 
 
 def _contributed(path: str, values: Iterable[Json]) -> Iterator[Json]:
-    expression = compiled(path)
+    expression = compile_path(path)
     for value in values:
         try:
             found = expression.search(value)
-        except jmespath.exceptions.JMESPathError:
+        except _PATH_FAILURES:
             continue  # a function met a value it is not made for: nothing is found there
-        if isinstance(found, list):
-            yield from found
-        elif found is not None:
-            yield found
+        for item in found if isinstance(found, list) else [found] if found is not None else []:
+            if problem(item) is None:  # a path can compute what is no JSON value, such as NaN
+                yield item
 
 
 def _distinct(values: Iterable[Json]) -> tuple[Json, ...]:
     return tuple({identity(value): value for value in reversed(list(values))}.values())[::-1]
 
 
+class PathError(ValueError):
+    """A text is not a JMESPath expression."""
+
+
+_PATH_FAILURES: Final = (
+    jmespath.exceptions.JMESPathError,
+    ArithmeticError,
+    LookupError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)
+"""What the library is known to raise, on paths and on values."""
+
+
 @lru_cache(maxsize=4096)
-def compiled(path: str) -> Any:
-    """The compiled path; raises `jmespath.exceptions.JMESPathError` if it is not one."""
-    return jmespath.compile(path)
+def compile_path(path: str) -> Any:
+    """The compiled path, or a PathError."""
+    try:
+        with warnings.catch_warnings():
+            # A literal that is no JSON is only warned about by the library; here it is a mistake.
+            warnings.simplefilter("error")
+            return jmespath.compile(path)
+    except (*_PATH_FAILURES, Warning) as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise PathError(reason[:120]) from None

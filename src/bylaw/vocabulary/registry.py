@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any, TypeAlias, TypeVar
 
 from bylaw.errors import Diagnostic, SpecError
-from bylaw.logic.operators import KEYWORDS
+from bylaw.logic.operators import is_plain
 from bylaw.trace.event import MISSING, Missing
 from bylaw.values import Json, decoded, equal
 
@@ -73,7 +73,7 @@ class Vocabulary:
     ) -> None:
         name = function.__name__
         taken = name in self._predicates or name in self._extractors
-        if not name.isidentifier() or name in KEYWORDS or taken:
+        if not is_plain(name) or taken:
             reason = "is registered already" if taken else "cannot be written in a formula"
             raise SpecError(Diagnostic("E114", f"the name '{name}' {reason}", "Rename it."))
         try:

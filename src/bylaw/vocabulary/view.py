@@ -19,7 +19,7 @@ from bylaw.logic.terms import Literal as LiteralTerm
 from bylaw.names import FINAL_ANSWER
 from bylaw.trace.event import MISSING, Call, Event, Message, Missing
 from bylaw.trace.trace import Trace
-from bylaw.values import Json, equal
+from bylaw.values import LARGEST, Json, equal, write_json
 from bylaw.vocabulary.registry import EMPTY, Vocabulary
 
 Order: TypeAlias = Literal["position", "step"]
@@ -182,12 +182,17 @@ class View:
             case _:
                 return MISSING
 
+    def shown(self, term: Term) -> str:
+        """The value of a term as people read it."""
+        value = self.value(term)
+        return "nothing" if value is MISSING else write_json(value)
+
     def number(self, term: Term) -> int | None:
         """The whole number that a term denotes, or None if it denotes something else."""
         value = self.value(term)
         if type(value) is float and value.is_integer():
-            return int(value)
-        return value if type(value) is int else None
+            value = int(value)
+        return value if type(value) is int and abs(value) <= LARGEST else None
 
 
 def names_of(tool: Tool) -> tuple[str, ...]:

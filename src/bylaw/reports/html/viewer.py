@@ -30,7 +30,14 @@ MAX_EXPLAINED: Final = 300
 """The longest trace, in calls, whose verdicts the viewer explains by itself."""
 
 TEMPLATE: Final = "viewer.html"
-STYLES: Final = ("viewer.css",)
+STYLES: Final = (
+    "theme.css",
+    "viewer.css",
+    "header.css",
+    "rules.css",
+    "cards.css",
+    "timeline.css",
+)
 SCRIPTS: Final = (
     "dom.js",
     "values.js",
@@ -103,11 +110,14 @@ def trace_data(report: Report, explanations: Mapping[str, Explanation]) -> dict[
 
 
 def _tools(report: Report) -> list[str]:
-    """Every tool in sight, sorted: a tool then has one colour in all runs of a procedure."""
-    names = {call.tool for call in report.trace.calls} | set(report.procedure.tools or ())
+    """Every tool in sight. Colours go by place, so that the procedure's tools come first: they
+    have the same ones in every run.
+    """
+    known = set(report.procedure.tools or ())
     for constraint in report.procedure.constraints:
-        names.update(tools_in(constraint.formula))
-    return sorted(names - {FINAL_ANSWER})
+        known.update(tools_in(constraint.formula))
+    others = {call.tool for call in report.trace.calls} - known
+    return [name for name in (*sorted(known), *sorted(others)) if name != FINAL_ANSWER]
 
 
 def _steps(trace: Trace) -> list[Json]:

@@ -26,7 +26,7 @@ def witness(view: View, tool: Tool, count: Count) -> list[int]:
 
 def sentence(view: View, held: bool, tool: Tool, count: Count) -> str:
     calls = len(view.occurrences(tool).certain)
-    expected = f"{count.comparison} {view.value(count.number)}"
+    expected = f"{count.comparison} {view.shown(count.number)}"
     return f"{title(tool)} called {calls} time(s); expected {expected}."
 
 

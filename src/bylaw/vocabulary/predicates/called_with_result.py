@@ -3,7 +3,6 @@
 from bylaw.logic.formula import Arguments
 from bylaw.logic.terms import Term, Tool
 from bylaw.trace.event import MISSING, Call
-from bylaw.values import write_json
 from bylaw.vocabulary.predicates.matching import tell_match
 from bylaw.vocabulary.signature import Kind, Parameter, Predicate
 from bylaw.vocabulary.view import Kleene, View
@@ -22,7 +21,7 @@ def witness(view: View, tool: Tool, result: Term, arguments: Arguments) -> list[
 
 
 def sentence(view: View, held: bool, tool: Tool, result: Term, arguments: Arguments) -> str:
-    wanted = f"the result {write_json(view.value(result))}"
+    wanted = f"the result {view.shown(result)}"
     places = witness(view, tool, result, arguments)
     return tell_match(view, held, tool, arguments, places, wanted=wanted)
 

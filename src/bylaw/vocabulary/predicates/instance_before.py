@@ -26,7 +26,7 @@ def witness(view: View, first: Tool, n: Term, second: Tool, m: Term) -> list[int
 def sentence(view: View, held: bool, first: Tool, n: Term, second: Tool, m: Term) -> str:
     earlier, later = _index(view, n), _index(view, m)
     if earlier is None or later is None:
-        return f"{view.value(n)} and {view.value(m)} must be whole numbers, 0 or more."
+        return f"{view.shown(n)} and {view.shown(m)} must be whole numbers, 0 or more."
     return tell_order(view, (first, earlier), (second, later))
 
 

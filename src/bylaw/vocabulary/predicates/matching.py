@@ -22,9 +22,7 @@ def tell_match(
     wanted: str = "",
 ) -> str:
     """`"pay" was called with amount = 5 (call #2).`, or what was called instead."""
-    pairs = [
-        f"{'.'.join(p.path)} = {write_json(view.value(p.expected))}" for p in arguments.patterns
-    ]
+    pairs = [f"{'.'.join(p.path)} = {view.shown(p.expected)}" for p in arguments.patterns]
     asked = " and ".join(filter(None, [exactly + ", ".join(pairs) if pairs else "", wanted]))
     asked = asked or ("no arguments" if exactly else "any arguments")
     if held:

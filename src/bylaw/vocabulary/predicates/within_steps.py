@@ -40,7 +40,7 @@ def sentence(view: View, held: bool, first: Tool, second: Tool, limit: Term) -> 
         return f"{title(second)} was never called after {start}."
     return (
         f"{title(second)} ({view.mark(end)}) came {end - places[0]} position(s) after {start}; "
-        f"expected at most {view.value(limit)}."
+        f"expected at most {view.shown(limit)}."
     )
 
 

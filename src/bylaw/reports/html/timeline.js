@@ -1,0 +1,218 @@
+"use strict";
+
+/* The time line: steps from top to bottom, each with what was said and called in it. */
+
+/** How a call ended, where that deserves a mark. */
+const STATUS_MARKS = {
+  failed: { text: "failed", verdict: "violated" },
+};
+
+/** A text longer than this starts out folded. */
+const FOLDED = { system: 200, user: 480, assistant: 480, answer: 1600 };
+
+/**
+ * The time line. `onPick(index)` is called when a person chooses a call or the answer. Returns
+ * its element; `highlight({ calls, absence, picked })`; `reveal(index)`, which brings a call into
+ * view, and `point(index)`, which also draws the eye to it.
+ */
+function renderTimeline(data, hues, onPick) {
+  const cards = [];
+  const calls = [];
+  const list = el("ol.steps", { "aria-label": "Time line" });
+  for (const step of data.steps) {
+    const row = stepRow(step, hues);
+    for (const [item, element] of row.cards) {
+      cards[item.index] = element;
+      calls[item.index] = item;
+    }
+    list.append(row.element);
+  }
+  if (!data.steps.length) list.append(el("li.empty", null, "The trace is empty: no calls, no answer."));
+  const roving = rove(list, ".card__pick", ".card");
+  list.addEventListener("click", (event) => onClick(event, calls, onPick));
+  list.addEventListener("keydown", (event) => onKey(event, calls));
+  roving.refresh();
+  let lit = [];
+  const reveal = (index, instantly = false) => {
+    if (!cards[index]) return;
+    bringIntoView(cards[index], instantly);
+    roving.stopAt(cards[index].querySelector(".card__pick"));
+  };
+
+  return {
+    element: list,
+    highlight({ calls: deciding = [], absence = [], picked = null }) {
+      for (const card of lit) {
+        card.classList.remove("is-deciding", "is-absent", "is-picked");
+        card.querySelector(".card__pick").setAttribute("aria-pressed", "false");
+        card.removeAttribute("aria-current");
+      }
+      const marks = [
+        ...absence.map((index) => [index, "is-absent"]),
+        ...deciding.map((index) => [index, "is-deciding"]),
+        ...(picked === null ? [] : [[picked, "is-picked"]]),
+      ].filter(([index]) => cards[index]);
+      for (const [index, mark] of marks) cards[index].classList.add(mark);
+      for (const index of deciding) cards[index]?.setAttribute("aria-current", "true");
+      if (cards[picked]) cards[picked].querySelector(".card__pick").setAttribute("aria-pressed", "true");
+      list.classList.toggle("is-focused", deciding.length + absence.length > 0);
+      lit = marks.map(([index]) => cards[index]);
+    },
+    reveal,
+    point(index) {
+      reveal(index);
+      const card = cards[index];
+      card?.classList.add("is-pointed");
+      card?.addEventListener("animationend", () => card.classList.remove("is-pointed"), { once: true });
+    },
+  };
+}
+
+function bringIntoView(card, instantly) {
+  const away = Math.abs(card.getBoundingClientRect().top) > 2 * innerHeight;
+  const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
+  const behavior = instantly || away || calm ? "instant" : "smooth";
+  card.scrollIntoView({ block: "center", behavior });
+  // Rows that were never seen have a guessed height; the way there may have corrected some.
+  if (behavior === "instant") requestAnimationFrame(() => card.scrollIntoView({ block: "center", behavior }));
+}
+
+function onClick(event, calls, onPick) {
+  const card = event.target.closest(".card");
+  const opener = event.target.closest("[aria-expanded]");
+  if (opener) toggle(opener, calls);
+  else if (card && !event.target.closest(".details") && !isSelectingText(event)) {
+    onPick(Number(card.dataset.index));
+  }
+}
+
+/** Right opens the details of the call that has the focus, left closes them. */
+function onKey(event, calls) {
+  const wanted = { ArrowRight: "false", ArrowLeft: "true" }[event.key];
+  const button = event.target.closest(".card__pick")?.closest(".card").querySelector("[aria-expanded]");
+  if (wanted && button && button.getAttribute("aria-expanded") === wanted) {
+    event.preventDefault();
+    toggle(button, calls);
+  }
+}
+
+function toggle(button, calls) {
+  const open = button.getAttribute("aria-expanded") !== "true";
+  button.setAttribute("aria-expanded", String(open));
+  if (button.matches(".fold__toggle")) {
+    button.unfold(open);
+    return;
+  }
+  const card = button.closest(".card");
+  card.classList.toggle("is-open", open);
+  // Built when asked for: thousands of calls stay cheap as long as they stay closed.
+  if (open) card.append(callDetails(calls[Number(card.dataset.index)]));
+  else card.querySelector(".details").remove();
+}
+
+function stepRow(step, hues) {
+  const inStep = step.items.filter((item) => item.kind === "call");
+  const parallel = inStep.length > 1;
+  const cards = [];
+  const content = [];
+  const group = el("div.calls", { role: "group", "aria-label": `${inStep.length} calls in parallel` });
+  for (const item of step.items) {
+    if (item.kind === "message") {
+      content.push(messageCard(item));
+      continue;
+    }
+    const card = item.kind === "answer" ? answerCard(item) : callCard(item, hues);
+    cards.push([item, card]);
+    if (!parallel) content.push(card);
+    else {
+      if (!group.firstChild) content.push(parallelNote(inStep.length), group);
+      group.append(card);
+    }
+  }
+  const kind = cards.length ? (parallel ? "parallel" : "single") : "said";
+  const label = step.step === null ? "" : String(step.step);
+  return {
+    element: el(
+      "li.step",
+      { "data-kind": kind },
+      el("span.step__number", { title: label && `step ${label}` }, label),
+      el("div.step__content", null, content),
+    ),
+    cards,
+  };
+}
+
+function parallelNote(number) {
+  return el("p.step__note", { "aria-hidden": "true" }, `${number} in parallel`);
+}
+
+function callCard(call, hues) {
+  const mark = STATUS_MARKS[call.status];
+  const number = `#${call.index + 1}`;
+  return tinted(
+    el(
+      "article.card.card--call",
+      { "data-index": call.index, "data-status": call.status },
+      el(
+        "div.card__head",
+        null,
+        el(
+          "button.card__pick",
+          { type: "button", "aria-pressed": "false", tabindex: -1 },
+          el("span.card__number", null, number),
+          el("span.card__tool", null, call.tool),
+        ),
+        mark ? el("span.card__mark", { "data-verdict": mark.verdict }, icon(mark.verdict), mark.text) : null,
+        call.agent === undefined ? null : el("span.card__agent", null, clip(call.agent, 40)),
+        el("button.card__toggle", {
+          type: "button",
+          "aria-expanded": "false",
+          "aria-label": `Details of call ${number}`,
+          tabindex: -1,
+        }),
+      ),
+      el("div.card__line", null, call.args.length ? argumentsPreview(call.args) : null, outcomePreview(call)),
+    ),
+    hues.get(call.tool),
+  );
+}
+
+function answerCard(answer) {
+  return el(
+    "article.card.card--answer",
+    { "data-index": answer.index },
+    el(
+      "div.card__head",
+      null,
+      el(
+        "button.card__pick",
+        { type: "button", "aria-pressed": "false", tabindex: -1 },
+        icon("flag"),
+        "Final answer",
+      ),
+    ),
+    foldedText(answer.text, FOLDED.answer),
+  );
+}
+
+function messageCard(message) {
+  return el(
+    "article.message",
+    { "data-role": message.role },
+    el("h3", null, message.role),
+    foldedText(message.text, FOLDED[message.role] ?? FOLDED.user),
+  );
+}
+
+/** A text, folded to its beginning if it is long. */
+function foldedText(text, length) {
+  if (text.trim() === "") return quiet("empty text");
+  if (text.length <= length * 1.25) return el("p.said", null, text);
+  const body = el("p.said", null, clip(text, length));
+  const button = el("button.fold__toggle", { type: "button", "aria-expanded": "false" }, "Show all");
+  button.unfold = (open) => {
+    body.textContent = open ? text : clip(text, length);
+    button.textContent = open ? "Show less" : "Show all";
+  };
+  return el("div.fold", null, body, button);
+}

@@ -1,0 +1,185 @@
+"use strict";
+
+/*
+ * The viewer: the header, the rules beside the time line, and what is selected.
+ *
+ * `renderTrace(data, container)` shows the data of one trace (the JSON that `trace_data` makes)
+ * inside an element. An element that says `data-trace="ID"` shows the JSON of the element with
+ * that id as soon as the page is read.
+ */
+
+/**
+ * Shows a trace and returns `{ select(name), clear(), destroy() }`. With `hash` the selected rule
+ * is kept in the page's address as `#rule=name`, beside whatever else the address says.
+ */
+function renderTrace(data, container, { hash = true } = {}) {
+  const stop = new AbortController();
+  const root = el("div.viewer");
+  const hues = toolHues(data.tools);
+  const byName = new Map(data.rules.map((rule) => [rule.name, rule]));
+  let selected = { rule: null, call: null };
+
+  const toggleRule = (name) => select(selected.rule === name ? null : byName.get(name));
+  const toggleCall = (index) => (selected.call === index ? select(null) : selectCall(index));
+  const rules = renderRules(data, hues, { onPick: toggleRule, onMention: (index) => timeline.point(index) });
+  const timeline = renderTimeline(data, hues, toggleCall);
+  const overview = renderOverview(data, hues, (index) => timeline.reveal(index), stop.signal);
+  const bar = renderFocusBar({
+    onClear: () => select(null),
+    onReveal: (index) => timeline.reveal(index),
+    onRules: () => rules.reveal(),
+  });
+
+  function light(highlight, verdict) {
+    root.dataset.focus = verdict;
+    timeline.highlight(highlight);
+    overview.highlight(highlight);
+  }
+
+  function select(rule, { scroll = true, instantly = false } = {}) {
+    selected = { rule: rule?.name ?? null, call: null };
+    rules.select(selected.rule);
+    rules.markPart(null);
+    light(rule ? { calls: rule.calls, absence: rule.absence } : {}, rule?.verdict ?? "none");
+    bar.showRule(rule);
+    if (hash) writeHash(selected.rule);
+    const first = rule ? (rule.calls[0] ?? rule.absence[0]) : undefined;
+    if (scroll && first !== undefined) timeline.reveal(first, instantly);
+  }
+
+  function selectCall(index) {
+    selected = { rule: null, call: index };
+    rules.select(null);
+    const parts = rules.markPart(index);
+    light({ picked: index }, "none");
+    bar.showCall(index < callCount(data) ? `Call #${index + 1}` : "The final answer", parts);
+    if (hash) writeHash(null);
+  }
+
+  const onEscape = (event) => {
+    const typing = event.target instanceof HTMLInputElement && event.target.value !== "";
+    if (event.key === "Escape" && !typing && !event.defaultPrevented) select(null);
+  };
+  document.addEventListener("keydown", onEscape, { signal: stop.signal });
+  if (hash) {
+    const follow = () => {
+      const rule = byName.get(readHash());
+      if (rule && rule.name !== selected.rule) select(rule);
+      if (rule) rules.reveal();
+    };
+    addEventListener("hashchange", follow, { signal: stop.signal });
+  }
+
+  const parts = [bar.element, overview.element, timeline.element];
+  const pane = el("section.pane.pane--time", { "aria-label": "Calls" }, parts);
+  root.append(renderHeader(data), el("div.panes", null, rules.element, pane));
+  container.replaceChildren(root);
+  const linked = hash ? byName.get(readHash()) : undefined;
+  const first = linked ?? data.rules.find((rule) => rule.verdict === "violated");
+  // Where the whole page scrolls, a page that opens should open at its top.
+  const sideBySide = matchMedia("(min-width: 900px)").matches;
+  select(first ?? null, { scroll: sideBySide || linked !== undefined, instantly: true });
+  if (linked && sideBySide) rules.reveal();
+
+  return {
+    select: (name) => select(byName.get(name) ?? null),
+    clear: () => select(null),
+    destroy() {
+      stop.abort();
+      root.remove();
+    },
+  };
+}
+
+function callCount(data) {
+  return data.steps.flatMap((step) => step.items).filter((item) => item.kind === "call").length;
+}
+
+function readHash() {
+  return new URLSearchParams(location.hash.slice(1)).get("rule");
+}
+
+function writeHash(name) {
+  const parts = new URLSearchParams(location.hash.slice(1));
+  if (parts.get("rule") === name) return;
+  if (name === null) parts.delete("rule");
+  else parts.set("rule", name);
+  const text = parts.toString();
+  try {
+    history.replaceState(history.state, "", text ? `#${text}` : location.pathname + location.search);
+  } catch {
+    // A page without an address of its own (inside a notebook, say) has nothing to link to.
+  }
+}
+
+/** What is selected, what the colours mean, and the way from one call to the next. */
+function renderFocusBar({ onClear, onReveal, onRules }) {
+  const what = el("div.focus__what", { role: "status", "aria-live": "polite" });
+  const place = el("span.focus__place");
+  const button = (label, content, action) => {
+    const attributes = { type: "button", "aria-label": label, title: label };
+    const element = el("button.focus__button", attributes, content);
+    element.addEventListener("click", action);
+    return element;
+  };
+  let stops = [];
+  let at = 0;
+  const go = (by) => {
+    at = (at + by + stops.length) % stops.length;
+    place.textContent = `${at + 1}/${stops.length}`;
+    onReveal(stops[at]);
+  };
+  const steps = el(
+    "span.focus__steps",
+    null,
+    button("Previous highlighted call", icon("up"), () => go(-1)),
+    place,
+    button("Next highlighted call", icon("down"), () => go(1)),
+  );
+  const back = button("Back to the rules", "Rules", onRules);
+  back.classList.add("focus__back");
+  const clear = button("Clear the selection (Escape)", icon("violated"), onClear);
+  const element = el("div.focus", null, what, steps, back, clear);
+
+  function show(content, through) {
+    what.replaceChildren(...content);
+    stops = through;
+    at = 0;
+    place.textContent = `1/${stops.length}`;
+    steps.hidden = stops.length < 2;
+  }
+
+  return {
+    element,
+    showRule(rule) {
+      element.classList.toggle("is-idle", !rule);
+      if (rule) {
+        show([el("b", null, rule.name), ...legend(rule)], rule.calls.length ? rule.calls : rule.absence);
+      } else show([el("span.quiet", null, "Choose a rule to see which calls decided it.")], []);
+    },
+    showCall(name, parts) {
+      element.classList.remove("is-idle");
+      const told = `takes part in ${parts ? count(parts, "rule") : "no rule"}`;
+      show([el("b", null, name), el("span", null, told)], []);
+    },
+  };
+}
+
+/** What the highlights of a rule mean. */
+function legend(rule) {
+  const swatch = (kind) => el(`i.legend__swatch.legend__swatch--${kind}`);
+  const entry = (kind, number, text) =>
+    number ? el("span.legend", null, swatch(kind), `${text} (${number})`) : null;
+  const deciding = rule.explained ? "decided by these calls" : "calls to look at";
+  const verb = rule.verdict === "violated" ? "needed" : "watches for";
+  const entries = [
+    entry("deciding", rule.calls.length, deciding),
+    entry("absent", rule.absence.length, `none of these is what the rule ${verb}`),
+    rule.explained && !rule.minimal ? el("span.legend", null, "not all of them may be needed") : null,
+  ].filter(Boolean);
+  return entries.length ? entries : [el("span.legend", null, "no call decided it")];
+}
+
+for (const container of document.querySelectorAll("[data-trace]")) {
+  renderTrace(JSON.parse(document.getElementById(container.dataset.trace).textContent), container);
+}

@@ -1,0 +1,145 @@
+"""Laws that the reference obeys for every formula and trace."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from strategies import formulas, traces
+from textbook import textbook
+
+from bylaw import Trace, holds
+from bylaw.formulas import WX, F, G, H, O, R, S, U, W, X, Y, exists, false, forall, listed, true
+from bylaw.logic.formula import Formula, Implies, Not, Or
+from bylaw.semantics.reference import evaluate, view_of
+from bylaw.semantics.verdict import FALSE, JOIN, MEET, NOT, TRUE, UNKNOWN, Value, iff, implies
+from bylaw.vocabulary.view import Order
+
+ORDERS = st.sampled_from(["position", "step"])
+
+
+@settings(max_examples=1500)
+@given(formulas(), traces(), ORDERS)
+def test_the_reference_is_the_textbook(formula: Formula, trace: Trace, order: Order) -> None:
+    assert holds(formula, trace, order=order) is textbook(formula, trace, order)
+
+
+def _same(left: Formula, right: Formula, trace: Trace) -> None:
+    """Two formulas have one truth value; both see the answer or neither does."""
+    pair = left.iff(right)
+    assert evaluate(pair, view_of(pair, trace)).value is TRUE
+
+
+LAWS = {
+    "G is the dual of F": lambda a, b: (G(a), ~F(~a)),
+    "WX is the dual of X, where there is an event": lambda a, b: (WX(a), ~X(~a)),
+    "H is the dual of O": lambda a, b: (H(a), ~O(~a)),
+    "R is the dual of U": lambda a, b: (R(a, b), ~U(~a, ~b)),
+    "W is U or G": lambda a, b: (W(a, b), U(a, b) | G(a)),
+    "R by W": lambda a, b: (R(a, b), W(b, a & b)),
+    "F by U": lambda a, b: (F(a), U(true, a)),
+    "G by R": lambda a, b: (G(a), R(false, a)),
+    "O by S": lambda a, b: (O(a), S(true, a)),
+    "implication": lambda a, b: (a >> b, ~a | b),
+    "De Morgan": lambda a, b: (~(a & b), ~a | ~b),
+    "double negation": lambda a, b: (a, ~~a),
+    "GG is G": lambda a, b: (G(G(a)), G(a)),
+    "FF is F": lambda a, b: (F(F(a)), F(a)),
+    "G over &": lambda a, b: (G(a & b), G(a) & G(b)),
+    "F over |": lambda a, b: (F(a | b), F(a) | F(b)),
+}
+"""Each pair has one truth value on every trace."""
+
+EXPANSIONS = {
+    "F": lambda a, b: (F(a), a | X(F(a))),
+    "G": lambda a, b: (G(a), a & WX(G(a))),
+    "U": lambda a, b: (U(a, b), b | (a & X(U(a, b)))),
+    "W": lambda a, b: (W(a, b), b | (a & WX(W(a, b)))),
+    "R": lambda a, b: (R(a, b), b & (a | WX(R(a, b)))),
+    "O": lambda a, b: (O(a), a | Y(O(a))),
+    "H": lambda a, b: (H(a), a & ~Y(~H(a))),
+    "S": lambda a, b: (S(a, b), b | (a & Y(S(a, b)))),
+}
+"""What an operator says now, and what it leaves to the next or the previous event. On the
+empty trace there is no now, so they are laws of traces that have events."""
+
+
+@pytest.mark.parametrize("law", LAWS)
+@given(formulas(2), formulas(2), traces())
+def test_law(law: str, a: Formula, b: Formula, trace: Trace) -> None:
+    _same(*LAWS[law](a, b), trace)
+
+
+@pytest.mark.parametrize("operator", EXPANSIONS)
+@given(formulas(2), formulas(2), traces().filter(lambda trace: len(trace) > 0))
+def test_expansion(operator: str, a: Formula, b: Formula, trace: Trace) -> None:
+    left, right = EXPANSIONS[operator](a, b)
+    _same(G(left.iff(right)), true, trace)
+
+
+@given(formulas(2), traces())
+def test_quantifiers_over_one_value_are_the_instance(body: Formula, trace: Trace) -> None:
+    _same(forall("x", listed(1), body), body, trace)
+    _same(exists("x", listed(1), body), body, trace)
+    _same(forall("x", listed(1), body), ~exists("x", listed(1), ~body), trace)
+
+
+@given(formulas(), traces(), ORDERS)
+def test_vacuity_never_changes_the_truth(formula: Formula, trace: Trace, order: Order) -> None:
+    value = evaluate(formula, view_of(formula, trace, order)).value
+    assert value is not UNKNOWN
+    assert value.is_true is textbook(formula, trace, order)
+
+
+@given(formulas(3), formulas(3), traces())
+def test_implication_is_vacuous_exactly_where_its_antecedent_fails_or_its_consequent_is(
+    a: Formula, b: Formula, trace: Trace
+) -> None:
+    evaluation = evaluate(Implies(a, b), view_of(Implies(a, b), trace))
+    left, right = evaluation.at(a, 0), evaluation.at(b, 0)
+    assert evaluation.value is (Value.VACUOUS if left is FALSE else right)
+
+
+# ── the connectives on four values ────────────────────────────────────────────────────────
+
+ALL = st.sampled_from(list(Value))
+KNOWN = [value for value in Value if value is not UNKNOWN]
+
+
+@given(ALL, ALL, ALL)
+def test_meet_and_join_do_not_depend_on_the_order_of_evaluation(
+    a: Value, b: Value, c: Value
+) -> None:
+    for table in (MEET, JOIN):
+        assert table[a, b] is table[b, a]
+        assert table[table[a, b], c] is table[a, table[b, c]]
+        assert table[a, a] is a
+
+
+@pytest.mark.parametrize("a", Value)
+@pytest.mark.parametrize("b", Value)
+def test_unknown_is_strong_kleene(a: Value, b: Value) -> None:
+    """A connective is unknown exactly where what is known leaves both truth values open."""
+
+    def completions(value: Value) -> list[Value]:
+        return [TRUE, FALSE] if value is UNKNOWN else [value]
+
+    connectives = {
+        "meet": lambda x, y: MEET[x, y],
+        "join": lambda x, y: JOIN[x, y],
+        "implies": implies,
+        "iff": iff,
+        "not": lambda x, y: NOT[x],
+    }
+    for name, connective in connectives.items():
+        possible = {connective(x, y).is_true for x in completions(a) for y in completions(b)}
+        answer = connective(a, b)
+        assert (answer is UNKNOWN) is (len(possible) > 1), name
+        assert answer is UNKNOWN or answer.is_true is possible.pop(), name
+
+
+def test_formulas_refuse_python_truth() -> None:
+    with pytest.raises(TypeError, match="write & | ~ >>"):
+        bool(Not(true))
+    with pytest.raises(TypeError):
+        Or((true, false)) and true
