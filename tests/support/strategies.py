@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from hypothesis import strategies as st
@@ -144,7 +145,7 @@ def domains(variables: tuple[str, ...] = ()) -> SearchStrategy[f.Domain]:
     )
 
 
-UNARY = (
+UNARY: tuple[Callable[..., f.Formula], ...] = (
     f.Not,
     f.Next,
     f.WeakNext,
@@ -154,7 +155,14 @@ UNARY = (
     f.Once,
     f.Historically,
 )
-BINARY = (f.Implies, f.Iff, f.Until, f.WeakUntil, f.Release, f.Since)
+BINARY: tuple[Callable[..., f.Formula], ...] = (
+    f.Implies,
+    f.Iff,
+    f.Until,
+    f.WeakUntil,
+    f.Release,
+    f.Since,
+)
 
 
 @st.composite
@@ -165,19 +173,25 @@ def formulas(
     kind = draw(st.integers(0, 9)) if depth else 0
     if kind <= 2:
         atoms = [events(variables), events(variables), predicates(variables)]
-        return draw(st.one_of(*atoms, st.sampled_from([b.true, b.false])))
+        atom: f.Formula = draw(st.one_of(*atoms, st.sampled_from([b.true, b.false])))
+        return atom
 
     def inner(bound: tuple[str, ...] = variables) -> f.Formula:
         return draw(formulas(depth - 1, bound, quantifiers))
 
+    node: Callable[..., f.Formula]
+    flat: tuple[Callable[..., f.Formula], ...] = (f.And, f.Or)
+    binders: tuple[Callable[..., f.Formula], ...] = (f.ForAll, f.Exists)
     if kind <= 5:
-        return draw(st.sampled_from(UNARY))(inner())
+        node = draw(st.sampled_from(UNARY))
+        return node(inner())
     if kind <= 7:
-        return draw(st.sampled_from(BINARY))(inner(), inner())
+        node = draw(st.sampled_from(BINARY))
+        return node(inner(), inner())
     if kind == 8 or not quantifiers:
-        node: Any = draw(st.sampled_from([f.And, f.Or]))
-        return node(tuple(inner() for _ in range(draw(st.integers(2, 3)))))  # type: ignore[no-any-return]
+        node = draw(st.sampled_from(flat))
+        return node(tuple(inner() for _ in range(draw(st.integers(2, 3)))))
     name = draw(st.sampled_from(["x", "y"]))
-    quantifier: Any = draw(st.sampled_from([f.ForAll, f.Exists]))
+    node = draw(st.sampled_from(binders))
     domain = draw(domains(variables))
-    return quantifier(name, domain, inner((*variables, name)))  # type: ignore[no-any-return]
+    return node(name, domain, inner((*variables, name)))

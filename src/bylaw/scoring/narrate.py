@@ -11,6 +11,7 @@ from bylaw.semantics.reference import Evaluation
 from bylaw.semantics.verdict import FALSE, Outcome
 from bylaw.syntax.printer import to_text
 from bylaw.trace.event import Call, Message
+from bylaw.values import write_json
 from bylaw.vocabulary.predicates import PREDICATES
 from bylaw.vocabulary.view import title
 
@@ -141,8 +142,13 @@ class _Narrator:
         if at >= len(self.view):
             return f"there is no {self.noun} that {_is(formula)}"
         event = self.view.events[at]
-        called = f'"{event.tool}"' if isinstance(event, Call) else "a message"
-        return f"{self.view.mark(at)} is {called}, which {_is_not(formula)}"
+        if isinstance(event, Message):
+            return f"{self.view.mark(at)} is not a call"
+        if formula.patterns:
+            given = write_json(dict(event.args))
+            shown = given if len(given) <= 80 else f"{given[:79]}…"
+            return f'{self.view.mark(at)} "{event.tool}" {shown} does not match {_quoted(formula)}'
+        return f'{self.view.mark(at)} is "{event.tool}", which is not {title(formula.tool)}'
 
     @property
     def noun(self) -> str:
@@ -167,9 +173,3 @@ def _is(formula: f.Formula) -> str:
     if plain and isinstance(formula, f.Event):
         return f"is {title(formula.tool)}"
     return f"satisfies {_quoted(formula)}"
-
-
-def _is_not(formula: f.Event) -> str:
-    if formula.tool is not None and not formula.patterns:
-        return f"is not {title(formula.tool)}"
-    return f"does not match {_quoted(formula)}"

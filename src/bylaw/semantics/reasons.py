@@ -9,7 +9,7 @@ from typing import Final, TypeAlias
 from bylaw.logic import formula as f
 from bylaw.logic.walk import substitute
 from bylaw.semantics.reference import Evaluation
-from bylaw.semantics.verdict import FALSE, TRUE, Value
+from bylaw.semantics.verdict import FALSE, TRUE, UNKNOWN, Value
 from bylaw.vocabulary.domains import elements
 from bylaw.vocabulary.predicates import PREDICATES
 
@@ -40,6 +40,8 @@ def witness(evaluation: Evaluation) -> Witness:
             continue
         seen.add(reason)
         formula, at = reason
+        if evaluation.at(formula, at) is UNKNOWN:  # what could not be decided explains nothing
+            continue
         match formula:
             case f.Event():
                 if evaluation.at(formula, at) is TRUE:

@@ -1,0 +1,98 @@
+"""An explanation is a set of calls that decides the verdict, and none can be left out."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from notation import trace
+from strategies import formulas, traces
+
+from bylaw import Constraint, Procedure, Trace, explain
+from bylaw.logic.formula import Formula
+from bylaw.scoring.explain import deciding_events, follows
+from bylaw.semantics.reference import evaluate, view_of
+from bylaw.vocabulary.view import Order
+
+
+@settings(max_examples=400)
+@given(formulas(3), traces())
+def test_the_set_decides_and_is_minimal(formula: Formula, subject: Trace) -> None:
+    evaluation = evaluate(formula, view_of(formula, subject))
+    deciding, minimal = deciding_events(evaluation)
+    assert minimal
+    assert follows(evaluation, deciding)
+    for left_out in deciding:
+        rest = [position for position in deciding if position != left_out]
+        assert not follows(evaluation, rest)
+
+
+@settings(max_examples=300)
+@given(formulas(3), traces(max_size=5), traces(max_size=5))
+def test_what_the_set_says_is_true_of_every_trace_that_agrees_with_it(
+    formula: Formula, subject: Trace, other: Trace
+) -> None:
+    """Replace the other calls by anything: the verdict stays."""
+    order: Order = "position"
+    evaluation = evaluate(formula, view_of(formula, subject, order))
+    deciding, _ = deciding_events(evaluation)
+    size = len(subject.calls)
+    if len(other.calls) < size or any(position >= size for position in deciding):
+        return
+    mixed = [
+        call if position in deciding else replacement
+        for position, (call, replacement) in enumerate(
+            zip(subject.calls, other.calls[:size], strict=True)
+        )
+    ]
+    stepless = [type(call)(call.tool, call.args, call.result, None, call.error) for call in mixed]
+    changed = Trace(stepless, answer=subject.answer, metrics=subject.metrics)
+    again = evaluate(formula, view_of(formula, changed, order))
+    assert again.outcome.passed is evaluation.outcome.passed
+
+
+EXPLAINED = [
+    # rule, trace, calls that matter for what they are, for what they are not
+    ("CalledN(pay, <= 1)", "pay . pay pay", (0, 2), ()),
+    ("G !drop", "a drop b drop", (1,), ()),
+    ("G(search -> F cite)", ". search . .", (1,), (2, 3)),
+    ("G(refund -> O verify)", ". refund verify", (1,), (0,)),
+    ("Before(a, b)", "b . a", (0,), ()),
+    ("Before(a, b)", "a .", (), (1,)),  # whatever comes first, no b can follow it
+    ("F done", "a b", (), (0, 1)),
+    ("Called(a)", ". a a", (1,), ()),
+    ("BranchCalled(a, b)", "a b", (1,), ()),
+    ("false", "a b", (), ()),
+    ("CalledWith(pay, amount = 5)", 'pay{"amount":6} .', (0,), (1,)),
+]
+
+
+@pytest.mark.parametrize(("rule", "shown", "calls", "absence"), EXPLAINED)
+def test_explained(rule: str, shown: str, calls: tuple[int, ...], absence: tuple[int, ...]) -> None:
+    procedure = Procedure.from_dict({"constraints": [{"name": "c", "rule": rule}]})
+    explanation = explain(trace(shown), procedure, "c")
+    assert explanation.calls == calls
+    assert explanation.absence == absence
+    assert explanation.minimal
+
+
+def test_a_very_long_trace_is_explained_by_more_than_it_needs() -> None:
+    subject = trace("a " * 20_000)
+    procedure = Procedure.from_dict({"constraints": [{"name": "c", "rule": "F done"}]})
+    explanation = explain(subject, procedure, "c")
+    assert not explanation.minimal
+    assert len(explanation.absence) == 20_000
+
+
+def test_explaining_uses_the_order_of_the_procedure() -> None:
+    spec = {"order": "step", "constraints": [{"name": "c", "rule": "Before(a, b)"}]}
+    explanation = explain(trace("[a b] ."), Procedure.from_dict(spec), "c")
+    assert explanation.calls == (1,)
+
+
+def test_constraints_can_be_built_in_python() -> None:
+    from bylaw.formulas import F, G, call
+
+    rule = G(call("search") >> F(call("cite")))
+    procedure = Procedure([Constraint("cited", rule)])
+    assert procedure["cited"].rule == "G(search -> F cite)"
+    assert explain(trace("search"), procedure, "cited").calls == (0,)
