@@ -156,8 +156,8 @@ CODES: Final = {
         "the document is too large",
         "Procedure files are at most 16 MiB, nest at most 64 deep, and expand their aliases to "
         "at most 200,000 values; an alias cannot contain itself.",
-        "a: &a [*a]",
-        "a: [1]",
+        "groups: &all {READ: *all}",
+        "groups: {READ: [lookup]}",
     ),
     "E205": Code(
         "not a weight",

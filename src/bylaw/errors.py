@@ -24,6 +24,8 @@ _EXCERPT: Final = 100
 """How much of a long line is shown, in characters."""
 _BEFORE: Final = 40
 """How much of that stands before the mistake."""
+_MESSAGE: Final = 500
+"""How long a message may be."""
 _SUGGESTIONS: Final = 500
 """Among how many names a misspelt one is looked for."""
 
@@ -76,6 +78,14 @@ class Diagnostic:
             excerpt=text[shown : min(line_end, shown + _EXCERPT)],
             excerpt_column=shown - line_start + 1,
         )
+
+    def __post_init__(self) -> None:
+        # Messages quote what authors wrote, which may be a megabyte.
+        for name in ("message", "help", "where"):
+            text = getattr(self, name)
+            if text is not None and len(text) > _MESSAGE:
+                cut = f"{text[: _MESSAGE - 100]} … {text[-100:]}"
+                object.__setattr__(self, name, cut)
 
     def located(self, source: str) -> Diagnostic:
         """The same diagnostic, naming the file it is about unless it names one already."""
@@ -144,6 +154,15 @@ def did_you_mean(word: str, known: Iterable[str]) -> str | None:
     lowered = {name.lower(): name for name in islice(known, _SUGGESTIONS)}
     close = difflib.get_close_matches(word.lower(), lowered, n=1, cutoff=0.6)
     return f"did you mean '{lowered[close[0]]}'?" if close else None
+
+
+def shown(value: object, most: int = 60) -> str:
+    """A value as a message quotes it: short, whatever was handed over."""
+    try:
+        text = repr(value)
+    except (RecursionError, ValueError):  # nested without end, or a number without end
+        return f"a {type(value).__name__}"
+    return text if len(text) <= most else f"{text[:most]}…"
 
 
 def listing(names: Sequence[str], most: int = 12) -> str:

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from bylaw.errors import Diagnostic, SpecError
+from bylaw.errors import Diagnostic, SpecError, shown
 from bylaw.logic import formula as f
 from bylaw.logic.formula import Always as G
 from bylaw.logic.formula import Eventually as F
@@ -154,7 +154,7 @@ def Called(tool: ToolLike) -> f.TracePredicate:
 def CalledN(tool: ToolLike, comparison: str, number: object) -> f.TracePredicate:
     """`CalledN(tool, <= number)`"""
     if comparison not in COMPARISONS:
-        message = f"{comparison!r} is not one of {', '.join(COMPARISONS)}"
+        message = f"{shown(comparison)} is not one of {', '.join(COMPARISONS)}"
         raise SpecError(Diagnostic("E105", message))
     return f.TracePredicate("CalledN", (tool_of(tool), f.Count(comparison, term_of(number))))
 

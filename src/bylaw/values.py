@@ -18,6 +18,9 @@ Json: TypeAlias = Any
 MAX_DEPTH: Final = 200
 """How deeply brackets may nest in a value."""
 
+_TOO_LONG: Final = 10**4300
+"""Python reads and writes whole numbers of up to 4,300 digits."""
+
 LARGEST: Final = 2**53
 """The largest count or step: beyond it, JSON readers disagree about whole numbers."""
 
@@ -168,8 +171,10 @@ def problem(value: Json, depth: int = 0) -> str | None:
     if depth > MAX_DEPTH:
         return f"it nests more than {MAX_DEPTH} deep"
     match value:
-        case None | bool() | int() | str():
+        case None | bool() | str():
             return None
+        case int():
+            return None if abs(value) < _TOO_LONG else "a number has too many digits"
         case float():
             return None if math.isfinite(value) else f"{value} is not a JSON number"
         case list() | tuple():

@@ -37,6 +37,24 @@ def test_assistant_text_shares_the_step_of_its_calls_and_others_stand_alone() ->
     assert [event.step for event in Trace(events).events] == [0, 1, 1, 2]
 
 
+def test_messages_without_steps_fit_between_calls_that_have_them() -> None:
+    record = {
+        "messages": [
+            {"role": "system", "text": "s", "before": 0},
+            {"role": "user", "text": "u", "before": 0},
+            {"role": "assistant", "text": "on it", "before": 0},
+            {"role": "user", "text": "and?", "before": 2},
+        ],
+        "tool_calls": [
+            {"tool_name": "a", "step": 3},
+            {"tool_name": "b", "step": 3},
+            {"tool_name": "c", "step": 4},
+        ],
+    }
+    events = Trace.from_record(record).events
+    assert [event.step for event in events] == [0, 1, 2, 2, 2, 3, 4]
+
+
 def test_a_missing_result_is_not_null() -> None:
     record = {"tool_calls": [{"tool_name": "a"}, {"tool_name": "a", "tool_result": None}]}
     first, second = Trace.from_record(record).calls

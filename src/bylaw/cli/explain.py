@@ -88,7 +88,7 @@ def _print(explanation: Explanation, trace: Trace) -> None:
     if result.outcome is Outcome.ERROR:
         print("The rule could not be decided.")
     elif not explanation.calls and not explanation.absence:
-        print("No call decided it: it is so whatever the agent does.")
+        print("It follows without looking at any call, at most at how many there are.")
     else:
         _print_calls(explanation, trace)
 

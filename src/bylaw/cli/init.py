@@ -10,7 +10,7 @@ from typing import Final
 
 from bylaw.cli.inputs import add_max_line, entries
 from bylaw.cli.main import OK, UNUSABLE
-from bylaw.cli.terminal import progress, safe
+from bylaw.cli.terminal import counted, progress, safe
 from bylaw.errors import Diagnostic, TraceError, UsageError
 from bylaw.scoring.starter import Starter, starter
 
@@ -58,8 +58,9 @@ def run(options: argparse.Namespace) -> int:
     if options.output is not None:
         _write(Path(options.output), found.to_yaml(), force=options.force)
         print(
-            f"wrote {options.output}: {len(found.tools)} tools, {len(found.kept)} rules and "
-            f"{len(found.offered)} more in comments, from {len(traces)} traces",
+            f"wrote {options.output}: {counted(len(found.tools), 'tool')}, "
+            f"{counted(len(found.kept), 'rule')} and {len(found.offered)} more in comments, "
+            f"from {counted(len(traces), 'trace')}",
             file=sys.stderr if options.json else sys.stdout,
         )
     return UNUSABLE if unusable else OK

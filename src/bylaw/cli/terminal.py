@@ -45,6 +45,11 @@ def wrapped(text: str, indent: int) -> str:
     )
 
 
+def counted(number: int, noun: str) -> str:
+    """`1 trace`, `2 traces`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
 def safe(text: str) -> str:
     """The text without control characters, which could redraw a terminal."""
     return "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in text)

@@ -12,7 +12,16 @@ from typing import Final
 
 from bylaw.cli.inputs import add_max_line, add_procedure, entries, load_procedure
 from bylaw.cli.main import OK, UNUSABLE, VIOLATED
-from bylaw.cli.terminal import LABEL_COLOURS, WORDS, coloured, progress, safe, width, wrapped
+from bylaw.cli.terminal import (
+    LABEL_COLOURS,
+    WORDS,
+    coloured,
+    counted,
+    progress,
+    safe,
+    width,
+    wrapped,
+)
 from bylaw.procedure.procedure import Procedure
 from bylaw.scoring.verify import Report, verify_trace
 from bylaw.trace.files import Entry
@@ -69,7 +78,7 @@ def _code(report: Report) -> int:
 
 def _print_report(report: Report) -> None:
     calls = len(report.trace.calls)
-    print(safe(f"{report.procedure.name} on {report.trace.name} ({calls} calls)\n"))
+    print(safe(f"{report.procedure.name} on {report.trace.name} ({counted(calls, 'call')})\n"))
     for result in report.constraints:
         word, colour = WORDS[result.outcome]
         layer = result.constraint.layer or ""
@@ -147,7 +156,7 @@ def _unusable(entry: Entry, *, as_json: bool) -> None:
     if as_json:
         print(json.dumps({"trace": entry.name, "errors": [d.to_dict() for d in diagnostics]}))
     else:
-        print(f"{coloured('unusable', 'yellow')}      {safe(entry.name)}")
+        print(f"  none  {coloured('unusable', 'yellow')}  {safe(entry.name)}")
     sys.stdout.flush()
     print("\n".join(safe(d.render()) for d in diagnostics), file=sys.stderr)
 
@@ -166,9 +175,9 @@ def _summary(procedure: Procedure, tally: _Tally) -> None:
     traces = sum(tally.labels.values())
     labels = ", ".join(f"{count} {label}" for label, count in tally.labels.most_common())
     mean = f"{tally.total / tally.scored:.4f}" if tally.scored else "none"
-    print(f"\n{traces} traces: {labels or 'none'}; mean score {mean}")
+    print(f"\n{counted(traces, 'trace')}: {labels or 'none'}; mean score {mean}")
     if tally.unusable:
-        print(f"{tally.unusable} records could not be used; their errors are above")
+        print(f"{counted(tally.unusable, 'record')} could not be used; see the errors above")
     if not traces:
         return
     longest = max(len(constraint.name) for constraint in procedure.constraints)

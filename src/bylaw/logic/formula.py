@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Literal as Choice
 from typing import TypeAlias
 
-from bylaw.errors import Diagnostic, SpecError
+from bylaw.errors import Diagnostic, SpecError, shown
 from bylaw.logic.node import Node, node
 from bylaw.logic.terms import Term, Tool
 
@@ -43,7 +43,7 @@ class _Operator(FormulaNode):
 
 def _formula(thing: object) -> Formula:
     if not isinstance(thing, FormulaNode):
-        message = f"expected a formula, found {thing!r}"
+        message = f"expected a formula, found {shown(thing)}"
         help = 'For a tool, write call("name").' if isinstance(thing, str) else None
         raise SpecError(Diagnostic("E101", message, help))
     return thing  # type: ignore[return-value]  # the union is closed: every FormulaNode is in it

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import TypeAlias
 
-from bylaw.errors import Diagnostic, SpecError
+from bylaw.errors import Diagnostic, SpecError, shown
 from bylaw.logic.node import Node, node
 from bylaw.values import Json, canonical, problem, read_json
 
@@ -155,7 +155,7 @@ def tool_of(value: object) -> Tool:
             members = (tool_of(item) for item in value)
             return ToolSet(tuple(flat for member in members for flat in members_of(member)))
         case _:
-            message = f"a tool is a non-empty name or set of names, not {value!r}"
+            message = f"a tool is a non-empty name or set of names, not {shown(value)}"
             raise SpecError(Diagnostic("E106", message))
 
 

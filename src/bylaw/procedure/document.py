@@ -65,13 +65,16 @@ def read_document(text: str, *, is_json: bool) -> Located:
     return _read_json(text) if is_json else _read_yaml(text)
 
 
-def locate(value: Any) -> Located:
+def locate(value: Any, depth: int = 1) -> Located:
     """A plain Python value as a document without a text."""
     nowhere = Span(0, 0)
+    if depth > MAX_NESTING:
+        message = f"the document nests more than {MAX_NESTING} deep"
+        raise SpecError(Diagnostic("E204", message))
     if isinstance(value, dict):
-        return Located({str(key): locate(item) for key, item in value.items()}, nowhere)
+        return Located({str(key): locate(item, depth + 1) for key, item in value.items()}, nowhere)
     if isinstance(value, list | tuple):
-        return Located([locate(item) for item in value], nowhere)
+        return Located([locate(item, depth + 1) for item in value], nowhere)
     return Located(value, nowhere)
 
 

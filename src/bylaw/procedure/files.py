@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, TypedDict
 
-from bylaw.errors import MAX_DIAGNOSTICS, Diagnostic, Span, SpecError, did_you_mean, listing
+from bylaw.errors import MAX_DIAGNOSTICS, Diagnostic, Span, SpecError, did_you_mean, listing, shown
 from bylaw.logic.formula import Formula
 from bylaw.logic.operators import is_plain
 from bylaw.names import FINAL_ANSWER
@@ -116,7 +116,7 @@ class _Reader:
             return
         known = ", ".join(map(str, VERSIONS))
         help = f"This release reads version {known}: upgrade bylaw, or convert the file."
-        message = f"unknown format version {version.plain()!r:.40}"
+        message = f"unknown format version {shown(version.plain())}"
         self.complain(version.span, "bylaw", "E203", message, help)
         raise SpecError(self.problems)  # the rest cannot be understood
 
@@ -301,9 +301,9 @@ class _Reader:
         if node is None or node.value is None:
             return choices[0]
         if node.value not in choices:
-            shown = node.plain() if not isinstance(node.value, list | dict) else kind_of(node.value)
-            close = did_you_mean(str(shown), choices)
-            message = f"'{where.rpartition('.')[2]}' cannot be {shown!r:.40}"
+            given = node.value if isinstance(node.value, str) else kind_of(node.value)
+            close = did_you_mean(given, choices)
+            message = f"'{where.rpartition('.')[2]}' cannot be {shown(given)}"
             help = " ".join(filter(None, [close, f"It is one of: {', '.join(choices)}."]))
             self.complain(node.span, where, "E212", message, help)
             return choices[0]

@@ -16,7 +16,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from bylaw.logic.walk import tools_in
+from bylaw.logic.formula import Extracted, OpenPredicate
+from bylaw.logic.walk import everything, tools_in
 from bylaw.procedure.procedure import Procedure
 from bylaw.scoring.verify import ConstraintResult, call_indices, evaluation_of, judge
 from bylaw.semantics.reasons import witness
@@ -39,7 +40,7 @@ class Explanation:
 
     result: ConstraintResult
     calls: tuple[int, ...]
-    """Calls that matter for what they are."""
+    """Calls that matter for what they are; all that count, where a registered function decided."""
     absence: tuple[int, ...]
     """Calls that matter only for what they are not."""
     minimal: bool
@@ -65,7 +66,9 @@ def explain(trace: Trace, procedure: Procedure, name: str) -> Explanation:
     deciding, minimal = deciding_events(evaluation)
     named = set(tools_in(constraint.formula))
     events = evaluation.view.events
-    found = set(witness(evaluation).positions)
+    opaque = any(isinstance(p, OpenPredicate | Extracted) for p in everything(constraint.formula))
+    # Nobody can say what a registered function looked at: then every call counts.
+    found = set(deciding if opaque else witness(evaluation).positions)
     present = [p for p in deciding if p in found or getattr(events[p], "tool", None) in named]
     absent = [p for p in deciding if p not in present]
     return Explanation(

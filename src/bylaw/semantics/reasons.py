@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from bylaw.logic import formula as f
-from bylaw.logic.walk import substitute
+from bylaw.logic.walk import everything, substitute
 from bylaw.semantics.reference import Evaluation
 from bylaw.semantics.verdict import FALSE, TRUE, UNKNOWN, Value
 from bylaw.vocabulary.domains import elements
@@ -82,7 +82,10 @@ def reasons(evaluation: Evaluation, formula: f.Formula, at: int) -> Iterable[Rea
         case f.Yesterday(operand):
             return [(operand, at - 1)] if 0 < at < n else []
         case f.Always(operand):
-            return _along(evaluation, operand, range(at, n), value, every=truth)
+            # That nothing followed is seen with the fewest events where the fewest follow.
+            awaits = any(isinstance(p, f.Eventually | f.Until) for p in everything(operand))
+            positions = range(n - 1, at - 1, -1) if awaits and not truth else range(at, n)
+            return _along(evaluation, operand, positions, value, every=truth)
         case f.Eventually(operand):
             return _along(evaluation, operand, range(at, n), value, every=not truth)
         case f.Historically(operand):

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import TypeAlias, assert_never
 
-from bylaw.errors import Diagnostic, SpecError, did_you_mean
+from bylaw.errors import Diagnostic, SpecError, did_you_mean, shown
 from bylaw.logic import formula as f
 from bylaw.logic.walk import Steps, everything, run, sees_answer, substitute
 from bylaw.semantics.verdict import (
@@ -31,6 +31,7 @@ from bylaw.semantics.verdict import (
     implies,
     plain,
 )
+from bylaw.trace.event import MISSING
 from bylaw.trace.trace import Events, Trace
 from bylaw.vocabulary.domains import elements
 from bylaw.vocabulary.predicates import PREDICATES
@@ -226,18 +227,18 @@ class Evaluation:
 
     def _open_predicate(self, predicate: f.OpenPredicate, at: int) -> Value:
         n = len(self.view)
-        if at in self.view.hidden:
-            return UNKNOWN
-        if at == n > 0:
-            return FALSE  # no rule asks behind the end of a trace that has events
+        if self.view.hidden:
+            return UNKNOWN  # the function may look at any event
         operands = [self.view.value(operand) for operand in predicate.operands]
+        if at == n > 0 or MISSING in operands:
+            return FALSE  # no rule asks behind the end; an undefined operand makes it false
         function = self.view.vocabulary.predicates[predicate.name]
         try:
             answer = function(self.view.trace, at, self.view.trace.metrics, *operands)
         except Exception as error:
             return self._fault(predicate.name, f"raised {_told(error)}", at)
         if not isinstance(answer, bool):
-            return self._fault(predicate.name, f"returned {answer!r:.60}, not True or False", at)
+            return self._fault(predicate.name, f"returned {shown(answer)}, not True or False", at)
         return _KLEENE[answer]
 
     def _fault(self, name: str, reason: str, at: int | None = None) -> Value:

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
-from bylaw.errors import Diagnostic, SpecError, did_you_mean
+from bylaw.errors import Diagnostic, SpecError, did_you_mean, shown
 from bylaw.logic import formula as f
 from bylaw.logic.operators import BY_NODE, BY_TAG, COMPARISONS, may_be_variable
 from bylaw.logic.terms import (
@@ -161,7 +161,7 @@ def from_json(data: object) -> f.Formula:
     if not isinstance(data, Mapping) or "formula" not in data:
         raise _error("formula", 'expected {"bylaw": 1, "formula": […]}')
     if type(data.get("bylaw")) is not int or data["bylaw"] != VERSION:
-        raise _error("bylaw", f"unknown format version {data.get('bylaw')!r}", "E203")
+        raise _error("bylaw", f"unknown format version {shown(data.get('bylaw'))}", "E203")
     parts = data["formula"]
     if not isinstance(parts, list) or not parts:
         raise _error("formula", "expected a list of parts, the last of which is the formula")
@@ -197,7 +197,7 @@ class _PartReader:
         match tag:
             case "truth" if isinstance(content, bool):
                 return f.Truth(content)
-            case "event" if isinstance(content, dict):
+            case "event" if isinstance(content, dict) and content.keys() <= {"tool", "where"}:
                 tool = self.tool(content["tool"]) if "tool" in content else None
                 return f.Event(tool, self.each(self.pattern, content.get("where", [])))
             case "predicate":
@@ -243,7 +243,7 @@ class _PartReader:
     def count(self, value: Json) -> f.Count:
         comparison, number = self.fields(value, "is", "number")
         if comparison not in COMPARISONS:
-            raise self.fail(f"{comparison!r} is not one of {', '.join(COMPARISONS)}")
+            raise self.fail(f"{shown(comparison)} is not one of {', '.join(COMPARISONS)}")
         return f.Count(comparison, self.term(number))
 
     def arguments(self, value: Json) -> f.Arguments:
@@ -261,7 +261,7 @@ class _PartReader:
             case {"result": list(path), "is": expected, **rest} if not rest:
                 return f.ResultIs(self.each(self.text, path), self.term(expected))
             case _:
-                raise self.fail(f"not a pattern: {value!r:.80}")
+                raise self.fail(f"not a pattern: {shown(value)}")
 
     def domain(self, value: Json) -> f.Domain:
         tag, content = self.tagged(value)
@@ -293,7 +293,7 @@ class _PartReader:
                 tools = self.each(self.tool, members)
                 return ToolSet(tuple(flat for tool in tools for flat in members_of(tool)))
             case _:
-                raise self.fail(f"not a tool: {value!r:.80}")
+                raise self.fail(f"not a tool: {shown(value)}")
 
     def term(self, value: Json, depth: int = 0) -> Term:
         tag, content = self.tagged(value)
@@ -328,7 +328,7 @@ class _PartReader:
 
     def each(self, read: Callable[[Json], Any], values: Json) -> tuple[Any, ...]:
         if not isinstance(values, list):
-            raise self.fail(f"expected a list, found {values!r:.80}")
+            raise self.fail(f"expected a list, found {shown(values)}")
         return tuple(read(value) for value in values)
 
     def some(self, read: Callable[[Json], Any], values: Json) -> tuple[Any, ...]:
@@ -338,12 +338,12 @@ class _PartReader:
 
     def earlier(self, number: Json) -> f.Formula:
         if type(number) is not int or not 0 <= number < len(self.built):
-            raise self.fail(f"{number!r} is not the number of an earlier part")
+            raise self.fail(f"{shown(number)} is not the number of an earlier part")
         return self.built[number]
 
     def text(self, value: Json) -> str:
         if not isinstance(value, str) or not value:
-            raise self.fail(f"expected a name, found {value!r:.80}")
+            raise self.fail(f"expected a name, found {shown(value)}")
         return value
 
     def variable(self, value: Json) -> str:

@@ -161,7 +161,7 @@ def _entry(entry: str, content: bytes | Diagnostic, source: str, line: int) -> E
 def _parsed(entry: str, content: bytes, source: str, line: int | None) -> Iterator[Entry]:
     """The records in one JSON text. A list of records is taken apart only in a document."""
     try:
-        text = content.decode("utf-8-sig")
+        text = content.decode("utf-8-sig").rstrip()
         value = read_json(text)
     except UnicodeDecodeError as error:
         message = f"the text is not UTF-8: {error.reason} at byte {error.start}"

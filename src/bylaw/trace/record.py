@@ -12,9 +12,10 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Final, TypeVar
 
-from bylaw.errors import MAX_DIAGNOSTICS, Diagnostic, TraceError
+from bylaw.errors import MAX_DIAGNOSTICS, Diagnostic, TraceError, shown
 from bylaw.trace.event import MISSING, ROLES, Call, Event, Message
 from bylaw.values import LARGEST, Json, problem
 
@@ -53,7 +54,7 @@ def _is_whole(value: object) -> bool:
 
 
 def _is_number(value: object) -> bool:
-    return type(value) in (int, float)
+    return type(value) in (int, float) and problem(value) is None
 
 
 _CALL_FIELDS: Final = {
@@ -102,7 +103,7 @@ class _Reader:
             self.complain(
                 "E307",
                 "bylaw",
-                f"unknown format version {version!r:.40}",
+                f"unknown format version {shown(version)}",
                 f"This release reads version {VERSION}: upgrade bylaw, or convert the record.",
             )
             return None
@@ -123,7 +124,8 @@ class _Reader:
         return Contents(_merged(calls, messages), answer, metrics, labels)
 
     def missing(self, data: Mapping[str, Any], field: str, where: str) -> None:
-        close = difflib.get_close_matches(field, [key for key in data if isinstance(key, str)], 1)
+        keys = [key for key in islice(data, 100) if isinstance(key, str)]
+        close = difflib.get_close_matches(field, keys, 1)
         help = f"Is '{close[0]}' meant for it?" if close else None
         self.complain("E302", where, f"the field '{field}' is missing", help)
 

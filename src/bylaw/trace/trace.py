@@ -119,42 +119,49 @@ def _agreed(stated: str | None, called: str) -> str:
 
 def _stepped(events: list[Event]) -> tuple[Event, ...]:
     """The events with a step each, never decreasing."""
-    problems: list[Diagnostic] = []
+    _check_order(events)
+    if all(event.step is not None for event in events):
+        return tuple(events)
+    recorded = any(event.step is not None for event in events)
+    has_messages = any(isinstance(event, Message) for event in events)
     stepped: list[Event] = []
-    last, shared, number = -1, False, 0
+    for event, previous in zip(events, [None, *events], strict=False):
+        last = (stepped[-1].step or 0) if stepped else -1
+        step = last if _same_turn(previous, event) else last + 1
+        # Recorded steps of calls are kept; between messages that carry none they only say
+        # which calls belong together, because there may be no number left for a message.
+        keep = event.step is not None and not (recorded and has_messages)
+        stepped.append(event if keep else replace(event, step=step))
+    return tuple(stepped)
+
+
+def _same_turn(previous: Event | None, event: Event) -> bool:
+    """Did one model turn produce both? Assistant text comes before the calls of its turn."""
+    if not isinstance(event, Call) or previous is None:
+        return False
+    if isinstance(previous, Message):
+        return previous.role == "assistant"
+    return event.step is not None and previous.step == event.step
+
+
+def _check_order(events: list[Event]) -> None:
+    problems: list[Diagnostic] = []
+    last, number = -1, 0
     for event in events:
-        is_call = isinstance(event, Call)
-        where = f"tool_calls[{number}]" if is_call else "messages"
-        if isinstance(event, Call) and event.tool == FINAL_ANSWER:
-            problems.append(
-                Diagnostic(
-                    "E305",
-                    "'final_answer' is reserved for the answer and can only be the last call",
-                    "Rename the tool, or end the trace there.",
-                    where=where,
-                )
-            )
-        if event.step is None:
-            # A call right after assistant text belongs to the turn that said it.
-            step = last if is_call and shared else last + 1
-            event = replace(event, step=step)
-        else:
-            step = event.step
-            if step < last:
-                problems.append(
-                    Diagnostic(
-                        "E304",
-                        f"step {step} follows step {last}; steps never decrease",
-                        "Order the calls as they were issued, or leave the steps out.",
-                        where=f"{where}.step",
-                    )
-                )
+        where = f"tool_calls[{number}]" if isinstance(event, Call) else "messages"
+        if isinstance(event, Call):
+            number += 1
+            if event.tool == FINAL_ANSWER:
+                message = "'final_answer' is reserved for the answer and can only be the last call"
+                help = "Rename the tool, or end the trace there."
+                problems.append(Diagnostic("E305", message, help, where=where))
+        if event.step is not None:
+            if event.step < last:
+                message = f"step {event.step} follows step {last}; steps never decrease"
+                help = "Order the calls as they were issued, or leave the steps out."
+                problems.append(Diagnostic("E304", message, help, where=f"{where}.step"))
+            last = max(last, event.step)
         if len(problems) >= MAX_DIAGNOSTICS:
             break
-        shared = isinstance(event, Message) and event.role == "assistant"
-        last = max(last, step)
-        number += is_call
-        stepped.append(event)
     if problems:
         raise TraceError(problems)
-    return tuple(stepped)

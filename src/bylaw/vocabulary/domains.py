@@ -15,6 +15,7 @@ from typing import Any, Final
 import jmespath
 import jmespath.exceptions
 
+from bylaw.errors import shown
 from bylaw.logic.formula import Domain, Extracted, FromArgs, FromMetrics, FromResults, Listed
 from bylaw.trace.event import MISSING, Call
 from bylaw.values import Json, identity, problem
@@ -40,11 +41,13 @@ def elements(domain: Domain, view: View) -> Elements:
             found = (call.args for call in _calls(view, tool))
             return Elements(_distinct(_contributed(path, found)), not view.hidden)
         case FromResults(tool, path):
-            shown = (call.value for call in _calls(view, tool) if call.result is not MISSING)
-            return Elements(_distinct(_contributed(path, shown)), not view.hidden)
+            returned = (call.value for call in _calls(view, tool) if call.result is not MISSING)
+            return Elements(_distinct(_contributed(path, returned)), not view.hidden)
         case FromMetrics(path):
             return Elements(_distinct(_contributed(path, [view.trace.metrics])), True)
         case Extracted(name, operands):
+            if view.hidden:
+                return Elements((), False)  # the function may look at any event
             extract = view.vocabulary.extractors[name]
             given = [view.value(operand) for operand in operands]
             if MISSING in given:
@@ -52,7 +55,7 @@ def elements(domain: Domain, view: View) -> Elements:
             values = list(extract(view.trace, view.trace.metrics, *given))
             for value in values:
                 if reason := problem(value):
-                    raise ValueError(f"yielded {value!r}, which is not a JSON value: {reason}")
+                    raise ValueError(f"yielded {shown(value)}, which is not a JSON value: {reason}")
             return Elements(_distinct(values), True)
 
 

@@ -1,0 +1,62 @@
+# Everything needs only Python (3.11 or later) and make; each target sets up what it uses.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
+PYTEST := $(BIN)/python -m pytest
+
+.PHONY: help demo test test-all test-oracle test-fuzz check format docs clean
+
+help:
+	@echo "make demo         a procedure, a good and a bad trace, the verdict explained"
+	@echo "make test         the core suite"
+	@echo "make test-all     the core suite, the oracle, the fuzzers, the browser"
+	@echo "make test-oracle  1,200 random formulas against ltlf2dfa and MONA"
+	@echo "make test-fuzz    20,000 damaged files"
+	@echo "make check        style, types, layers, docs"
+	@echo "make format       rewrite code and generated docs in house style"
+
+# ── set-up: a stamp per set of dependencies ────────────────────────────────────────────────
+
+$(VENV)/core: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) install --editable .
+	@touch $@
+
+# Dependency groups need pip 25.1; the small reader keeps older ones working.
+$(VENV)/%: $(VENV)/core
+	$(PIP) install $$($(BIN)/python tools/dependency_group.py $*)
+	@touch $@
+
+# ── use ────────────────────────────────────────────────────────────────────────────────────
+
+demo: $(VENV)/core
+	@$(BIN)/python examples/demo.py
+
+test: $(VENV)/test
+	$(PYTEST) -n auto -m "not oracle and not browser"
+
+test-all: $(VENV)/test $(VENV)/oracle $(VENV)/browser
+	$(PYTEST) -n auto
+
+test-oracle: $(VENV)/test $(VENV)/oracle
+	BYLAW_ORACLE_FORMULAS=1200 $(PYTEST) -m oracle -s tests/oracle
+
+test-fuzz: $(VENV)/test
+	BYLAW_FUZZ_FILES=20000 $(PYTEST) -m fuzz -s tests/fuzz
+
+check: $(VENV)/check
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+	$(PYTEST) tests/docs
+
+format: $(VENV)/check
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+	$(BIN)/python docs/generate.py
+
+clean:
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

@@ -1,0 +1,338 @@
+"""Fills the parts of the reference that exist in code.
+
+    python docs/generate.py            rewrites the pages
+    python docs/generate.py --check    changes nothing; exits 1 if a page is stale
+
+A page marks such a part with `<!-- generated: NAME -->` and `<!-- end -->`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Final
+
+import bylaw
+from bylaw import Trace
+from bylaw.cli.main import COMMANDS
+from bylaw.codes import CODES
+from bylaw.errors import MAX_DIAGNOSTICS
+from bylaw.logic.formula import Formula, Truth
+from bylaw.logic.node import MAX_DEPTH
+from bylaw.logic.operators import COMPARISONS, KEYWORDS, OPERATORS, Operator
+from bylaw.procedure.constraint import LARGEST_WEIGHT
+from bylaw.procedure.document import MAX_NESTING, MAX_NODES
+from bylaw.procedure.files import MAX_BYTES
+from bylaw.procedure.layers import LAYERS
+from bylaw.scoring.explain import MAX_TRIALS, MAX_WORK
+from bylaw.semantics.reference import evaluate, view_of
+from bylaw.semantics.verdict import Value
+from bylaw.trace.files import MAX_DOCUMENT, MAX_LINE, MEGABYTE
+from bylaw.values import LARGEST
+from bylaw.values import MAX_DEPTH as MAX_VALUE_DEPTH
+from bylaw.vocabulary.predicates import PREDICATES
+
+DOCS: Final = Path(__file__).parent
+_REGION: Final = re.compile(
+    r"(<!-- generated: (?P<name>[^>]+?) -->\n).*?(<!-- end -->)", re.DOTALL
+)
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A Markdown table."""
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join(f"| {' | '.join(_cell(cell) for cell in line)} |" for line in lines)
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", r"\|")
+
+
+def code(text: str) -> str:
+    """The text as inline code."""
+    return f"`{text}`"
+
+
+# ── the language ──────────────────────────────────────────────────────────────────────────
+
+_CONNECTIVES: Final = {
+    "forall": "`a` holds for every value of the domain",
+    "exists": "`a` holds for some value of the domain",
+    "iff": "both hold, or neither",
+    "implies": "`b` holds if `a` does",
+    "or": "at least one of them holds",
+    "and": "all of them hold",
+    "not": "`a` does not hold",
+}
+"""What the operators say whose nodes leave it to their name."""
+_PYTHON: Final = {
+    "iff": "a.iff(b)",
+    "implies": "a >> b",
+    "or": "a | b",
+    "and": "a & b",
+    "not": "~a",
+}
+
+
+def operators() -> str:
+    """The table of operators, those that bind tightest first."""
+    header = ["text", "also", "Python", "JSON tag", "meaning", "on the empty trace"]
+    return table(header, map(_operator, sorted(OPERATORS, key=lambda each: -each.precedence)))
+
+
+def _operator(operator: Operator) -> list[str]:
+    symbol = operator.symbol
+    written, python = {
+        "prefix": (f"{symbol} a" if symbol.isalpha() else f"{symbol}a", f"{symbol}(a)"),
+        "right": (f"a {symbol} b", f"{symbol}(a, b)"),
+        "flat": (f"a {symbol} b", ""),
+        "binder": (f"{symbol} x in D: a", f'{symbol}("x", D, a)'),
+    }[operator.fixity]
+    _, _, told = inspect.getdoc(operator.node).partition(": ")  # type: ignore[union-attr]
+    return [
+        code(written),
+        ", ".join(map(code, operator.words)),
+        code(_PYTHON.get(operator.tag, python)),
+        code(operator.tag),
+        told.rstrip(".") if operator.temporal else _CONNECTIVES[operator.tag],
+        _on_nothing(operator),
+    ]
+
+
+def _on_nothing(operator: Operator) -> str:
+    """What a temporal operator is where there are no events: evaluated, not claimed."""
+    if not operator.temporal:
+        return ""
+    operands = 1 if operator.fixity == "prefix" else 2
+    values = {
+        evaluate(formula, view_of(formula, Trace())).value
+        for formula in (operator.build(*[truth] * operands) for truth in _truths())
+    }
+    (value,) = values
+    return "false" if value is Value.FALSE else "true"
+
+
+def _truths() -> Iterator[Formula]:
+    yield from (Truth(True), Truth(False))
+
+
+def binding() -> str:
+    """How tightly the operators bind."""
+    groups: dict[int, list[Operator]] = {}
+    for operator in sorted(OPERATORS, key=lambda each: -each.precedence):
+        groups.setdefault(operator.precedence, []).append(operator)
+    grouping = {
+        "prefix": "before one operand",
+        "right": "to the right: `a U b U c` is `a U (b U c)`",
+        "flat": "as one list",
+        "binder": "reaches as far to the right as it can",
+    }
+    rows = []
+    for level, (_, members) in enumerate(groups.items(), start=1):
+        symbols = " ".join(code(member.symbol) for member in members)
+        symbol = members[0].symbol
+        rows.append([str(level), symbols, grouping[members[0].fixity].replace(" U ", f" {symbol} ")])
+    return table(["", "operators", "groups"], rows)
+
+
+def predicates() -> str:
+    """The table of trace predicates."""
+    rows = []
+    for each in PREDICATES.values():
+        names = ", ".join(parameter.name for parameter in each.parameters)
+        rows.append([code(f"{each.name}({names})"), each.doc.rstrip("."), code(each.example)])
+    return table(["predicate", "holds if", "for example"], rows)
+
+
+def operands() -> str:
+    """What the names in the table of predicates stand for."""
+    names: dict[str, dict[str, None]] = {}
+    for predicate in PREDICATES.values():
+        for parameter in predicate.parameters:
+            names.setdefault(parameter.kind.value, {})[code(parameter.name)] = None
+    return table(["operand", "is"], [[", ".join(found), told] for told, found in names.items()])
+
+
+def keywords() -> str:
+    """The words that a tool can carry only in quotes."""
+    return " ".join(map(code, sorted(KEYWORDS, key=lambda word: (word.lower(), word))))
+
+
+def comparisons() -> str:
+    """How numbers compare in `CalledN`."""
+    return " ".join(map(code, COMPARISONS))
+
+
+# ── limits ────────────────────────────────────────────────────────────────────────────────
+
+
+def language_limits() -> str:
+    """Limits of formulas."""
+    return table(
+        ["what", "limit", "code"],
+        [
+            ["operators inside one another", f"{MAX_DEPTH:,}", "E112"],
+            ["brackets inside one another in a value", f"{MAX_VALUE_DEPTH}", "E113"],
+            ["a count, an index or a number of positions", f"{LARGEST:,}", "E105"],
+        ],
+    )
+
+
+def procedure_limits() -> str:
+    """Limits of procedure files."""
+    return table(
+        ["what", "limit", "code"],
+        [
+            ["size of the file", f"{MAX_BYTES // MEGABYTE} MiB", "E204"],
+            ["nesting of the document", f"{MAX_NESTING}", "E204"],
+            ["values, aliases expanded", f"{MAX_NODES:,}", "E204"],
+            ["weight", f"above 0, at most {LARGEST_WEIGHT:g}", "E205"],
+            ["mistakes reported at once", f"{MAX_DIAGNOSTICS}", ""],
+        ],
+    )
+
+
+def trace_limits() -> str:
+    """Limits of trace files."""
+    return table(
+        ["what", "limit", "code"],
+        [
+            ["one line of JSONL", f"{MAX_LINE // MEGABYTE} MiB, or `--max-line`", "E313"],
+            ["one JSON document", f"{MAX_DOCUMENT // MEGABYTE:,} MiB", "E313"],
+            ["brackets inside one another", f"{MAX_VALUE_DEPTH}", "E315"],
+            ["a step", f"{LARGEST:,}", "E303"],
+            ["mistakes reported for one record", f"{MAX_DIAGNOSTICS}", ""],
+        ],
+    )
+
+
+def explanation_limits() -> str:
+    """How long the search for a minimal set goes on."""
+    return (
+        f"The search tries at most {MAX_TRIALS:,} sets and looks at most at {MAX_WORK:,} events "
+        "altogether."
+    )
+
+
+# ── the other pages ───────────────────────────────────────────────────────────────────────
+
+
+def layers() -> str:
+    """The names that the paper gives its layers."""
+    return table(["layer", "isolates"], [[code(name), told] for name, told in LAYERS.items()])
+
+
+_SUMMARIES: Final = {"Severity": "How serious a violation is, strongest first"}
+"""Where a docstring says more than this release does."""
+
+
+def public_names() -> str:
+    """What `import bylaw` offers."""
+    rows = []
+    for name in bylaw.__all__:
+        documented = inspect.getdoc(getattr(bylaw, name)) or ""
+        summary = _SUMMARIES.get(name) or documented.split("\n\n")[0].rstrip(".")
+        rows.append([code(name), _kind(getattr(bylaw, name)), summary])
+    return table(["name", "", "what it is"], rows)
+
+
+def _kind(thing: object) -> str:
+    if not inspect.isclass(thing):
+        return "function"
+    return "exception" if issubclass(thing, Exception) else "class"
+
+
+_AREAS: Final = {"E1": "Formulas", "E2": "Procedures", "E3": "Traces", "E4": "Commands"}
+
+
+def codes() -> str:
+    """Every diagnostic code."""
+    parts: list[str] = []
+    area = ""
+    for name, entry in CODES.items():
+        if _AREAS[name[:2]] != area:
+            area = _AREAS[name[:2]]
+            parts.append(f"## {area}")
+        parts.append(f"### {name}\n\n**{entry.title[:1].upper()}{entry.title[1:]}.** {entry.meaning}")
+        parts.append(f"Wrong:\n\n{_fenced(entry.wrong or '(nothing)')}")
+        parts.append(f"Right:\n\n{_fenced(entry.right)}")
+    return "\n\n".join(parts)
+
+
+def _fenced(text: str) -> str:
+    return f"```text\n{text.rstrip()}\n```"
+
+
+def command(name: str) -> str:
+    """What `bylaw NAME --help` says. Taken from the parser, whose own layout differs by Python."""
+    module = import_module(f"bylaw.cli.{name}")
+    parser = argparse.ArgumentParser(prog=f"bylaw {name}", add_help=False)
+    module.configure(parser)
+    required, positional, rows = [], [], []
+    for action in parser._actions:
+        metavar = str(action.metavar or action.dest.upper())
+        value = "" if action.nargs == 0 else f" {metavar}"
+        shown = [f"{flag}{value}" for flag in action.option_strings] or [metavar]
+        rows.append([", ".join(map(code, shown)), action.help or ""])
+        if not action.option_strings:
+            many = {"+": f"{metavar}…", "?": f"[{metavar}]"}
+            positional.append(many.get(str(action.nargs), metavar))
+        elif action.required:
+            required.append(shown[0])
+    usage = " ".join([f"bylaw {name}", *required, "[OPTIONS]", *positional])
+    summary = f"{COMMANDS[name][:1].upper()}{COMMANDS[name][1:]}."
+    arguments = table(["argument", ""], rows)
+    return "\n\n".join([summary, _fenced(usage), arguments, _fenced(module.EPILOG)])
+
+
+GENERATORS: Final[dict[str, Callable[[], str]]] = {
+    "operators": operators,
+    "binding": binding,
+    "predicates": predicates,
+    "operands": operands,
+    "keywords": keywords,
+    "comparisons": comparisons,
+    "limits of the language": language_limits,
+    "limits of procedures": procedure_limits,
+    "limits of traces": trace_limits,
+    "limits of explanations": explanation_limits,
+    "layers": layers,
+    "public names": public_names,
+    "codes": codes,
+} | {f"command {name}": (lambda name=name: command(name)) for name in COMMANDS}  # type: ignore[misc]
+
+
+def filled(text: str) -> str:
+    """The page with its generated parts as they should be."""
+
+    def region(found: re.Match[str]) -> str:
+        return f"{found[1]}\n{GENERATORS[found['name']]()}\n\n{found[3]}"
+
+    return _REGION.sub(region, text)
+
+
+def main() -> int:
+    """Rewrites or checks every page."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--check", action="store_true", help="exit 1 if a page is stale")
+    check = parser.parse_args().check
+    stale = []
+    for path in sorted(DOCS.rglob("*.md")):
+        text = path.read_text(encoding="utf-8")
+        current = filled(text)
+        if current != text:
+            stale.append(path.relative_to(DOCS.parent).as_posix())
+            if not check:
+                path.write_text(current, encoding="utf-8")
+    for name in stale:
+        sys.stderr.write(f"{name} {'is stale: run python docs/generate.py' if check else 'updated'}\n")
+    return 1 if check and stale else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,230 @@
+"""The commands, as people type them: what they print, and how they exit."""
+
+from __future__ import annotations
+
+import json
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from bylaw.cli.main import COMMANDS, main
+
+GOOD = '{"tool_calls": [{"tool_name": "verify"}, {"tool_name": "refund"}]}'
+BAD = '{"tool_calls": [{"tool_name": "refund"}]}'
+PROCEDURE = """\
+bylaw: 1
+name: desk
+tools: [verify, refund]
+constraints:
+  - {name: verify-first, rule: G(refund -> O verify), why: Because., fix: Verify.}
+"""
+
+
+@pytest.fixture
+def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a procedure, a good, a bad and a damaged trace."""
+    (tmp_path / "p.yaml").write_text(PROCEDURE)
+    (tmp_path / "good.json").write_text(GOOD)
+    (tmp_path / "bad.json").write_text(BAD)
+    (tmp_path / "damaged.json").write_text('{"tool_calls": [')
+    (tmp_path / "runs.jsonl").write_text(f"{GOOD}\n{BAD}\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("traces", "code"),
+    [
+        (["good.json"], 0),
+        (["bad.json"], 1),
+        (["good.json", "bad.json"], 1),
+        (["good.json", "good.json"], 0),
+        (["damaged.json"], 2),
+        (["missing.json"], 2),
+        (["good.json", "damaged.json"], 2),
+        (["runs.jsonl"], 1),
+        (["."], 2),
+    ],
+)
+def test_verify_exits_by_what_it_found(traces: list[str], code: int, desk: Path) -> None:
+    assert main(["verify", "--procedure", "p.yaml", *traces]) == code
+    assert main(["verify", *traces, "--json", "-p", "p.yaml"]) == code
+
+
+def test_verify_prints_rule_verdict_and_reason(
+    desk: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(["verify", "-p", "p.yaml", "bad.json"])
+    output = capsys.readouterr().out
+    assert "VIOLATED  verify-first" in output
+    assert 'Call #1 is "refund", but no call up to then is "verify".' in output
+    assert "why: Because." in output
+    assert "fix: Verify." in output
+    assert "score     0.0000  NONE" in output
+    assert max(map(len, output.splitlines())) <= 80
+
+
+def test_a_damaged_trace_does_not_hide_the_others(
+    desk: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(["verify", "-p", "p.yaml", "damaged.json", "good.json", "bad.json"])
+    captured = capsys.readouterr()
+    assert "1.0000  FULL      good.json" in captured.out
+    assert "0.0000  NONE      bad.json" in captured.out
+    assert "2 traces: 1 FULL, 1 NONE; mean score 0.5000" in captured.out
+    assert "damaged.json:1:17: error[E315]" in captured.err
+
+
+def test_verify_json_is_the_papers_record(desk: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["verify", "-p", "p.yaml", "bad.json", "--json"])
+    output = json.loads(capsys.readouterr().out)
+    assert output["compliance_score"] == 0.0
+    assert output["compliance_label"] == "NONE"
+    assert output["tool_sequence"] == ["refund"]
+    assert {"name", "layer", "weight", "passed", "detail"} <= output["constraints"][0].keys()
+    assert output["constraints"][0]["witness"] == [0]
+
+
+def test_verify_json_of_several_is_one_object_a_line(
+    desk: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(["verify", "-p", "p.yaml", "runs.jsonl", "damaged.json", "--json"])
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [line.get("compliance_label") for line in lines] == ["FULL", "NONE", None]
+    assert lines[0]["trace"] == "runs.jsonl:1"
+    assert lines[2]["errors"][0]["code"] == "E315"
+
+
+def test_verify_reads_standard_input(desk: Path) -> None:
+    command = [sys.executable, "-m", "bylaw", "verify", "-p", "p.yaml", "-"]
+    run = subprocess.run(command, input=BAD, capture_output=True, text=True, check=False)
+    assert run.returncode == 1
+    assert "desk on standard input" in run.stdout
+
+
+def test_open_predicates_come_only_through_with(
+    desk: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (desk / "rules_for_desk.py").write_text(
+        "import bylaw\nwords = bylaw.Vocabulary()\n"
+        "@words.predicate\ndef short(trace, at, metrics): return len(trace) < 2\n"
+    )
+    (desk / "q.yaml").write_text("constraints: [{name: short, rule: short()}]")
+    assert main(["verify", "-p", "q.yaml", "bad.json"]) == 2
+    assert "error[E115]" in capsys.readouterr().err
+    assert main(["verify", "-p", "q.yaml", "--with", "rules_for_desk:words", "bad.json"]) == 0
+    for wrong in ("rules_for_desk", "rules_for_desk:nothing", "no_such_module:words", "json:loads"):
+        assert main(["verify", "-p", "q.yaml", "--with", wrong, "bad.json"]) == 2
+        assert "error[E401]" in capsys.readouterr().err
+
+
+def test_explain_names_the_calls_that_decided(
+    desk: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["explain", "verify-first", "-p", "p.yaml", "bad.json"]) == 1
+    assert "Decided by these calls:\n  #1 refund {}" in capsys.readouterr().out
+    assert main(["explain", "verify-first", "-p", "p.yaml", "runs.jsonl:2", "--json"]) == 1
+    output = json.loads(capsys.readouterr().out)
+    assert (output["calls"], output["absence"], output["minimal"]) == ([0], [], True)
+    assert main(["explain", "verify-first", "-p", "p.yaml", "good.json"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (["explain", "verfy-first", "-p", "p.yaml", "bad.json"], "E210"),
+        (["explain", "verify-first", "-p", "p.yaml", "runs.jsonl"], "E312"),
+        (["explain", "verify-first", "-p", "p.yaml", "runs.jsonl:9"], "E312"),
+        (["explain", "verify-first"], "E402"),
+        (["explain", "E999"], "E402"),
+        (["verify", "good.json"], "E402"),
+        (["verify", "-p", "missing.yaml", "good.json"], "E206"),
+        (["vrify"], "E402"),
+        (["view", "bad.json", "-p", "p.yaml", "-o", "no/such/folder.html"], "E403"),
+        (["init", "damaged.json"], "E302"),
+    ],
+)
+def test_a_mistake_on_the_command_line_is_a_diagnostic(
+    arguments: list[str], code: str, desk: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(arguments) == 2
+    assert f"error[{code}]" in capsys.readouterr().err
+
+
+def test_view_writes_one_page(desk: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["view", "bad.json", "-p", "p.yaml", "-o", "out.html"]) == 0
+    assert "wrote out.html" in capsys.readouterr().out
+    assert "verify-first" in (desk / "out.html").read_text()
+    assert main(["view", "runs.jsonl:1", "-p", "p.yaml"]) == 0
+    assert (desk / "runs.jsonl-1.html").exists()
+
+
+def test_init_writes_a_procedure_that_its_traces_satisfy(
+    desk: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["init", "good.json", "-o", "started.yaml"]) == 0
+    text = (desk / "started.yaml").read_text()
+    assert "tools: [verify, refund]" in text
+    assert "rule: G(refund -> O verify)" in text
+    assert main(["verify", "-p", "started.yaml", "good.json"]) == 0
+    assert main(["verify", "-p", "started.yaml", "bad.json"]) == 1
+    assert main(["init", "good.json", "-o", "started.yaml"]) == 2, "nothing is overwritten"
+    assert main(["init", "good.json", "-o", "started.yaml", "--force"]) == 0
+
+
+def test_init_copes_with_any_tool_name(desk: Path) -> None:
+    names = ["web-search", "no", "F", "a b", "a-b", 'quo"te', "true", "é", "- x", "#"]
+    calls = [{"tool_name": name} for name in names]
+    (desk / "odd.json").write_text(json.dumps({"tool_calls": calls}))
+    assert main(["init", "odd.json", "-o", "odd.yaml"]) == 0
+    assert main(["verify", "-p", "odd.yaml", "odd.json"]) == 0
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_teaches(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as done:
+        main([command, "--help"])
+    assert done.value.code == 0
+    output = capsys.readouterr().out
+    assert f"bylaw {command}" in output
+    assert "\n  bylaw " in output, "an example"
+    assert max(map(len, output.splitlines())) <= 80
+
+
+def test_hostile_text_cannot_redraw_the_terminal(
+    desk: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    record = {"tool_calls": [{"tool_name": "\x1b[2Jrefund", "arguments": {"x": "\x07\ud800"}}]}
+    (desk / "hostile.json").write_text(json.dumps(record))
+    (desk / "q.yaml").write_text(
+        'constraints: [{name: c, rule: "CalledWith(\\"\\\\u001b[2Jrefund\\", x = 1)"}]'
+    )
+    assert main(["verify", "-p", "q.yaml", "hostile.json"]) == 1
+    assert main(["explain", "c", "-p", "q.yaml", "hostile.json"]) == 1
+    assert "\x1b" not in capsys.readouterr().out
+
+
+# ── speed ─────────────────────────────────────────────────────────────────────────────────
+
+
+def _fastest(*command: str) -> float:
+    """The quickest of a few runs in processor time, which a busy machine disturbs least."""
+    times = []
+    for _ in range(5):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run([sys.executable, *command], check=True, capture_output=True)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        times.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    return min(times)
+
+
+def test_import_is_quick(desk: Path) -> None:
+    assert _fastest("-c", "import bylaw") - _fastest("-c", "pass") <= 0.15
+
+
+def test_verify_of_a_small_trace_is_quick(desk: Path) -> None:
+    assert _fastest("-m", "bylaw", "verify", "-p", "p.yaml", "good.json") <= 0.4

@@ -1,0 +1,495 @@
+"""The viewer in a browser: what is seen, clicked and typed."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+import pytest
+from refund_desk import PROCEDURE, RUN, long_run, report
+
+from bylaw import Call, Message, Procedure, Trace, explain, verify_trace
+from bylaw.reports.html.viewer import render_trace
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+pytestmark = pytest.mark.browser
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+WIDE, NARROW = (1280, 800), (390, 844)
+
+
+@dataclass
+class Opened:
+    """A page, and everything it complained about or asked the network for."""
+
+    page: Page
+    complaints: list[str] = field(default_factory=list)
+    requests: list[str] = field(default_factory=list)
+    seconds: float = 0.0
+
+    def rule(self, name: str) -> None:
+        """Clicks a rule."""
+        self.page.locator(f".rule[data-name='{name}'] .rule__name").click()
+
+    def cards(self, mark: str) -> list[int]:
+        """The calls that carry a mark, as indices."""
+        found = self.page.locator(f".card.{mark}").all()
+        return [int(card.get_attribute("data-index") or -1) for card in found]
+
+    def rules(self, mark: str = "") -> list[str]:
+        """The rules that can be seen, or those of them that carry a mark."""
+        return [*self.page.locator(f".rule{mark}:visible .rule__name").all_text_contents()]
+
+    def fragment(self) -> str:
+        """What the page's address says after `#`."""
+        return str(self.page.evaluate("location.hash"))
+
+    def in_view(self, index: int) -> bool:
+        """Is this call within the window?"""
+        self.page.wait_for_timeout(700)  # smooth scrolling takes its time
+        box = self.page.locator(f".card[data-index='{index}']").bounding_box()
+        size = self.page.viewport_size
+        return bool(box and size and box["y"] >= 0 and box["y"] + box["height"] <= size["height"])
+
+
+Open: TypeAlias = Callable[..., Opened]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        pytest.skip("THE VIEWER IS NOT TESTED IN A BROWSER: pip install playwright")
+    path = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if path is None:
+        pytest.skip(f"THE VIEWER IS NOT TESTED IN A BROWSER: install one of {', '.join(BROWSERS)}")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def open_page(browser: Browser, tmp_path: Path) -> Iterator[Open]:
+    """Opens a page from a file. What it complains about or loads fails the test at its end."""
+    opened: list[Opened] = []
+
+    def open_(html: str, fragment: str = "", size: tuple[int, int] = WIDE) -> Opened:
+        file = tmp_path / f"page{len(opened)}.html"
+        file.write_text(html, encoding="utf-8")
+        context = browser.new_context(viewport={"width": size[0], "height": size[1]})
+        result = Opened(context.new_page())
+        opened.append(result)
+        page = result.page
+        page.on("console", lambda message: result.complaints.append(message.text))
+        page.on("pageerror", lambda error: result.complaints.append(str(error)))
+        page.on("dialog", lambda dialog: result.complaints.append(f"dialog {dialog.message}"))
+        page.on("request", lambda request: result.requests.append(request.url))
+        start = time.perf_counter()
+        page.goto(file.as_uri() + fragment)
+        page.evaluate("new Promise((seen) => requestAnimationFrame(() => setTimeout(seen)))")
+        result.seconds = time.perf_counter() - start
+        return result
+
+    yield open_
+    for each in opened:
+        each.page.context.close()
+        assert each.complaints == []
+        assert all(url.startswith(("file:", "data:")) for url in each.requests)
+        assert len([url for url in each.requests if url.startswith("file:")]) == 1
+
+
+@pytest.fixture
+def desk(open_page: Open) -> Opened:
+    """The page of the refund desk's run."""
+    return open_page(render_trace(report()))
+
+
+# ── what is seen ─────────────────────────────────────────────────────────────────────────────
+
+
+def test_the_head_shows_score_label_and_counts(desk: Opened) -> None:
+    head = desk.page.locator(".head")
+    text = head.inner_text()
+    assert all(part in text for part in ("refund-desk", "run.json", "0.43", "PARTIAL"))
+    assert "5 calls in 4 steps" in text
+    assert head.locator(".tally").all_inner_texts() == [
+        "2\nviolated",
+        "0\nundecided",
+        "1\nvacuous",
+        "2\nsatisfied",
+    ]
+    assert head.locator(".layer__name").all_inner_texts() == ["L3", "L4", "L5"]
+
+
+def test_the_time_line_shows_calls_messages_and_the_answer(desk: Opened) -> None:
+    page = desk.page
+    assert page.locator(".card__number").all_text_contents() == ["#1", "#2", "#3", "#4", "#5"]
+    assert page.locator(".message h3").all_text_contents() == ["system", "user", "assistant"]
+    assert page.locator(".card--answer").text_content() == "Final answerYou get 40 back."
+    assert page.get_by_role("group", name="2 calls in parallel").locator(".card").count() == 2
+    assert page.locator(".card", has_text="failed").get_attribute("data-index") == "1"
+    assert "12345678901234567890" in page.locator(".call__args").all_text_contents()[0]
+
+
+def test_one_tool_has_one_colour(desk: Opened) -> None:
+    colours = desk.page.locator(".card--call").evaluate_all(
+        "cards => cards.map(card => [card.querySelector('.card__tool').textContent,"
+        " getComputedStyle(card.querySelector('.card__tool')).color])"
+    )
+    pairs = {(tool, colour) for tool, colour in colours}
+    assert len(pairs) == len({tool for tool, _ in pairs}) == len({colour for _, colour in pairs})
+
+
+def test_details_of_a_call_are_made_when_asked_for(desk: Opened) -> None:
+    assert desk.page.locator(".details").count() == 0
+    toggle = desk.page.get_by_role("button", name="Details of call #1")
+    toggle.click()
+    details = desk.page.locator(".details").inner_text()
+    assert all(part in details for part in ("order", "12345678901234567890", '"total": 40.0'))
+    assert desk.cards("is-picked") == [], "opening a call does not select it"
+    toggle.click()
+    assert desk.page.locator(".details").count() == 0
+
+
+def test_an_empty_trace_says_so(open_page: Open) -> None:
+    opened = open_page(render_trace(report(Trace())))
+    assert "The trace is empty" in opened.page.locator(".steps").inner_text()
+    assert "no call decided it" in opened.page.locator(".focus").inner_text()
+
+
+def test_an_unexplained_rule_does_not_claim_to_be_explained(open_page: Open) -> None:
+    opened = open_page(render_trace(report(), {}))
+    assert "calls to look at" in opened.page.locator(".focus").inner_text()
+
+
+@pytest.mark.parametrize("size", [WIDE, (900, 700), NARROW], ids=str)
+def test_nothing_sticks_out_sideways(open_page: Open, size: tuple[int, int]) -> None:
+    long = "x" * 300
+    trace = Trace([Message("user", long), Call(long, {long: long}, result=long)], name=long)
+    opened = open_page(render_trace(report(trace)), size=size)
+    wide = opened.page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
+    assert wide[0] <= wide[1]
+
+
+# ── rules and their calls ────────────────────────────────────────────────────────────────────
+
+
+def test_the_first_violated_rule_is_selected_when_the_page_opens(desk: Opened) -> None:
+    assert desk.rules(".is-selected") == ["verify-first"]
+    assert desk.rules() == [
+        "verify-first",
+        "one-refund",
+        "tell-of-deletion",
+        "looked-up",
+        "answers",
+    ]
+
+
+def test_a_page_without_violations_opens_with_nothing_selected(open_page: Open) -> None:
+    good = Trace([Call("lookup"), Call("verify"), Call("refund")], answer="ok")
+    opened = open_page(render_trace(report(good)))
+    assert opened.rules(".is-selected") == []
+    assert "Choose a rule" in opened.page.locator(".focus").inner_text()
+
+
+@pytest.mark.parametrize("constraint", PROCEDURE.constraints, ids=lambda c: c.name)
+def test_a_rule_highlights_exactly_its_calls(desk: Opened, constraint: object) -> None:
+    name = constraint.name  # type: ignore[attr-defined]
+    if name != "verify-first":  # which is selected already
+        desk.rule(name)
+    why = explain(RUN, PROCEDURE, name)
+    assert desk.cards("is-deciding") == [*why.calls]
+    assert desk.cards("is-absent") == [*why.absence]
+    assert desk.page.locator(".is-selected [aria-pressed=true]").inner_text() == name
+    legend = desk.page.get_by_role("status").filter(has_text=name).inner_text()
+    assert ("decided by these calls" in legend) is bool(why.calls)
+    assert ("none of these is what the rule" in legend) is bool(why.absence)
+
+
+def test_other_calls_are_dimmed(desk: Opened) -> None:
+    desk.page.mouse.move(1, 1)
+    desk.page.wait_for_timeout(400)
+    opacity = "card => Number(getComputedStyle(card).opacity)"
+    shown = [card.evaluate(opacity) for card in desk.page.locator(".card").all()]
+    assert desk.cards("is-deciding") == [2]
+    assert shown[2] == 1
+    assert desk.cards("is-absent") == [0, 1]
+    assert 0.6 < shown[0] < 1
+    assert max(shown[3:]) < 0.6
+
+
+def test_clicking_a_rule_again_clears_it(desk: Opened) -> None:
+    desk.rule("one-refund")
+    desk.rule("one-refund")
+    assert desk.cards("is-deciding") == desk.cards("is-absent") == []
+    assert desk.rules(".is-selected") == []
+
+
+def test_escape_clears(desk: Opened) -> None:
+    desk.page.keyboard.press("Escape")
+    assert desk.cards("is-deciding") == desk.cards("is-absent") == []
+    assert desk.page.locator("[aria-pressed=true]:not(.filter)").count() == 0
+
+
+def test_the_bar_clears_too_and_steps_through_the_calls(desk: Opened) -> None:
+    desk.rule("one-refund")
+    place = desk.page.locator(".focus__place")
+    assert place.inner_text() == "1/2"
+    desk.page.get_by_role("button", name="Next highlighted call").click()
+    assert place.inner_text() == "2/2"
+    desk.page.get_by_role("button", name="Clear the selection").click()
+    assert desk.cards("is-deciding") == []
+
+
+def test_a_call_marks_the_rules_it_takes_part_in(desk: Opened) -> None:
+    desk.page.locator(".card[data-index='4'] .card__pick").click()
+    parts = [
+        name
+        for name in desk.rules()
+        if 4 in (*(why := explain(RUN, PROCEDURE, name)).calls, *why.absence)
+    ]
+    assert desk.rules(".is-part") == parts != []
+    assert desk.cards("is-picked") == [4]
+    text = desk.page.locator(".focus").inner_text()
+    assert f"Call #5\ntakes part in {len(parts)} rules" in text
+    desk.page.keyboard.press("Escape")
+    assert desk.rules(".is-part") == []
+    assert desk.cards("is-picked") == []
+
+
+def test_a_call_that_a_sentence_mentions_can_be_gone_to(desk: Opened) -> None:
+    desk.page.locator(".rule.is-selected").get_by_role("button", name="Call #3").click()
+    assert desk.cards("is-pointed") == [2]
+    assert desk.rules(".is-selected") == ["verify-first"], "the selection stays"
+
+
+# ── addresses ────────────────────────────────────────────────────────────────────────────────
+
+
+def test_the_address_names_the_selected_rule(desk: Opened) -> None:
+    assert desk.fragment() == "#rule=verify-first"
+    desk.rule("looked-up")
+    assert desk.fragment() == "#rule=looked-up"
+    desk.page.keyboard.press("Escape")
+    assert desk.fragment() == ""
+
+
+def test_an_address_opens_its_rule_and_keeps_what_else_it_says(open_page: Open) -> None:
+    opened = open_page(render_trace(report()), "#run=17&rule=answers")
+    assert opened.rules(".is-selected") == ["answers"]
+    assert opened.cards("is-deciding") == [len(RUN.calls)]
+    opened.rule("looked-up")
+    assert opened.fragment() == "#run=17&rule=looked-up"
+    opened.page.evaluate("location.hash = '#rule=one-refund'")
+    opened.page.wait_for_selector(".rule.is-selected[data-name='one-refund']")
+
+
+def test_names_with_odd_characters_survive_an_address(open_page: Open) -> None:
+    name = "a&b=c #1 ü"
+    procedure = Procedure.from_dict({"bylaw": 1, "constraints": [{"name": name, "rule": "F x"}]})
+    html = render_trace(verify_trace(RUN, procedure))
+    first = open_page(html)
+    assert first.rules(".is-selected") == [name]
+    assert open_page(html, first.fragment()).rules(".is-selected") == [name]
+
+
+# ── filters and keys ─────────────────────────────────────────────────────────────────────────
+
+
+def test_verdict_filters(desk: Opened) -> None:
+    filters = desk.page.get_by_role("group", name="Filter rules by verdict")
+    assert filters.get_by_role("button").all_inner_texts() == [
+        "All\n5",
+        "Violated\n2",
+        "Vacuous\n1",
+        "Satisfied\n2",
+    ]
+    filters.get_by_role("button", name="Vacuous").click()
+    assert desk.rules() == ["tell-of-deletion"]
+    assert filters.locator("[aria-pressed=true]").inner_text() == "Vacuous\n1"
+    assert desk.page.get_by_text("1 of 5 rules").is_visible()
+    filters.get_by_role("button", name="All").click()
+    assert len(desk.rules()) == 5
+
+
+def test_the_text_filter_looks_at_names_rules_and_reasons(desk: Opened) -> None:
+    search = desk.page.get_by_role("searchbox")
+    for typed, expected in {
+        "FIRST": ["verify-first"],
+        "refund verify": ["verify-first"],
+        "l3": ["tell-of-deletion", "looked-up"],
+        "known customer": ["verify-first"],
+        "zebra": [],
+    }.items():
+        search.fill(typed)
+        assert desk.rules() == expected, typed
+    search.fill("")
+    assert len(desk.rules()) == 5
+
+
+def test_escape_in_the_text_filter_empties_it_first(desk: Opened) -> None:
+    desk.page.get_by_role("searchbox").fill("looked")
+    desk.page.keyboard.press("Escape")
+    assert desk.rules(".is-selected") == ["verify-first"]
+    desk.page.keyboard.press("Escape")
+    assert desk.rules(".is-selected") == []
+
+
+def test_keys_alone_are_enough_for_the_rules(desk: Opened) -> None:
+    keys, focused = desk.page.keyboard, "document.activeElement.textContent"
+    desk.page.get_by_role("searchbox").focus()
+    keys.press("Tab")
+    assert desk.page.evaluate(focused) == "verify-first", "the list is one tab stop"
+    keys.press("ArrowDown")
+    assert desk.page.evaluate(focused) == "one-refund"
+    keys.press("Enter")
+    assert desk.rules(".is-selected") == ["one-refund"]
+    assert desk.page.evaluate(focused) == "one-refund", "the focus stays"
+    keys.press("End")
+    keys.press("Space")
+    assert desk.rules(".is-selected") == ["answers"]
+    keys.press("Home")
+    keys.press("ArrowUp")
+    assert desk.page.evaluate(focused) == "verify-first"
+
+
+def test_keys_alone_are_enough_for_the_time_line(desk: Opened) -> None:
+    keys = desk.page.keyboard
+    desk.page.locator(".card[data-index='2'] .card__pick").focus()
+    keys.press("ArrowDown")
+    keys.press("Enter")
+    assert desk.cards("is-picked") == [3]
+    keys.press("ArrowRight")
+    assert desk.cards("is-open") == [3]
+    keys.press("ArrowLeft")
+    assert desk.cards("is-open") == []
+    keys.press("Tab")
+    keys.press("Enter")
+    assert desk.cards("is-open") == [3], "its other button is the next tab stop"
+    keys.press("Shift+Tab")
+    keys.press("End")
+    keys.press("Enter")
+    assert desk.cards("is-picked") == [len(RUN.calls)]
+
+
+def test_what_has_the_focus_can_be_seen(desk: Opened) -> None:
+    for selector, ring in ((".rule__name", ".rule"), (".card__pick", ".card"), (".filter", "")):
+        desk.page.keyboard.press("Tab")  # so that the browser shows where the focus is
+        button = desk.page.locator(selector).first
+        button.focus()
+        shown = button.evaluate(
+            "(b, ring) => getComputedStyle(ring ? b.closest(ring) : b).outlineStyle", ring
+        )
+        assert shown == "solid", selector
+
+
+# ── size, width, and hostile traces ──────────────────────────────────────────────────────────
+
+
+def test_a_rule_brings_its_first_call_into_view(open_page: Open) -> None:
+    opened = open_page(render_trace(report(long_run(300))))
+    assert opened.in_view(200), "the rule that is selected at first"
+    opened.page.evaluate("document.querySelector('.steps').scrollTop = 0")
+    opened.rule("looked-up")
+    assert opened.in_view(opened.cards("is-deciding")[0])
+
+
+def test_a_narrow_page_opens_at_its_top_and_goes_to_the_call_on_a_click(open_page: Open) -> None:
+    opened = open_page(render_trace(report()), size=NARROW)
+    assert opened.page.evaluate("scrollY") == 0
+    opened.rule("one-refund")
+    assert opened.in_view(2)
+    opened.page.get_by_role("button", name="Back to the rules").click()
+    assert opened.page.locator(".rule.is-selected").is_visible()
+
+
+def test_five_thousand_calls_load_within_three_seconds(open_page: Open) -> None:
+    opened = open_page(render_trace(report(long_run(5_000))))
+    assert opened.page.locator(".card").count() == 5_000
+    assert opened.seconds < 3
+    assert opened.rules(".is-selected") == ["verify-first"]
+    assert opened.in_view(4_900)
+
+
+def test_five_thousand_calls_answer_a_click_at_once(open_page: Open) -> None:
+    opened = open_page(render_trace(report(long_run(5_000))))
+    until_painted = """async (name) => {
+        const start = performance.now();
+        document.querySelector(`.rule[data-name='${name}'] .rule__name`).click();
+        await new Promise((seen) => requestAnimationFrame(() => setTimeout(seen)));
+        return performance.now() - start;
+    }"""
+    for name in ("looked-up", "answers", "verify-first"):
+        assert opened.page.evaluate(until_painted, name) < 500, "milliseconds"
+    assert opened.cards("is-deciding") == [4_900]
+    assert opened.in_view(4_900)
+
+
+PAYLOADS = [
+    "<img src=x onerror=alert(1)>",
+    "<script>alert(1)</script>",
+    "</script><script>alert(1)</script>",
+    "<svg onload=alert(1)>",
+    "\"'><b onmouseover=alert(1)>x",
+    "javascript:alert(1)",
+    "`${alert(1)}`",
+    "__proto__",
+    "\ud800 </p> &lt; \u2028",
+]
+
+
+@pytest.mark.parametrize("payload", PAYLOADS, ids=ascii)
+def test_nothing_in_a_trace_is_run_or_read_as_markup(open_page: Open, payload: str) -> None:
+    hostile = Trace(
+        [
+            Message("assistant", payload * 200),
+            Call(payload, {payload: payload, "list": [payload]}, result=payload, error=payload),
+            Call("refund", {"lines": f"{payload}\n{payload}"}, result={payload: [payload]}),
+        ],
+        answer=payload,
+        name=payload,
+        labels={payload: payload},
+    )
+    rules = [{"name": "r", "rule": "G !refund", "why": payload, "fix": payload, "layer": payload}]
+    procedure = Procedure.from_dict({"bylaw": 1, "name": payload, "constraints": rules})
+    opened = open_page(render_trace(verify_trace(hostile, procedure)))
+    page = opened.page
+    for toggle in page.locator(".card__toggle, .fold__toggle").all():
+        toggle.click()
+    page.locator(".card__tool").first.hover()
+    page.wait_for_timeout(100)
+    foreign = page.locator(".viewer :is(img, script, b[onmouseover], svg[onload])")
+    assert foreign.count() == 0
+    assert page.locator(".card__tool").first.text_content() == payload
+
+
+def test_one_page_can_show_one_trace_after_the_other(desk: Opened) -> None:
+    desk.page.evaluate(
+        """() => {
+            const data = JSON.parse(document.getElementById("data").textContent);
+            const container = document.createElement("div");
+            document.body.replaceChildren(container);
+            renderTrace(data, container, { hash: false }).destroy();
+            window.shown = renderTrace({ ...data, procedure: "other" }, container, { hash: false });
+            window.shown.select("looked-up");
+        }"""
+    )
+    assert desk.page.locator("h1").all_inner_texts() == ["other"]
+    assert desk.rules(".is-selected") == ["looked-up"]
