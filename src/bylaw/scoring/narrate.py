@@ -12,8 +12,8 @@ from bylaw.semantics.verdict import FALSE, Outcome
 from bylaw.syntax.printer import to_text
 from bylaw.trace.event import Call, Message
 from bylaw.values import write_json
+from bylaw.vocabulary.patterns import title
 from bylaw.vocabulary.predicates import PREDICATES
-from bylaw.vocabulary.view import title
 
 _DEPTH: Final = 6
 """How far a sentence follows the formula before it quotes the rest."""

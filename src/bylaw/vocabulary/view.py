@@ -9,17 +9,18 @@ others hidden was decided by those that remain.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
-from bylaw.logic.formula import ArgumentIs, OutcomeIs, Pattern, ResultIs
-from bylaw.logic.terms import Answer, ListTerm, ObjectTerm, Term, Tool, ToolName, ToolSet
+from bylaw.logic.formula import Pattern
+from bylaw.logic.terms import Answer, ListTerm, ObjectTerm, Term, Tool
 from bylaw.logic.terms import Literal as LiteralTerm
 from bylaw.names import FINAL_ANSWER
 from bylaw.trace.event import MISSING, Call, Event, Message, Missing
 from bylaw.trace.trace import Trace
-from bylaw.values import LARGEST, Json, equal, write_json
+from bylaw.values import LARGEST, Json, write_json
+from bylaw.vocabulary.patterns import fits, is_tool, names_of
 from bylaw.vocabulary.registry import EMPTY, Vocabulary
 
 Order: TypeAlias = Literal["position", "step"]
@@ -95,23 +96,9 @@ class View:
         event = self.events[at]
         return (
             isinstance(event, Call)
-            and self._is_tool(event, tool)
-            and all(self._fits(event, pattern) for pattern in patterns)
+            and is_tool(event, tool)
+            and all(fits(event, pattern, self.value) for pattern in patterns)
         )
-
-    def _is_tool(self, call: Call, tool: Tool | None) -> bool:
-        return call.tool != FINAL_ANSWER if tool is None else call.tool in names_of(tool)
-
-    def _fits(self, call: Call, pattern: Pattern) -> bool:
-        match pattern:
-            case OutcomeIs(outcome):
-                return call.ok if outcome == "ok" else call.failed
-            case ArgumentIs(path, expected):
-                found = lookup(call.args, path)
-            case ResultIs(path, expected):
-                found = lookup(call.value, path)
-        wanted = self.value(expected)
-        return found is not MISSING and wanted is not MISSING and equal(found, wanted)
 
     # ── the whole trace: the paper's first, nth and first_after ───────────────────────────
 
@@ -195,34 +182,7 @@ class View:
         return value if type(value) is int and abs(value) <= LARGEST else None
 
 
-def names_of(tool: Tool) -> tuple[str, ...]:
-    """The tool names that a tool without variables stands for."""
-    match tool:
-        case ToolName(name):
-            return (name,)
-        case ToolSet(members):
-            return tuple(member.name for member in members if isinstance(member, ToolName))
-        case _:
-            return ()
-
-
-def lookup(value: Json | Missing, path: Sequence[str]) -> Json | Missing:
-    """What lies at the end of a path of keys; missing where a key is."""
-    for key in path:
-        if not isinstance(value, Mapping) or key not in value:
-            return MISSING
-        value = value[key]
-    return value
-
-
 def at_or_after(positions: Sequence[int], position: int) -> int | None:
     """The first of the sorted positions that is not before this one."""
     index = bisect_left(positions, position)
     return positions[index] if index < len(positions) else None
-
-
-def title(tool: Tool | None) -> str:
-    """How people refer to a tool: `"search"`, `"cancel" or "refund"`, `any tool`."""
-    if tool is None:
-        return "any tool"
-    return " or ".join(f'"{name}"' for name in names_of(tool)) or "no tool"

@@ -1,8 +1,9 @@
 """`BranchCalled(taken, avoided)`"""
 
 from bylaw.logic.terms import Tool
+from bylaw.vocabulary.patterns import title
 from bylaw.vocabulary.signature import Kind, Parameter, Predicate
-from bylaw.vocabulary.view import Kleene, View, title
+from bylaw.vocabulary.view import Kleene, View
 
 
 def holds(view: View, taken: Tool, avoided: Tool) -> Kleene:

@@ -1,8 +1,9 @@
 """`Called(t)`"""
 
 from bylaw.logic.terms import Tool
+from bylaw.vocabulary.patterns import title
 from bylaw.vocabulary.signature import Kind, Parameter, Predicate
-from bylaw.vocabulary.view import Kleene, View, title
+from bylaw.vocabulary.view import Kleene, View
 
 
 def holds(view: View, tool: Tool) -> Kleene:

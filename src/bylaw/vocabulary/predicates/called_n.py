@@ -3,8 +3,9 @@
 from bylaw.logic.formula import Count
 from bylaw.logic.terms import Tool
 from bylaw.vocabulary.comparisons import COMPARE, compare_range
+from bylaw.vocabulary.patterns import title
 from bylaw.vocabulary.signature import Kind, Parameter, Predicate
-from bylaw.vocabulary.view import Kleene, View, title
+from bylaw.vocabulary.view import Kleene, View
 
 
 def holds(view: View, tool: Tool, count: Count) -> Kleene:

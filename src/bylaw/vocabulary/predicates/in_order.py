@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 
 from bylaw.logic.formula import ToolList
+from bylaw.vocabulary.patterns import title
 from bylaw.vocabulary.signature import Kind, Parameter, Predicate
-from bylaw.vocabulary.view import Kleene, View, title
+from bylaw.vocabulary.view import Kleene, View
 
 
 def holds(view: View, sequence: ToolList) -> Kleene:

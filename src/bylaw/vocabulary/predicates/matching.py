@@ -6,7 +6,8 @@ from bylaw.logic.formula import Arguments
 from bylaw.logic.terms import Tool
 from bylaw.trace.event import Call
 from bylaw.values import write_json
-from bylaw.vocabulary.view import View, title
+from bylaw.vocabulary.patterns import title
+from bylaw.vocabulary.view import View
 
 _SHOWN = 3
 

@@ -1,7 +1,8 @@
 """How an order of two calls is told; shared by the ordering predicates."""
 
 from bylaw.logic.terms import Tool
-from bylaw.vocabulary.view import View, title
+from bylaw.vocabulary.patterns import title
+from bylaw.vocabulary.view import View
 
 
 def tell_order(view: View, first: tuple[Tool, int], second: tuple[Tool, int]) -> str:

@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 
 from bylaw.logic.terms import Term, Tool
+from bylaw.vocabulary.patterns import title
 from bylaw.vocabulary.signature import Kind, Parameter, Predicate
-from bylaw.vocabulary.view import Kleene, View, at_or_after, title
+from bylaw.vocabulary.view import Kleene, View, at_or_after
 
 
 def holds(view: View, first: Tool, second: Tool, limit: Term) -> Kleene:
