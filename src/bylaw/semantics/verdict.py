@@ -54,6 +54,29 @@ class Outcome(Enum):
         return None if self is Outcome.ERROR else self is not Outcome.VIOLATED
 
 
+class Verdict(Enum):
+    """What a prefix makes of a constraint."""
+
+    SATISFIED = "satisfied"
+    """Satisfied, however the trace goes on."""
+    VIOLATED = "violated"
+    """Violated, however the trace goes on: the constraint is doomed."""
+    PRESUMABLY_SATISFIED = "presumably satisfied"
+    """Satisfied if the trace ended now."""
+    PRESUMABLY_VIOLATED = "presumably violated"
+    """Violated if the trace ended now."""
+
+    @property
+    def final(self) -> bool:
+        """Is this verdict one that nothing can change?"""
+        return self in (Verdict.SATISFIED, Verdict.VIOLATED)
+
+    @property
+    def holds_now(self) -> bool:
+        """Does the constraint hold if the trace ends here?"""
+        return self in (Verdict.SATISFIED, Verdict.PRESUMABLY_SATISFIED)
+
+
 def first_present(*order: Value) -> dict[tuple[Value, Value], Value]:
     """The table of a connective that picks, of its two operands, the one earlier in `order`."""
     return {(a, b): min(a, b, key=order.index) for a in order for b in order}

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
+from bylaw.vocabulary.tracker import Tracker
 from bylaw.vocabulary.view import Kleene, View
 
 
@@ -39,8 +40,10 @@ class Parameter:
 class Predicate:
     """A statement about the whole trace.
 
-    The three functions take the view and the operands. `holds` is the paper's definition;
+    The first three functions take the view and the operands. `holds` is the paper's definition;
     `witness` names the positions that a person would look at to see why; `sentence` says it.
+    `track` takes the order and the operands and gives the machine that follows the predicate
+    call by call.
     """
 
     name: str
@@ -50,6 +53,7 @@ class Predicate:
     holds: Callable[..., Kleene]
     witness: Callable[..., Sequence[int]]
     sentence: Callable[..., str]
+    track: Callable[..., Tracker]
 
     @property
     def doc(self) -> str:

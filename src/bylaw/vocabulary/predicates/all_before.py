@@ -1,10 +1,14 @@
 """`AllBefore([a, b], c)`"""
 
+from collections.abc import Iterable
+
 from bylaw.logic.formula import ToolList
 from bylaw.logic.terms import Tool
+from bylaw.vocabulary.predicates.instance_before import InstanceOrder
 from bylaw.vocabulary.predicates.ordering import tell_order
 from bylaw.vocabulary.signature import Kind, Parameter, Predicate
-from bylaw.vocabulary.view import Kleene, View
+from bylaw.vocabulary.tracker import Hits, Outlook, Probe, State, Tracker
+from bylaw.vocabulary.view import Kleene, Order, View
 
 
 def holds(view: View, tools: ToolList, goal: Tool) -> Kleene:
@@ -22,6 +26,42 @@ def sentence(view: View, held: bool, tools: ToolList, goal: Tool) -> str:
     return " ".join(tell_order(view, (tool, 0), (goal, 0)) for tool in late or tools.tools)
 
 
+class AllOrdered:
+    """One `InstanceOrder` for each listed tool."""
+
+    def __init__(self, parts: list[InstanceOrder]) -> None:
+        self.parts = parts
+        self.probes = tuple(probe for part in parts for probe in part.probes)
+        self.counts_steps = any(part.counts_steps for part in parts)
+        self.start: State = tuple(part.start for part in parts)
+
+    def advance(self, state: State, hits: Hits, new_step: bool) -> State:
+        return tuple(
+            part.advance(each, hits[2 * i : 2 * i + 2], new_step)
+            for i, (part, each) in enumerate(self._each(state))
+        )
+
+    def holds(self, state: State) -> bool:
+        return all(part.holds(each) for part, each in self._each(state))
+
+    def outlook(self, state: State) -> Outlook:
+        outlooks = [part.outlook(each) for part, each in self._each(state)]
+        can_fail = any(outlook.false for outlook in outlooks)
+        return Outlook(all(outlook.true for outlook in outlooks), can_fail)
+
+    def distance(self, state: State, goal: bool) -> int:
+        distances = [part.distance(each, goal) for part, each in self._each(state)]
+        return sum(distances) if goal else min(distances)
+
+    def _each(self, state: State) -> Iterable[tuple[InstanceOrder, State]]:
+        return zip(self.parts, state, strict=True)
+
+
+def track(order: Order, tools: ToolList, goal: Tool) -> Tracker:
+    each = [InstanceOrder(order, (Probe(tool), 0), (Probe(goal), 0)) for tool in tools.tools]
+    return AllOrdered(each)
+
+
 ALL_BEFORE = Predicate(
     "AllBefore",
     "AllBefore([lookup, verify], refund)",
@@ -29,4 +69,5 @@ ALL_BEFORE = Predicate(
     holds,
     witness,
     sentence,
+    track,
 )

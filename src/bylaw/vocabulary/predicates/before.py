@@ -1,9 +1,11 @@
 """`Before(a, b)`"""
 
 from bylaw.logic.terms import Tool
+from bylaw.vocabulary.predicates.instance_before import InstanceOrder
 from bylaw.vocabulary.predicates.ordering import tell_order
 from bylaw.vocabulary.signature import Kind, Parameter, Predicate
-from bylaw.vocabulary.view import Kleene, View
+from bylaw.vocabulary.tracker import Probe, Tracker
+from bylaw.vocabulary.view import Kleene, Order, View
 
 
 def holds(view: View, first: Tool, second: Tool) -> Kleene:
@@ -19,6 +21,10 @@ def sentence(view: View, held: bool, first: Tool, second: Tool) -> str:
     return tell_order(view, (first, 0), (second, 0))
 
 
+def track(order: Order, first: Tool, second: Tool) -> Tracker:
+    return InstanceOrder(order, (Probe(first), 0), (Probe(second), 0))
+
+
 BEFORE = Predicate(
     "Before",
     "Before(search, final_answer)",
@@ -26,4 +32,5 @@ BEFORE = Predicate(
     holds,
     witness,
     sentence,
+    track,
 )

@@ -3,7 +3,8 @@
 from bylaw.logic.terms import Tool
 from bylaw.vocabulary.patterns import title
 from bylaw.vocabulary.signature import Kind, Parameter, Predicate
-from bylaw.vocabulary.view import Kleene, View
+from bylaw.vocabulary.tracker import OPEN, Hits, Outlook, Probe, State, Tracker, settled
+from bylaw.vocabulary.view import Kleene, Order, View
 
 
 def holds(view: View, taken: Tool, avoided: Tool) -> Kleene:
@@ -30,6 +31,34 @@ def sentence(view: View, held: bool, taken: Tool, avoided: Tool) -> str:
     return f"{told[0]} and {told[1]}."
 
 
+class Branch:
+    """Has the one been called, and the other?"""
+
+    counts_steps = False
+    start: State = (False, False)
+
+    def __init__(self, taken: Probe, avoided: Probe) -> None:
+        self.probes: tuple[Probe, ...] = (taken, avoided)
+
+    def advance(self, state: State, hits: Hits, new_step: bool) -> State:
+        taken, avoided = state
+        avoided = avoided or hits[1]
+        return (avoided or taken or hits[0], avoided)
+
+    def holds(self, state: State) -> bool:
+        return bool(state == (True, False))
+
+    def outlook(self, state: State) -> Outlook:
+        return settled(False) if state[1] else OPEN
+
+    def distance(self, state: State, goal: bool) -> int:
+        return int(self.holds(state) is not goal)
+
+
+def track(order: Order, taken: Tool, avoided: Tool) -> Tracker:
+    return Branch(Probe(taken), Probe(avoided))
+
+
 BRANCH_CALLED = Predicate(
     "BranchCalled",
     "BranchCalled(approve, reject)",
@@ -37,4 +66,5 @@ BRANCH_CALLED = Predicate(
     holds,
     witness,
     sentence,
+    track,
 )

@@ -5,7 +5,8 @@ from bylaw.logic.terms import Tool
 from bylaw.trace.event import Call
 from bylaw.vocabulary.predicates.matching import tell_match
 from bylaw.vocabulary.signature import Kind, Parameter, Predicate
-from bylaw.vocabulary.view import Kleene, View
+from bylaw.vocabulary.tracker import Probe, Seen, Tracker
+from bylaw.vocabulary.view import Kleene, Order, View
 
 
 def holds(view: View, tool: Tool, arguments: Arguments) -> Kleene:
@@ -35,6 +36,10 @@ def _keys(view: View, position: int) -> set[str]:
     return set(event.args) if isinstance(event, Call) else set()
 
 
+def track(order: Order, tool: Tool, arguments: Arguments) -> Tracker:
+    return Seen(Probe(tool, arguments.patterns, exactly=True))
+
+
 CALLED_EXACTLY = Predicate(
     "CalledExactly",
     "CalledExactly(pay, amount = 5)",
@@ -42,4 +47,5 @@ CALLED_EXACTLY = Predicate(
     holds,
     witness,
     sentence,
+    track,
 )

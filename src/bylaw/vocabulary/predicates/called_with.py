@@ -4,7 +4,8 @@ from bylaw.logic.formula import Arguments
 from bylaw.logic.terms import Tool
 from bylaw.vocabulary.predicates.matching import tell_match
 from bylaw.vocabulary.signature import Kind, Parameter, Predicate
-from bylaw.vocabulary.view import Kleene, View
+from bylaw.vocabulary.tracker import Probe, Seen, Tracker
+from bylaw.vocabulary.view import Kleene, Order, View
 
 
 def holds(view: View, tool: Tool, arguments: Arguments) -> Kleene:
@@ -21,6 +22,10 @@ def sentence(view: View, held: bool, tool: Tool, arguments: Arguments) -> str:
     return tell_match(view, held, tool, arguments, witness(view, tool, arguments))
 
 
+def track(order: Order, tool: Tool, arguments: Arguments) -> Tracker:
+    return Seen(Probe(tool, arguments.patterns))
+
+
 CALLED_WITH = Predicate(
     "CalledWith",
     "CalledWith(pay, amount = 5)",
@@ -28,4 +33,5 @@ CALLED_WITH = Predicate(
     holds,
     witness,
     sentence,
+    track,
 )

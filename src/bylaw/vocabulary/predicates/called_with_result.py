@@ -1,11 +1,12 @@
 """`CalledWithResult(t, {"ok": true}, amount = 5)`"""
 
 from bylaw.logic.formula import Arguments
-from bylaw.logic.terms import Term, Tool
+from bylaw.logic.terms import Literal, Term, Tool
 from bylaw.trace.event import MISSING, Call
 from bylaw.vocabulary.predicates.matching import tell_match
 from bylaw.vocabulary.signature import Kind, Parameter, Predicate
-from bylaw.vocabulary.view import Kleene, View
+from bylaw.vocabulary.tracker import Constant, Probe, Seen, Tracker
+from bylaw.vocabulary.view import Kleene, Order, View
 
 
 def holds(view: View, tool: Tool, result: Term, arguments: Arguments) -> Kleene:
@@ -38,6 +39,12 @@ def _matching(view: View, tool: Tool, result: Term, arguments: Arguments) -> lis
     ]
 
 
+def track(order: Order, tool: Tool, result: Term, arguments: Arguments) -> Tracker:
+    if not isinstance(result, Literal):
+        return Constant()
+    return Seen(Probe(tool, arguments.patterns, result=result))
+
+
 CALLED_WITH_RESULT = Predicate(
     "CalledWithResult",
     'CalledWithResult(pay, {"ok": true}, amount = 5)',
@@ -49,4 +56,5 @@ CALLED_WITH_RESULT = Predicate(
     holds,
     witness,
     sentence,
+    track,
 )

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from bylaw.logic.formula import ToolList
 from bylaw.vocabulary.patterns import title
 from bylaw.vocabulary.signature import Kind, Parameter, Predicate
-from bylaw.vocabulary.view import Kleene, View
+from bylaw.vocabulary.tracker import OPEN, Hits, Outlook, Probe, State, Tracker, settled
+from bylaw.vocabulary.view import Kleene, Order, View
 
 
 def holds(view: View, sequence: ToolList) -> Kleene:
@@ -44,6 +45,38 @@ def _matched(view: View, places: Sequence[Sequence[int]]) -> list[int]:
     return matched
 
 
+class Pointer:
+    """How much of the sequence has been matched, each element as early as possible."""
+
+    def __init__(self, order: Order, probes: tuple[Probe, ...]) -> None:
+        self.probes = probes
+        self.counts_steps = order == "step"
+        self.start: State = (0, False)
+
+    def advance(self, state: State, hits: Hits, new_step: bool) -> State:
+        matched, in_this_step = state
+        if matched == len(self.probes):
+            return (matched, False)
+        blocked = self.counts_steps and in_this_step and not new_step
+        if not blocked and hits[matched]:
+            return (matched + 1, self.counts_steps and matched + 1 < len(self.probes))
+        return (matched, blocked)
+
+    def holds(self, state: State) -> bool:
+        return bool(state[0] == len(self.probes))
+
+    def outlook(self, state: State) -> Outlook:
+        return settled(True) if self.holds(state) else OPEN
+
+    def distance(self, state: State, goal: bool) -> int:
+        left = len(self.probes) - state[0]
+        return int(left) if goal else int(left == 0)
+
+
+def track(order: Order, sequence: ToolList) -> Tracker:
+    return Pointer(order, tuple(Probe(tool) for tool in sequence.tools))
+
+
 IN_ORDER = Predicate(
     "InOrder",
     "InOrder(search, read, cite)",
@@ -51,4 +84,5 @@ IN_ORDER = Predicate(
     holds,
     witness,
     sentence,
+    track,
 )

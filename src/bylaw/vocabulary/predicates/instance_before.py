@@ -3,7 +3,18 @@
 from bylaw.logic.terms import Term, Tool
 from bylaw.vocabulary.predicates.ordering import tell_order
 from bylaw.vocabulary.signature import Kind, Parameter, Predicate
-from bylaw.vocabulary.view import Kleene, View
+from bylaw.vocabulary.tracker import (
+    OPEN,
+    Constant,
+    Hits,
+    Outlook,
+    Probe,
+    State,
+    Tracker,
+    settled,
+    whole,
+)
+from bylaw.vocabulary.view import Kleene, Order, View
 
 
 def holds(view: View, first: Tool, n: Term, second: Tool, m: Term) -> Kleene:
@@ -35,6 +46,57 @@ def _index(view: View, term: Term) -> int | None:
     return number if number is not None and number >= 0 else None
 
 
+class InstanceOrder:
+    """Which of two occurrences comes first.
+
+    The state counts both until one is reached. Then it is LOST if the second came first (or
+    with the first), else FIRST: in the current step, or in an earlier one. WON is for ever.
+    """
+
+    def __init__(self, order: Order, first: tuple[Probe, int], second: tuple[Probe, int]) -> None:
+        self.probes: tuple[Probe, ...] = (first[0], second[0])
+        self.wanted = (first[1] + 1, second[1] + 1)
+        self.counts_steps = order == "step"
+        self.start: State = (0, 0, "open")
+
+    def advance(self, state: State, hits: Hits, new_step: bool) -> State:
+        a, b, phase = state
+        if phase in ("won", "lost"):
+            return state
+        if phase == "first" and (new_step or not self.counts_steps):
+            phase = "earlier"
+        a = min(a + hits[0], self.wanted[0])
+        b = min(b + hits[1], self.wanted[1])
+        reached = (a == self.wanted[0], b == self.wanted[1])
+        if phase == "open" and reached[1]:
+            return (0, 0, "lost")
+        if phase == "open" and reached[0]:
+            phase = "first"
+        elif reached[1]:
+            return (0, 0, "won" if phase == "earlier" else "lost")
+        return (a, b, phase)
+
+    def holds(self, state: State) -> bool:
+        return bool(state[2] == "won")
+
+    def outlook(self, state: State) -> Outlook:
+        phase = state[2]
+        return settled(phase == "won") if phase in ("won", "lost") else OPEN
+
+    def distance(self, state: State, goal: bool) -> int:
+        a, b, phase = state
+        if phase in ("won", "lost") or not goal:
+            return int((phase == "won") is not goal)
+        return int(self.wanted[0] - a + self.wanted[1] - b)
+
+
+def track(order: Order, first: Tool, n: Term, second: Tool, m: Term) -> Tracker:
+    earlier, later = whole(n), whole(m)
+    if earlier is None or later is None:
+        return Constant()
+    return InstanceOrder(order, (Probe(first), earlier), (Probe(second), later))
+
+
 INSTANCE_BEFORE = Predicate(
     "InstanceBefore",
     "InstanceBefore(read, 0, write, 1)",
@@ -47,4 +109,5 @@ INSTANCE_BEFORE = Predicate(
     holds,
     witness,
     sentence,
+    track,
 )

@@ -5,7 +5,18 @@ from collections.abc import Sequence
 from bylaw.logic.terms import Term, Tool
 from bylaw.vocabulary.patterns import title
 from bylaw.vocabulary.signature import Kind, Parameter, Predicate
-from bylaw.vocabulary.view import Kleene, View, at_or_after
+from bylaw.vocabulary.tracker import (
+    OPEN,
+    Constant,
+    Hits,
+    Outlook,
+    Probe,
+    State,
+    Tracker,
+    settled,
+    whole,
+)
+from bylaw.vocabulary.view import Kleene, Order, View, at_or_after
 
 
 def holds(view: View, first: Tool, second: Tool, limit: Term) -> Kleene:
@@ -50,6 +61,41 @@ def _within(positions: Sequence[int], start: int, limit: int) -> bool:
     return end is not None and end - start <= limit
 
 
+class Window:
+    """How many positions ago the first call came, until the second does or the limit passes."""
+
+    counts_steps = False
+    start: State = "waiting"
+
+    def __init__(self, first: Probe, second: Probe, limit: int) -> None:
+        self.probes: tuple[Probe, ...] = (first, second)
+        self.limit = limit
+
+    def advance(self, state: State, hits: Hits, new_step: bool) -> State:
+        if state in ("met", "missed") or (state == "waiting" and not hits[0]):
+            return state
+        elapsed = 0 if state == "waiting" else state + 1
+        if hits[1]:
+            return "met"
+        return "missed" if elapsed >= self.limit else elapsed
+
+    def holds(self, state: State) -> bool:
+        return bool(state == "met")
+
+    def outlook(self, state: State) -> Outlook:
+        return settled(state == "met") if state in ("met", "missed") else OPEN
+
+    def distance(self, state: State, goal: bool) -> int:
+        if state == "waiting":
+            return 2 if goal else 0
+        return int((state == "met") is not goal)
+
+
+def track(order: Order, first: Tool, second: Tool, limit: Term) -> Tracker:
+    number = whole(limit)
+    return Constant() if number is None else Window(Probe(first), Probe(second), number)
+
+
 WITHIN_STEPS = Predicate(
     "WithinSteps",
     "WithinSteps(open, close, 3)",
@@ -61,4 +107,5 @@ WITHIN_STEPS = Predicate(
     holds,
     witness,
     sentence,
+    track,
 )

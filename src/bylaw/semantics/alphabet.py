@@ -1,0 +1,224 @@
+"""What a formula can tell apart: events by the probes they match.
+
+A letter is the set of probes that an event matches; every event has one. For searches the
+alphabet also lists letters that can occur at all, each with a call that shows it: for each
+tool that is named, and for one that is not, the combinations of the argument and result
+values that the probes speak of, a fresh value, and none. Equality and presence on one path are
+decided together, because the sample calls are real calls; different paths are combined freely.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+from bylaw.logic.formula import ArgumentIs, OutcomeIs, ResultIs
+from bylaw.logic.terms import Literal
+from bylaw.names import FINAL_ANSWER
+from bylaw.trace.event import MISSING, Call, Event, Message
+from bylaw.values import Json, identity
+from bylaw.vocabulary.patterns import names_of
+from bylaw.vocabulary.registry import EMPTY, Vocabulary
+from bylaw.vocabulary.tracker import Probe
+
+Letter: TypeAlias = frozenset[int]
+"""The numbers of the probes that an event matches."""
+
+MAX_SAMPLES: Final = 2_000
+"""How many sample calls are tried for one tool before the list counts as incomplete."""
+OTHER: Final = "something_else"
+"""A tool that no formula names."""
+_FRESH: Final = "another value"
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """A letter that can occur, and an event that shows it."""
+
+    letter: Letter
+    event: Event
+    final: bool = False
+    """Is it the final answer, behind which nothing comes?"""
+
+
+class Alphabet:
+    """The probes of one or more formulas."""
+
+    def __init__(
+        self,
+        probes: Iterable[Probe],
+        *,
+        answer: bool = False,
+        messages: bool = False,
+        vocabulary: Vocabulary = EMPTY,
+    ) -> None:
+        self.probes: Final = tuple(dict.fromkeys(probes))
+        self.vocabulary: Final = vocabulary
+        self.number: Final = {probe: i for i, probe in enumerate(self.probes)}
+        self.complete = True
+        """Does `samples` show every letter that can occur?"""
+        named = {name for p in self.probes if p.tool is not None for name in names_of(p.tool)}
+        self._general = [i for i, p in enumerate(self.probes) if p.tool is None]
+        self._of_tool: dict[str, list[int]] = {name: self._asked_of(name) for name in named}
+        self._fixed: dict[str, Letter] = {}
+        self._elsewhere = self._letter_by_tool(OTHER, self._general)
+        for name, numbers in self._of_tool.items():
+            if (letter := self._letter_by_tool(name, numbers)) is not None:
+                self._fixed[name] = letter
+        self._answer, self._messages = answer, messages
+        self._samples: tuple[Sample, ...] | None = None
+
+    def _asked_of(self, name: str) -> list[int]:
+        """The probes that a call of this tool could match."""
+        return [
+            i
+            for i, probe in enumerate(self.probes)
+            if (probe.tool is None and name != FINAL_ANSWER)
+            or (probe.tool is not None and name in names_of(probe.tool))
+        ]
+
+    def _letter_by_tool(self, name: str, numbers: list[int]) -> Letter | None:
+        """The letter of every call of a tool, if its arguments and result do not matter."""
+        if all(_bare(self.probes[i]) for i in numbers):
+            return frozenset(numbers)
+        return None
+
+    def letter(self, event: Event) -> Letter:
+        """The letter of an event."""
+        if isinstance(event, Message):
+            return frozenset()
+        fixed = self._fixed.get(event.tool)
+        if fixed is not None:
+            return fixed
+        numbers = self._of_tool.get(event.tool)
+        if numbers is None:
+            if self._elsewhere is not None and event.tool != FINAL_ANSWER:
+                return self._elsewhere
+            numbers = self._general
+        probes, vocabulary = self.probes, self.vocabulary
+        return frozenset(i for i in numbers if probes[i].matches(event, vocabulary))
+
+    def depends_on_result(self, tool: str) -> bool:
+        """Can the result of a call of this tool make a difference?"""
+        numbers = self._of_tool.get(tool, self._general)
+        return any(_asks_result(self.probes[i]) for i in numbers)
+
+    def letters_of(self, call: Call) -> dict[Letter, Call]:
+        """The letters that a call can have once its result is known, each shown by one."""
+        found: dict[Letter, Call] = {}
+        for result, error in self._outcomes(self._of_tool.get(call.tool, self._general)):
+            shown = Call(call.tool, call.args, result, call.step, error)
+            found.setdefault(self.letter(shown), shown)
+        return found
+
+    # ── letters that can occur ───────────────────────────────────────────────────────────
+
+    @property
+    def samples(self) -> tuple[Sample, ...]:
+        """One sample for each letter that can occur; the plainest calls first."""
+        if self._samples is None:
+            self._samples = tuple(self._found())
+        return self._samples
+
+    def _found(self) -> Iterator[Sample]:
+        seen: set[tuple[Letter, bool]] = set()
+        for event, final in self._events():
+            sample = Sample(self.letter(event), event, final)
+            if (sample.letter, final) not in seen:
+                seen.add((sample.letter, final))
+                yield sample
+
+    def _events(self) -> Iterator[tuple[Event, bool]]:
+        for name in (*sorted(self._of_tool), OTHER):
+            if name != FINAL_ANSWER:
+                yield from ((call, False) for call in self._calls(name))
+        if self._messages:
+            yield Message("user", ""), False
+        if self._answer:
+            yield from ((call, True) for call in self._calls(FINAL_ANSWER))
+
+    def _calls(self, name: str) -> Iterator[Call]:
+        numbers = self._of_tool.get(name, self._general)
+        choices = itertools.product(self._arguments(numbers), self._outcomes(numbers))
+        for tried, (arguments, (result, error)) in enumerate(choices):
+            if tried >= MAX_SAMPLES:
+                self.complete = False
+                return
+            yield Call(name, arguments, result, error=error)
+
+    def _arguments(self, numbers: Sequence[int]) -> Iterator[dict[str, Json]]:
+        """The arguments that the probes can tell apart; without any first."""
+        wanted: dict[str, dict[tuple[str, ...], list[Json]]] = {}
+        for i in numbers:
+            for pattern in self.probes[i].patterns:
+                if isinstance(pattern, ArgumentIs) and isinstance(pattern.expected, Literal):
+                    key, *rest = pattern.path
+                    wanted.setdefault(key, {}).setdefault(tuple(rest), []).append(
+                        pattern.expected.value
+                    )
+        options = [[MISSING, *_values(paths)] for paths in wanted.values()]
+        if any(self.probes[i].exactly for i in numbers):
+            wanted["something_more"] = {}
+            options.append([MISSING, _FRESH])
+        for values in itertools.product(*options):
+            pairs = zip(wanted, values, strict=True)
+            yield {key: value for key, value in pairs if value is not MISSING}
+
+    def _outcomes(self, numbers: Sequence[int]) -> list[tuple[Any, str | None]]:
+        """The results and errors that the probes can tell apart; no result first."""
+        wanted: dict[tuple[str, ...], list[Json]] = {}
+        asks_outcome = asks_result = False
+        for i in numbers:
+            probe = self.probes[i]
+            if probe.result is not None:
+                wanted.setdefault((), []).append(probe.result.value)
+            for pattern in probe.patterns:
+                asks_outcome = asks_outcome or isinstance(pattern, OutcomeIs)
+                if isinstance(pattern, ResultIs) and isinstance(pattern.expected, Literal):
+                    wanted.setdefault(pattern.path, []).append(pattern.expected.value)
+        asks_result = bool(wanted)
+        results: list[Any] = [MISSING]
+        if asks_result or asks_outcome:
+            results += _values(wanted) if asks_result else [_FRESH]
+        errors = [None, "failed"] if asks_outcome else [None]
+        return [(result, error) for error in errors for result in results]
+
+
+def _values(paths: dict[tuple[str, ...], list[Json]]) -> list[Json]:
+    """Values that together show what can be true at these paths: whole ones, and built ones."""
+    whole = _distinct([*paths.get((), []), _FRESH])
+    nested = {path: values for path, values in paths.items() if path}
+    if not nested:
+        return whole
+    options = [[MISSING, *_distinct([*values, _FRESH])] for values in nested.values()]
+    built = []
+    for values in itertools.islice(itertools.product(*options), MAX_SAMPLES):
+        tree: dict[str, Any] = {}
+        for path, value in zip(nested, values, strict=True):
+            if value is not MISSING:
+                _plant(tree, path, value)
+        built.append(tree)
+    return _distinct([*whole, *built])
+
+
+def _plant(tree: dict[str, Any], path: Sequence[str], value: Json) -> None:
+    for key in path[:-1]:
+        below = tree.get(key)
+        tree[key] = below if isinstance(below, dict) else {}
+        tree = tree[key]
+    tree[path[-1]] = value
+
+
+def _distinct(values: Iterable[Json]) -> list[Json]:
+    return list({identity(value): value for value in values}.values())
+
+
+def _bare(probe: Probe) -> bool:
+    return not probe.patterns and not probe.exactly and probe.result is None
+
+
+def _asks_result(probe: Probe) -> bool:
+    asked = any(isinstance(pattern, ResultIs | OutcomeIs) for pattern in probe.patterns)
+    return asked or probe.result is not None

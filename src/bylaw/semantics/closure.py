@@ -1,0 +1,219 @@
+"""Formulas prepared for progression: negations pushed to the atoms, parts numbered once.
+
+Every part is one of a few shapes. `F`, `G` and `W` are written with until and release; the
+past has the same pairs (since and its dual, yesterday strong and weak), because a past
+operator may have the future inside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias
+
+from bylaw.logic import formula as f
+from bylaw.logic.terms import Answer
+from bylaw.logic.walk import Steps, everything, run, substitute
+from bylaw.vocabulary.predicates import PREDICATES
+from bylaw.vocabulary.tracker import Probe, Tracker
+from bylaw.vocabulary.view import Order
+
+Shape: TypeAlias = Literal[
+    "true",
+    "false",
+    "probe",
+    "not probe",
+    "predicate",
+    "not predicate",
+    "and",
+    "or",
+    "next",
+    "weak next",
+    "until",
+    "release",
+    "yesterday",
+    "weak yesterday",
+    "since",
+    "trigger",
+]
+PAST: Final = ("yesterday", "weak yesterday", "since", "trigger")
+
+
+class Unsupported(Exception):
+    """The formula cannot be followed call by call; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of a prepared formula: its shape, and the numbers of what it is made of.
+
+    For `probe` and `predicate` the number is that of the probe or tracker, else of a part.
+    """
+
+    shape: Shape
+    below: tuple[int, ...] = ()
+
+
+class Closure:
+    """The parts of a formula, innermost first; `root` is the formula."""
+
+    def __init__(self, formula: f.Formula, order: Order) -> None:
+        self.parts: Final[list[Part]] = []
+        self.probes: Final[list[Probe]] = []
+        self.trackers: Final[list[Tracker]] = []
+        self._order: Order = order
+        self._numbers: dict[Part, int] = {}
+        self._done: dict[tuple[f.Formula, bool], int] = {}
+        self._probe_numbers: dict[Probe, int] = {}
+        self._tracker_numbers: dict[f.TracePredicate, int] = {}
+        self.true = self._add("true")
+        self.false = self._add("false")
+        check_supported(formula)
+        self.root: Final = run(self._prepared(formula, True))
+        self.past: Final = [i for i, part in enumerate(self.parts) if part.shape in PAST]
+
+    def _add(self, shape: Shape, *below: int) -> int:
+        part = Part(shape, below)
+        if part not in self._numbers:
+            self._numbers[part] = len(self.parts)
+            self.parts.append(part)
+        return self._numbers[part]
+
+    def _junction(self, shape: Literal["and", "or"], below: Sequence[int]) -> int:
+        unit, zero = (self.true, self.false) if shape == "and" else (self.false, self.true)
+        kept = list(dict.fromkeys(part for part in below if part != unit))
+        if zero in kept:
+            return zero
+        if len(kept) < 2:
+            return kept[0] if kept else unit
+        return self._add(shape, *sorted(kept))
+
+    def _probe(self, probe: Probe) -> int:
+        if probe not in self._probe_numbers:
+            self._probe_numbers[probe] = len(self.probes)
+            self.probes.append(probe)
+        return self._probe_numbers[probe]
+
+    def _tracker(self, predicate: f.TracePredicate) -> int:
+        if predicate not in self._tracker_numbers:
+            self._tracker_numbers[predicate] = len(self.trackers)
+            track = PREDICATES[predicate.name].track
+            self.trackers.append(track(self._order, *predicate.operands))
+        return self._tracker_numbers[predicate]
+
+    def _prepared(self, formula: f.Formula, sign: bool) -> Steps[int]:
+        """The number of the formula, or of its negation."""
+        if (formula, sign) not in self._done:
+            self._done[formula, sign] = yield self._worked_out(formula, sign)
+        return self._done[formula, sign]
+
+    def _worked_out(self, formula: f.Formula, sign: bool) -> Steps[int]:
+        match formula:
+            case f.Truth(truth):
+                return self.true if truth is sign else self.false
+            case f.Event(tool, patterns):
+                probe = self._probe(Probe(tool, patterns))
+                return self._add("probe" if sign else "not probe", probe)
+            case f.TracePredicate():
+                tracker = self._tracker(formula)
+                return self._add("predicate" if sign else "not predicate", tracker)
+            case f.Not(operand):
+                negated: int = yield self._prepared(operand, not sign)
+                return negated
+            case f.And(operands) | f.Or(operands):
+                below = []
+                for operand in operands:
+                    below.append((yield self._prepared(operand, sign)))
+                return self._junction("and" if isinstance(formula, f.And) is sign else "or", below)
+            case f.Implies(left, right):
+                a, b = (yield self._prepared(left, not sign)), (yield self._prepared(right, sign))
+                return self._junction("or" if sign else "and", [a, b])
+            case f.Iff(left, right):
+                a, b = (yield self._prepared(left, True)), (yield self._prepared(right, sign))
+                x, y = (yield self._prepared(left, False)), (yield self._prepared(right, not sign))
+                both, neither = self._junction("and", [a, b]), self._junction("and", [x, y])
+                return self._junction("or", [both, neither])
+            case f.Next(operand):
+                a = yield self._prepared(operand, sign)
+                return self._add("next" if sign else "weak next", a)
+            case f.WeakNext(operand):
+                return self._add(
+                    "weak next" if sign else "next", (yield self._prepared(operand, sign))
+                )
+            case f.Eventually(operand):
+                a = yield self._prepared(operand, sign)
+                return self._future(
+                    "until" if sign else "release", self.true if sign else self.false, a
+                )
+            case f.Always(operand):
+                a = yield self._prepared(operand, sign)
+                return self._future(
+                    "release" if sign else "until", self.false if sign else self.true, a
+                )
+            case f.Until(left, right):
+                a, b = (yield self._prepared(left, sign)), (yield self._prepared(right, sign))
+                return self._future("until" if sign else "release", a, b)
+            case f.Release(left, right):
+                a, b = (yield self._prepared(left, sign)), (yield self._prepared(right, sign))
+                return self._future("release" if sign else "until", a, b)
+            case f.WeakUntil(left, right):  # a W b is b R (a | b)
+                a, b = (yield self._prepared(left, sign)), (yield self._prepared(right, sign))
+                either = self._junction("or" if sign else "and", [a, b])
+                return self._future("release" if sign else "until", b, either)
+            case f.Yesterday(operand):
+                a = yield self._prepared(operand, sign)
+                return self._add("yesterday" if sign else "weak yesterday", a)
+            case f.Once(operand):
+                a = yield self._prepared(operand, sign)
+                return self._add(
+                    "since" if sign else "trigger", self.true if sign else self.false, a
+                )
+            case f.Historically(operand):
+                a = yield self._prepared(operand, sign)
+                return self._add(
+                    "trigger" if sign else "since", self.false if sign else self.true, a
+                )
+            case f.Since(left, right):
+                a, b = (yield self._prepared(left, sign)), (yield self._prepared(right, sign))
+                return self._add("since" if sign else "trigger", a, b)
+            case f.ForAll(x, f.Listed(items), body) | f.Exists(x, f.Listed(items), body):
+                below = []
+                for item in items:
+                    instance = substitute(body, x, item.value)  # type: ignore[union-attr]
+                    below.append((yield self._prepared(instance, sign)))
+                every = isinstance(formula, f.ForAll) is sign
+                return self._junction("and" if every else "or", below)
+            case _:
+                raise Unsupported("a quantifier reads a domain that is only known at the end")
+
+    def _eventually(self, a: int) -> int:
+        return self._future("until", self.true, a)
+
+    def _always(self, a: int) -> int:
+        return self._future("release", self.false, a)
+
+    def _once(self, a: int) -> int:
+        return self._add("since", self.true, a)
+
+    def _historically(self, a: int) -> int:
+        return self._add("trigger", self.false, a)
+
+    def _future(self, shape: Literal["until", "release"], a: int, b: int) -> int:
+        """Until or release; `F F a` is `F a`, and `G G a` is `G a`."""
+        plain = self.true if shape == "until" else self.false
+        inner = self.parts[b]
+        if a == plain and inner.shape == shape and inner.below[0] == plain:
+            return b
+        return self._add(shape, a, b)
+
+
+def check_supported(formula: f.Formula) -> None:
+    """Raises Unsupported if the formula needs more than the events, one after the other."""
+    for part in everything(formula):
+        match part:
+            case f.OpenPredicate(name):
+                raise Unsupported(f"the open predicate '{name}' may look at the whole trace")
+            case Answer():
+                raise Unsupported("the answer is only known at the end")
+            case f.FromArgs() | f.FromResults() | f.FromMetrics() | f.Extracted():
+                raise Unsupported("a quantifier reads a domain that is only known at the end")

@@ -1,0 +1,66 @@
+"""Following a formula that needs the whole trace: by keeping it.
+
+Open predicates, the answer as a value, and domains that are read at the end cannot be followed
+in constant memory. The verdict if the trace ended now is still exact; nothing is ever final.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from bylaw.logic import formula as f
+from bylaw.logic.walk import sees_answer
+from bylaw.semantics.reference import evaluate
+from bylaw.semantics.verdict import Outcome, Verdict
+from bylaw.trace.event import Call, Event
+from bylaw.trace.trace import Events, Trace
+from bylaw.values import Json
+from bylaw.vocabulary.registry import Vocabulary
+from bylaw.vocabulary.view import Order, View
+
+
+class History:
+    """The events so far, and the reference on them."""
+
+    def __init__(
+        self,
+        formula: f.Formula,
+        order: Order,
+        events: Events,
+        vocabulary: Vocabulary,
+        metrics: Mapping[str, Json],
+    ) -> None:
+        self.formula = formula
+        self.order: Order = order
+        self.kind: Events = events
+        self.vocabulary = vocabulary
+        self.metrics = metrics
+        self.events: list[Event] = []
+
+    def step(self, event: Event) -> None:
+        """Takes in an event."""
+        self.events.append(event)
+
+    def record(self, position: int, result: Json, error: str | None) -> None:
+        """Takes in the result of an earlier call."""
+        call = self.events[position]
+        if isinstance(call, Call):
+            self.events[position] = replace(call, result=result, error=error)
+
+    def save(self) -> Json:
+        """The events as JSON."""
+        return Trace(self.events).to_record()
+
+    def restore(self, saved: Json) -> None:
+        """Goes back to saved events."""
+        self.events = list(Trace.from_record(saved).seen("all", answer=True))
+
+    def verdict(self) -> Verdict:
+        """The verdict if the trace ended now; an error counts as a violation."""
+        trace = Trace(self.events, metrics=self.metrics)
+        seen = trace.seen(self.kind, sees_answer(self.formula))
+        view = View(trace, seen, self.order, self.vocabulary)
+        outcome = evaluate(self.formula, view).outcome
+        passed = outcome in (Outcome.SATISFIED, Outcome.VACUOUS)
+        return Verdict.PRESUMABLY_SATISFIED if passed else Verdict.PRESUMABLY_VIOLATED

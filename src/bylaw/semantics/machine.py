@@ -1,0 +1,381 @@
+"""A formula as a deterministic machine, explored as far as anybody asks.
+
+A state is what the formula still needs: a residual over obligations that begin with the next
+event, the values that past operators carry along, and the states of its trace predicates. An
+obligation is a part of the formula, strong (the trace must go on) or weak, or a trace
+predicate's final value. States are numbered as they are met; moving on is a table look-up once
+a move has been made.
+"""
+
+from __future__ import annotations
+
+from dataclasses import astuple, dataclass, replace
+from typing import Any, Final, TypeAlias
+
+from bylaw.logic import formula as f
+from bylaw.logic.walk import sees_answer
+from bylaw.semantics.alphabet import Alphabet, Letter
+from bylaw.semantics.closure import Closure
+from bylaw.semantics.reference import holds
+from bylaw.semantics.residual import FALSE, TRUE, Alternative, Residual, both, either, single
+from bylaw.trace.trace import Events, Trace
+from bylaw.values import Json
+from bylaw.vocabulary.registry import EMPTY, Vocabulary
+from bylaw.vocabulary.tracker import State as TrackerState
+from bylaw.vocabulary.view import Order
+
+StateNumber: TypeAlias = int
+Move: TypeAlias = tuple[Letter, bool, bool]
+"""A letter; does the event open a new step; is it the final answer?"""
+
+MAX_STATES: Final = 50_000
+"""How many states are kept before the tables are cleared and begun anew."""
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """What a state number stands for."""
+
+    residual: Residual
+    carried: tuple[Residual, ...]
+    """For each past operator, what its operand or itself was at the previous event."""
+    trackers: tuple[TrackerState, ...]
+    started: bool = True
+    """Has there been an event?"""
+    ended: bool = False
+    """Has the final answer been given?"""
+
+
+@dataclass(frozen=True, slots=True)
+class Obligation:
+    """A part that must hold at the next event, or a predicate's final value."""
+
+    part: int
+    strong: bool = False
+    """Must there be a next event?"""
+    tracker: int = -1
+    """The trace predicate, where this is one; then `strong` is the value it must have."""
+
+
+class Machine:
+    """A formula's machine. It knows letters, not events; `alphabet` translates."""
+
+    def __init__(
+        self,
+        formula: f.Formula,
+        order: Order = "position",
+        events: Events = "calls",
+        vocabulary: Vocabulary = EMPTY,
+        alphabet: Alphabet | None = None,
+    ) -> None:
+        self.formula: Final = formula
+        self.closure: Final = Closure(formula, order)
+        self.sees_answer: Final = sees_answer(formula)
+        probes = [*self.closure.probes, *(p for t in self.closure.trackers for p in t.probes)]
+        self.alphabet: Final = alphabet or Alphabet(
+            probes, answer=self.sees_answer, messages=events == "all", vocabulary=vocabulary
+        )
+        number = self.alphabet.number
+        self._probe_numbers = [number[probe] for probe in self.closure.probes]
+        self._tracker_numbers = [[number[p] for p in t.probes] for t in self.closure.trackers]
+        self.counts_steps: Final = any(t.counts_steps for t in self.closure.trackers)
+        self.obligations: list[Obligation] = []
+        self._obligation_numbers: dict[Obligation, int] = {}
+        self._empty_holds = holds(formula, Trace(), order=order, vocabulary=vocabulary)
+        self.configurations: list[Configuration] = []
+        self._numbers: dict[Configuration, StateNumber] = {}
+        self._moves: dict[tuple[StateNumber, Move], StateNumber] = {}
+        self.start: StateNumber = self.number(self._beginning())
+
+    def _beginning(self) -> Configuration:
+        trackers = tuple(tracker.start for tracker in self.closure.trackers)
+        return Configuration(FALSE, (), trackers, started=False)
+
+    def number(self, configuration: Configuration) -> StateNumber:
+        """The number of a state."""
+        if configuration not in self._numbers:
+            self._numbers[configuration] = len(self.configurations)
+            self.configurations.append(configuration)
+        return self._numbers[configuration]
+
+    def crowded(self) -> bool:
+        """Are there so many states that the tables should be cleared?"""
+        return len(self.configurations) > MAX_STATES
+
+    def clear(self) -> None:
+        """Forgets all states and moves; numbers given out before mean nothing any more."""
+        self.configurations, self._numbers, self._moves = [], {}, {}
+        self.start = self.number(self._beginning())
+
+    def written(self, state: StateNumber) -> Json:
+        """A state as JSON."""
+        configuration = self.configurations[state]
+        return {
+            "residual": self._written(configuration.residual),
+            "carried": [self._written(residual) for residual in configuration.carried],
+            "trackers": configuration.trackers,
+            "started": configuration.started,
+            "ended": configuration.ended,
+        }
+
+    def _written(self, residual: Residual) -> Json:
+        return [
+            [[astuple(self.obligations[n]) for n in alternative] for alternative in requirement]
+            for requirement in residual
+        ]
+
+    def read(self, written: Json) -> StateNumber:
+        """The state that `written` wrote."""
+        return self.number(
+            Configuration(
+                self._read(written["residual"]),
+                tuple(self._read(residual) for residual in written["carried"]),
+                _tuples(written["trackers"]),
+                written["started"],
+                written["ended"],
+            )
+        )
+
+    def _read(self, written: Json) -> Residual:
+        return frozenset(
+            frozenset(
+                frozenset(self.obligation(Obligation(*each)) for each in alternative)
+                for alternative in requirement
+            )
+            for requirement in written
+        )
+
+    # ── moving on ────────────────────────────────────────────────────────────────────────
+
+    def advance(self, state: StateNumber, move: Move) -> StateNumber:
+        """The state behind an event. The machine of a formula that does not see the final answer
+        stays where it is when that comes.
+        """
+        key = (state, move)
+        found = self._moves.get(key)
+        if found is None:
+            found = self._moves[key] = self.number(self._moved(self.configurations[state], move))
+        return found
+
+    def _moved(self, before: Configuration, move: Move) -> Configuration:
+        letter, new_step, final = move
+        if final and not self.sees_answer:
+            return before
+        trackers = tuple(
+            tracker.advance(state, [number in letter for number in numbers], new_step)
+            for tracker, state, numbers in zip(
+                self.closure.trackers, before.trackers, self._tracker_numbers, strict=True
+            )
+        )
+        progress = _Progress(self, before, letter, trackers)
+        residual = (
+            progress.of(before.residual) if before.started else progress.at(self.closure.root)
+        )
+        carried = tuple(progress.carry(part) for part in self.closure.past)
+        return Configuration(residual, carried, trackers, True, final)
+
+    def end_step(self, state: StateNumber) -> StateNumber:
+        """The state behind the end of a step: whatever comes next is in a new one."""
+        before = self.configurations[state]
+        if not self.counts_steps:
+            return state
+        trackers = tuple(
+            tracker.advance(each, [False] * len(tracker.probes), True)
+            if tracker.counts_steps
+            else each
+            for tracker, each in zip(self.closure.trackers, before.trackers, strict=True)
+        )
+        return self.number(replace(before, trackers=trackers))
+
+    def obligation(self, obligation: Obligation) -> int:
+        """The number of an obligation."""
+        if obligation not in self._obligation_numbers:
+            self._obligation_numbers[obligation] = len(self.obligations)
+            self.obligations.append(obligation)
+        return self._obligation_numbers[obligation]
+
+    # ── asking ───────────────────────────────────────────────────────────────────────────
+
+    def accepts(self, state: StateNumber) -> bool:
+        """Does the formula hold if the trace ends here?"""
+        configuration = self.configurations[state]
+        if not configuration.started:
+            return self._empty_holds
+        return all(
+            any(
+                all(self._met_at_end(number, configuration) for number in alternative)
+                for alternative in requirement
+            )
+            for requirement in configuration.residual
+        )
+
+    def _met_at_end(self, number: int, configuration: Configuration) -> bool:
+        obligation = self.obligations[number]
+        if obligation.tracker < 0:
+            return not obligation.strong
+        tracker = self.closure.trackers[obligation.tracker]
+        return tracker.holds(configuration.trackers[obligation.tracker]) is obligation.strong
+
+    def decided(self, state: StateNumber) -> bool | None:
+        """The value that is plain from the state itself, if there is one."""
+        configuration = self.configurations[state]
+        if not configuration.started:
+            return None
+        if configuration.ended:
+            return self.accepts(state)
+        return {TRUE: True, FALSE: False}.get(configuration.residual)
+
+    def distance(self, state: StateNumber, goal: bool) -> int:
+        """About how many events are needed until the formula has this value; 0 if it has it."""
+        if self.accepts(state) is goal:
+            return 0
+        configuration = self.configurations[state]
+        if not configuration.started:
+            return 1
+        efforts = [
+            [[self._effort(n, configuration, goal) for n in alternative] for alternative in needed]
+            for needed in configuration.residual
+        ]
+        if goal:
+            return 1 + sum(min(map(sum, alternatives), default=0) for alternatives in efforts)
+        return 1 + min(
+            (sum(min(each) for each in alternatives) for alternatives in efforts), default=0
+        )
+
+    def _effort(self, number: int, configuration: Configuration, goal: bool) -> int:
+        obligation = self.obligations[number]
+        if obligation.tracker < 0:
+            return int(self._met_at_end(number, configuration) is not goal)
+        tracker = self.closure.trackers[obligation.tracker]
+        state = configuration.trackers[obligation.tracker]
+        return tracker.distance(state, obligation.strong is goal)
+
+
+def _tuples(value: Json) -> Any:
+    """Lists as tuples, all the way down: what JSON makes of a tracker's state."""
+    return tuple(map(_tuples, value)) if isinstance(value, list | tuple) else value
+
+
+class _Progress:
+    """One event's effect: what each part leaves to be shown at the events behind it."""
+
+    def __init__(
+        self,
+        machine: Machine,
+        before: Configuration,
+        letter: Letter,
+        trackers: tuple[TrackerState, ...],
+    ) -> None:
+        self.machine = machine
+        self.parts = machine.closure.parts
+        self.letter = letter
+        self.before = before
+        self.trackers = trackers
+        self.known: dict[int, Residual] = {}
+        self.carried_on: dict[int, Residual] = {}
+
+    def of(self, residual: Residual) -> Residual:
+        """A residual of the event before, taken past this one."""
+        result = TRUE
+        for requirement in residual:
+            result = both(result, either(self._all(each) for each in requirement))
+            if result == FALSE:
+                break
+        return result
+
+    def _all(self, alternative: Alternative) -> Residual:
+        result = TRUE
+        for number in alternative:
+            obligation = self.machine.obligations[number]
+            if obligation.tracker < 0:
+                result = both(result, self.at(obligation.part))
+            else:
+                result = both(result, self._predicate(obligation.tracker, obligation.strong))
+            if result == FALSE:
+                break
+        return result
+
+    def at(self, part: int) -> Residual:
+        """What a part at this event leaves to be shown."""
+        pending = [part]  # parts are numbered innermost first, so this ends
+        while pending:
+            current = pending[-1]
+            if current in self.known:
+                pending.pop()
+                continue
+            missing = [b for b in self._needed(current) if b not in self.known]
+            if missing:
+                pending += missing
+            else:
+                self.known[current] = self._computed(current)
+                pending.pop()
+        return self.known[part]
+
+    def _needed(self, number: int) -> tuple[int, ...]:
+        part = self.parts[number]
+        if part.shape in ("and", "or", "until", "release", "since", "trigger"):
+            return part.below
+        return ()
+
+    def _computed(self, number: int) -> Residual:
+        part, known = self.parts[number], self.known
+        match part.shape:
+            case "true":
+                return TRUE
+            case "false":
+                return FALSE
+            case "probe" | "not probe":
+                hit = self.machine._probe_numbers[part.below[0]] in self.letter
+                return TRUE if hit is (part.shape == "probe") else FALSE
+            case "predicate" | "not predicate":
+                return self._predicate(part.below[0], part.shape == "predicate")
+            case "and":
+                result = TRUE
+                for below in part.below:
+                    result = both(result, known[below])
+                return result
+            case "or":
+                return either(known[below] for below in part.below)
+            case "next" | "weak next":
+                return self._ahead(part.below[0], strong=part.shape == "next")
+            case "until":
+                a, b = (known[below] for below in part.below)
+                return either([b, both(a, self._ahead(number, strong=True))])
+            case "release":
+                a, b = (known[below] for below in part.below)
+                return both(b, either([a, self._ahead(number, strong=False)]))
+            case "yesterday" | "weak yesterday":
+                return self._earlier(number, FALSE if part.shape == "yesterday" else TRUE)
+            case "since":
+                a, b = (known[below] for below in part.below)
+                return either([b, both(a, self._earlier(number, FALSE))])
+            case "trigger":
+                a, b = (known[below] for below in part.below)
+                return both(b, either([a, self._earlier(number, TRUE)]))
+
+    def _ahead(self, part: int, *, strong: bool) -> Residual:
+        return single(self.machine.obligation(Obligation(part, strong)))
+
+    def _predicate(self, tracker: int, value: bool) -> Residual:
+        outlook = self.machine.closure.trackers[tracker].outlook(self.trackers[tracker])
+        possible = outlook.true if value else outlook.false
+        if not possible:
+            return FALSE
+        if not (outlook.false if value else outlook.true):
+            return TRUE
+        return single(self.machine.obligation(Obligation(-1, value, tracker)))
+
+    def _earlier(self, number: int, at_start: Residual) -> Residual:
+        """What a past operator carried from the event before, taken past this one."""
+        if not self.before.started:
+            return at_start
+        if number not in self.carried_on:
+            index = self.machine.closure.past.index(number)
+            self.carried_on[number] = self.of(self.before.carried[index])
+        return self.carried_on[number]
+
+    def carry(self, number: int) -> Residual:
+        """What a past operator carries to the next event."""
+        part = self.parts[number]
+        inner = part.shape in ("yesterday", "weak yesterday")
+        return self.at(part.below[0] if inner else number)

@@ -1,0 +1,249 @@
+"""A formula followed call by call: a machine with its state in hand.
+
+A call whose result is not recorded yet may turn out in several ways. The monitor then stands in
+several states at once, one for each way that matters to the formula, and drops those that a
+recorded result rules out. A result that never arrives counts, at the end, as missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Final
+
+from bylaw.logic import formula as f
+from bylaw.names import FINAL_ANSWER
+from bylaw.semantics.alphabet import Letter
+from bylaw.semantics.closure import Unsupported
+from bylaw.semantics.history import History
+from bylaw.semantics.machine import Machine
+from bylaw.semantics.reference import check_closed
+from bylaw.semantics.search import Explorer
+from bylaw.semantics.verdict import Verdict
+from bylaw.trace.event import MISSING, Call, Event, Message
+from bylaw.trace.trace import Events, Trace
+from bylaw.values import Json
+from bylaw.vocabulary.registry import EMPTY, Vocabulary
+from bylaw.vocabulary.view import Order
+
+MAX_BRANCHES: Final = 256
+"""In how many ways unknown results may turn out before they are no longer told apart."""
+
+
+class Follower:
+    """A machine's state, or several while results are unknown. The core of `Monitor`."""
+
+    def __init__(self, explorer: Explorer) -> None:
+        self.explorer: Final = explorer
+        self.machine: Final = explorer.machine
+        self.pending: list[int] = []
+        """The positions whose results are unknown and matter, in order."""
+        self.branches: dict[tuple[Letter, ...], int] = {(): self.machine.start}
+        """For each way the pending results may turn out: the state."""
+        self.assumed: tuple[Letter, ...] = ()
+        """How they turn out if no result ever arrives."""
+
+    def step(self, event: Event, position: int, new_step: bool) -> None:
+        """Takes in an event. A call without a result may still get one."""
+        machine = self.machine
+        final = isinstance(event, Call) and event.tool == FINAL_ANSWER
+        letter = machine.alphabet.letter(event)
+        if isinstance(event, Call) and event.result is MISSING and not event.failed and not final:
+            letters = machine.alphabet.letters_of(event)
+            if len(letters) > 1:
+                if len(letters) * len(self.branches) > MAX_BRANCHES:
+                    self.explorer.failures += 1  # assume that this result never arrives
+                else:
+                    self._branch(position, letter, letters, new_step)
+                    return
+        move = (letter, new_step, final)
+        branches = self.branches
+        for key, state in branches.items():
+            branches[key] = machine.advance(state, move)
+        if machine.crowded():
+            self._tidy()
+
+    def _tidy(self) -> None:
+        """Clears the machine's tables, which a counter can fill."""
+        machine = self.machine
+        standing = {key: machine.configurations[state] for key, state in self.branches.items()}
+        machine.clear()
+        self.explorer.forget()
+        self.branches = {key: machine.number(each) for key, each in standing.items()}
+
+    def end_step(self) -> None:
+        """The current step is over."""
+        self.branches = {k: self.machine.end_step(state) for k, state in self.branches.items()}
+
+    def _branch(
+        self, position: int, assumed: Letter, letters: Mapping[Letter, Call], new_step: bool
+    ) -> None:
+        self.pending.append(position)
+        self.assumed = (*self.assumed, assumed)
+        self.branches = {
+            (*key, letter): self.machine.advance(state, (letter, new_step, False))
+            for key, state in self.branches.items()
+            for letter in letters
+        }
+
+    def record(self, position: int, call: Call) -> None:
+        """Takes in the result of an earlier call."""
+        if position not in self.pending:
+            return
+        index = self.pending.index(position)
+        letter = self.machine.alphabet.letter(call)
+        kept = {k: s for k, s in self.branches.items() if k[index] == letter}
+        self.branches = {(*k[:index], *k[index + 1 :]): s for k, s in kept.items()}
+        self.assumed = (*self.assumed[:index], *self.assumed[index + 1 :])
+        del self.pending[index]
+
+    def save(self) -> Json:
+        """The states as JSON."""
+        written = [
+            [[sorted(letter) for letter in key], self.machine.written(state)]
+            for key, state in self.branches.items()
+        ]
+        assumed = [sorted(letter) for letter in self.assumed]
+        return {"pending": self.pending, "assumed": assumed, "branches": written}
+
+    def restore(self, saved: Json) -> None:
+        """Goes back to saved states."""
+        self.pending = list(saved["pending"])
+        self.assumed = tuple(frozenset(letter) for letter in saved["assumed"])
+        self.branches = {
+            tuple(frozenset(letter) for letter in key): self.machine.read(state)
+            for key, state in saved["branches"]
+        }
+
+    @property
+    def now(self) -> int:
+        """The state if no pending result arrives."""
+        return self.branches[self.assumed]
+
+    def verdict(self) -> Verdict:
+        """The verdict on what has happened so far."""
+        states = set(self.branches.values())
+        if all(self.explorer.can_end(state, True) is False for state in states):
+            return Verdict.VIOLATED
+        if all(self.explorer.can_end(state, False) is False for state in states):
+            return Verdict.SATISFIED
+        holds = self.machine.accepts(self.now)
+        return Verdict.PRESUMABLY_SATISFIED if holds else Verdict.PRESUMABLY_VIOLATED
+
+
+class Monitor:
+    """Follows a formula while an agent acts.
+
+    `step` takes in a call (or message); a call without a result may get one later, through
+    `record`. `verdict` is the verdict on what has happened so far; the two final ones never
+    change. `metrics` is what rules that read the metrics record see. `exact` says whether final verdicts are reported as soon as they are true.
+    """
+
+    def __init__(
+        self,
+        formula: f.Formula,
+        *,
+        order: Order = "position",
+        events: Events = "calls",
+        vocabulary: Vocabulary = EMPTY,
+        metrics: Mapping[str, Json] | None = None,
+    ) -> None:
+        check_closed(formula, vocabulary)
+        self.formula: Final = formula
+        self.events: Final[Events] = events
+        self.length = 0
+        """How many events have been taken in."""
+        self._last_step: int | None = None
+        self._verdict: Verdict | None = None
+        self._waiting: dict[int, Call] = {}
+        self._reason: str | None = None
+        self._engine: Follower | History
+        try:
+            machine = Machine(formula, order, events, vocabulary)
+            self._engine = Follower(Explorer(machine))
+        except Unsupported as error:
+            self._reason = str(error)
+            self._engine = History(formula, order, events, vocabulary, metrics or {})
+
+    @property
+    def exact(self) -> bool:
+        """Is a final verdict reported as soon as it is true?"""
+        return self.reason is None
+
+    @property
+    def reason(self) -> str | None:
+        """Why a final verdict may come late or never, where it may."""
+        if isinstance(self._engine, Follower) and not self._engine.explorer.exact:
+            return "the search for a way out needs more states than the budget allows"
+        return self._reason
+
+    def step(self, event: Event) -> None:
+        """Takes in the next event."""
+        if isinstance(event, Message) and self.events == "calls":
+            return
+        new_step = event.step is None or event.step != self._last_step
+        self._last_step = event.step
+        position, self.length = self.length, self.length + 1
+        if self._verdict is not None and self._verdict.final:
+            return
+        self._verdict = None
+        if isinstance(self._engine, History):
+            self._engine.step(event)
+        else:
+            self._engine.step(event, position, new_step)
+            if position in self._engine.pending and isinstance(event, Call):
+                self._waiting[position] = event
+
+    def record(self, position: int, result: Json, *, error: str | None = None) -> None:
+        """Takes in the result of the call at a position, counted from 0; in any order."""
+        if isinstance(self._engine, History):
+            self._engine.record(position, result, error)
+        elif position in self._waiting:
+            call = self._waiting.pop(position)
+            self._engine.record(position, replace(call, result=result, error=error))
+        else:
+            return  # the result makes no difference to the formula
+        if self._verdict is None or not self._verdict.final:
+            self._verdict = None
+
+    def end_step(self) -> None:
+        """Says that the current step is over: the next event is in a new one."""
+        self._last_step = None
+        if isinstance(self._engine, Follower):
+            self._engine.end_step()
+            if self._verdict is None or not self._verdict.final:
+                self._verdict = None
+
+    @property
+    def verdict(self) -> Verdict:
+        """The verdict on what has happened so far."""
+        if self._verdict is None:
+            self._verdict = self._engine.verdict()
+        return self._verdict
+
+    # ── saving ───────────────────────────────────────────────────────────────────────────
+
+    def save(self) -> dict[str, Json]:
+        """Where the monitor stands, as JSON; `restore` goes on from there."""
+        return {
+            "length": self.length,
+            "last_step": self._last_step,
+            "verdict": self._verdict.value if self._verdict else None,
+            "waiting": [[at, _call_record(call)] for at, call in self._waiting.items()],
+            "engine": self._engine.save(),
+        }
+
+    def restore(self, saved: Mapping[str, Json]) -> None:
+        """Puts a new monitor of the same formula where another one stood."""
+        self.length, self._last_step = saved["length"], saved["last_step"]
+        self._verdict = Verdict(saved["verdict"]) if saved["verdict"] else None
+        self._waiting = {at: _call_of(record) for at, record in saved["waiting"]}
+        self._engine.restore(saved["engine"])
+
+
+def _call_record(call: Call) -> Json:
+    return Trace([replace(call, step=0)]).to_record()["tool_calls"][0]
+
+
+def _call_of(record: Json) -> Call:
+    return Trace.from_record({"tool_calls": [record]}).calls[0]

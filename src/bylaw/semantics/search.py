@@ -1,0 +1,203 @@
+"""What a machine can still do: reachability, within a budget, remembered between questions.
+
+Two searches take turns: best-first, by the distance that the machine estimates, and
+depth-first. Each blows up where the other does not. A search that finds what it looks for
+marks its path; one that runs out of states has proved that there is nothing to find, for every
+state it saw. One that runs out of budget proves nothing, and says so.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from bylaw.semantics.alphabet import Sample
+from bylaw.semantics.machine import Machine, Move, StateNumber
+from bylaw.semantics.residual import TooLarge
+from bylaw.trace.event import Event
+
+MAX_MOVES: Final = 20_000
+"""How many moves one question may make."""
+MAX_FAILURES: Final = 3
+"""After so many questions that ran out of budget, no more searches are begun."""
+
+Path: TypeAlias = tuple[tuple[Event, bool], ...]
+"""Events, and whether each opens a new step."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One way on: the move, and an event that makes it."""
+
+    move: Move
+    sample: Sample
+
+
+class Explorer:
+    """Answers questions about the future of a machine's states."""
+
+    def __init__(self, machine: Machine, max_moves: int = MAX_MOVES) -> None:
+        self.machine: Final = machine
+        self.max_moves: Final = max_moves
+        self.failures = 0
+        self._known: dict[bool, dict[StateNumber, bool]] = {True: {}, False: {}}
+        self._steps: tuple[Step, ...] | None = None
+
+    @property
+    def exact(self) -> bool:
+        """Have all questions so far been answered for certain?"""
+        return self.failures == 0 and self.machine.alphabet.complete
+
+    def forget(self) -> None:
+        """Drops what is known of states, because their numbers are no longer theirs."""
+        self._known = {True: {}, False: {}}
+
+    def steps(self, state: StateNumber) -> tuple[Step, ...]:
+        """The ways on from a state."""
+        if self.machine.configurations[state].ended:
+            return ()
+        if self._steps is None:
+            both = (True, False) if self.machine.counts_steps else (True,)
+            self._steps = tuple(
+                Step((sample.letter, new_step, sample.final), sample)
+                for sample in self.machine.alphabet.samples
+                for new_step in both
+                if new_step or not sample.final  # the final answer has a step of its own
+            )
+        return self._steps
+
+    def can_end(self, state: StateNumber, goal: bool) -> bool | None:
+        """Can the formula still come out so? None if the budget did not suffice to tell."""
+        known = self._known[goal]
+        if state in known:
+            return known[state]
+        if self.machine.accepts(state) is goal:
+            known[state] = True
+            return True
+        plain = self.machine.decided(state)
+        if plain is not None:
+            known[state] = plain is goal
+            return known[state]
+        if self.failures >= MAX_FAILURES:
+            return None
+        try:
+            return self._search(state, goal)
+        except (TooLarge, _Exhausted):
+            self.failures += 1
+            return None
+
+    def _search(self, start: StateNumber, goal: bool) -> bool:
+        """Best-first and depth-first in turns, over one set of visited states."""
+        known = self._known[goal]
+        came_from: dict[StateNumber, StateNumber | None] = {start: None}
+        distance = self.machine.distance
+        tie = itertools.count()
+        heap = [(distance(start, goal), next(tie), start)]
+        stack: list[StateNumber] = []
+        expanded: set[StateNumber] = set()
+        moves = 0
+        for turn in itertools.count():
+            source = _next(heap, stack, expanded, best=turn % 2 == 0)
+            if source is None:
+                break
+            expanded.add(source)
+            for step in self.steps(source):
+                moves += 1
+                if moves > self.max_moves:
+                    raise _Exhausted
+                target = self.machine.advance(source, step.move)
+                if target in came_from:
+                    continue
+                came_from[target] = source
+                if known.get(target) or self.machine.accepts(target) is goal:
+                    self._mark(came_from, target, goal)
+                    return True
+                if known.get(target) is False or self.machine.decided(target) is (not goal):
+                    expanded.add(target)  # nothing to find behind it
+                    continue
+                heapq.heappush(heap, (distance(target, goal), next(tie), target))
+                stack.append(target)
+        for state in came_from:
+            known[state] = False
+        return False
+
+    def _mark(
+        self,
+        came_from: dict[StateNumber, StateNumber | None],
+        found: StateNumber,
+        goal: bool,
+    ) -> None:
+        state: StateNumber | None = found
+        while state is not None:
+            self._known[goal][state] = True
+            state = came_from[state]
+
+    # ── shortest examples ────────────────────────────────────────────────────────────────
+
+    def shortest(self, wanted: Callable[[StateNumber], bool]) -> Path | None:
+        """A shortest path from the start to a state that is wanted; None if there is none.
+
+        Raises `OutOfBudget` if the budget does not suffice to tell.
+        """
+        came_from: dict[StateNumber, tuple[StateNumber, Step] | None] = {self.machine.start: None}
+        waiting = deque([self.machine.start])
+        moves = 0
+        try:
+            while waiting:
+                state = waiting.popleft()
+                if wanted(state):
+                    return self._path(came_from, state)
+                for step in self.steps(state):
+                    moves += 1
+                    if moves > self.max_moves * 10:
+                        raise OutOfBudget
+                    target = self.machine.advance(state, step.move)
+                    if target not in came_from:
+                        came_from[target] = (state, step)
+                        waiting.append(target)
+        except TooLarge:
+            raise OutOfBudget from None
+        return None
+
+    def _path(
+        self,
+        came_from: dict[StateNumber, tuple[StateNumber, Step] | None],
+        state: StateNumber,
+    ) -> Path:
+        backwards = []
+        while (link := came_from[state]) is not None:
+            state, step = link
+            backwards.append((step.sample.event, step.move[1]))
+        return tuple(reversed(backwards))
+
+
+class OutOfBudget(Exception):
+    """A question needs more states than the budget allows."""
+
+
+class _Exhausted(Exception):
+    """A search made as many moves as it may."""
+
+
+def _next(
+    heap: list[tuple[int, int, StateNumber]],
+    stack: list[StateNumber],
+    expanded: set[StateNumber],
+    *,
+    best: bool,
+) -> StateNumber | None:
+    """The state to expand: the best, or the newest."""
+    while heap or stack:
+        if best and heap:
+            state = heapq.heappop(heap)[2]
+        elif stack:
+            state = stack.pop()
+        else:
+            state = heapq.heappop(heap)[2]
+        if state not in expanded:
+            return state
+    return None

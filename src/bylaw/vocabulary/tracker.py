@@ -1,0 +1,134 @@
+"""How a trace predicate is followed call by call: a little machine of counters and pointers.
+
+A tracker says which calls it looks for (its probes), and how its state moves when an event
+hits some of them. `holds` is the predicate's value if the trace ended now; `outlook` says
+which values it can still end with, considered by itself; `distance` estimates how many more
+events a value needs, to guide searches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol, TypeAlias
+
+from bylaw.logic.formula import Pattern
+from bylaw.logic.terms import Literal, Term, Tool
+from bylaw.trace.event import MISSING, Call, Event, Missing
+from bylaw.values import LARGEST, Json
+from bylaw.vocabulary.patterns import fits, is_tool
+from bylaw.vocabulary.registry import EMPTY, Vocabulary
+
+State: TypeAlias = Any
+"""Whatever a tracker needs to remember: a hashable value that can be written as JSON."""
+Hits: TypeAlias = Sequence[bool]
+"""For each probe of a tracker, in order: does the event match it?"""
+
+
+class Outlook(NamedTuple):
+    """The values that are still possible."""
+
+    true: bool
+    false: bool
+
+
+OPEN = Outlook(True, True)
+
+
+def settled(value: bool) -> Outlook:
+    """The outlook of a value that nothing can change."""
+    return Outlook(value, not value)
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """A question about one event: is it such a call?"""
+
+    tool: Tool | None
+    patterns: tuple[Pattern, ...] = ()
+    exactly: bool = False
+    """Are the arguments in the patterns all that there may be?"""
+    result: Literal | None = None
+    """A result that the vocabulary's comparator must accept."""
+
+    def matches(self, event: Event, vocabulary: Vocabulary = EMPTY) -> bool:
+        """Is the event such a call?"""
+        if not isinstance(event, Call) or not is_tool(event, self.tool):
+            return False
+        if not all(fits(event, pattern, value_of) for pattern in self.patterns):
+            return False
+        if self.exactly and len(event.args) != len(self.patterns):
+            return False  # the patterns fit, so more arguments are other arguments
+        return self.result is None or vocabulary.results_match(event.result, self.result.value)
+
+
+def value_of(term: Term) -> Json | Missing:
+    """The value of a literal; nothing else is known while a trace goes on."""
+    return term.value if isinstance(term, Literal) else MISSING
+
+
+class Tracker(Protocol):
+    """The protocol; see the module's docstring. States are compared and hashed."""
+
+    probes: tuple[Probe, ...]
+    start: State
+    counts_steps: bool
+    """Does it matter whether an event is in the same step as the one before?"""
+
+    def advance(self, state: State, hits: Hits, new_step: bool) -> State: ...
+
+    def holds(self, state: State) -> bool: ...
+
+    def outlook(self, state: State) -> Outlook: ...
+
+    def distance(self, state: State, goal: bool) -> int: ...
+
+
+class Constant:
+    """A predicate that is false whatever happens: an operand is undefined."""
+
+    probes: tuple[Probe, ...] = ()
+    start: State = None
+    counts_steps = False
+
+    def advance(self, state: State, hits: Hits, new_step: bool) -> State:
+        return state
+
+    def holds(self, state: State) -> bool:
+        return False
+
+    def outlook(self, state: State) -> Outlook:
+        return settled(False)
+
+    def distance(self, state: State, goal: bool) -> int:
+        return 0
+
+
+class Seen:
+    """Has some event matched the probe?"""
+
+    counts_steps = False
+    start: State = False
+
+    def __init__(self, probe: Probe) -> None:
+        self.probes: tuple[Probe, ...] = (probe,)
+
+    def advance(self, state: State, hits: Hits, new_step: bool) -> State:
+        return state or hits[0]
+
+    def holds(self, state: State) -> bool:
+        return bool(state)
+
+    def outlook(self, state: State) -> Outlook:
+        return settled(True) if state else OPEN
+
+    def distance(self, state: State, goal: bool) -> int:
+        return int(bool(state) is not goal)
+
+
+def whole(term: Term) -> int | None:
+    """The whole number, 0 or more, that a literal denotes."""
+    value = value_of(term)
+    if type(value) is float and value.is_integer():
+        value = int(value)
+    return value if type(value) is int and 0 <= value <= LARGEST else None

@@ -1,0 +1,119 @@
+"""A monitor is the reference, call by call, and knows what is final as soon as it is."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from notation import Row, all_rows, trace
+from strategies import formulas, traces
+
+from bylaw import Call, Trace, holds, parse
+from bylaw.logic.formula import Formula
+from bylaw.logic.walk import sees_answer
+from bylaw.semantics.monitor import Monitor
+from bylaw.semantics.verdict import Verdict
+from bylaw.vocabulary.view import Order
+
+ORDERS = st.sampled_from(["position", "step"])
+
+
+def _events(formula: Formula, subject: Trace) -> tuple[Any, ...]:
+    return subject.seen("calls", sees_answer(formula))
+
+
+@pytest.mark.parametrize("row", list(all_rows()), ids=lambda row: row.place)
+def test_truth_tables(row: Row) -> None:
+    formula, subject = parse(row.formula), trace(row.trace)
+    order: Any = row.order
+    monitor = Monitor(formula, order=order)
+    for event in _events(formula, subject):
+        monitor.step(event)
+    assert monitor.verdict.holds_now is (row.value != "no")
+
+
+@settings(max_examples=1500)
+@given(formulas(), traces(), ORDERS)
+def test_run_to_the_end_it_is_the_reference(formula: Formula, subject: Trace, order: Order) -> None:
+    monitor = Monitor(formula, order=order, metrics=subject.metrics)
+    for event in _events(formula, subject):
+        monitor.step(event)
+    assert monitor.verdict.holds_now is holds(formula, subject, order=order)
+
+
+@settings(max_examples=300)
+@given(formulas(), traces(), ORDERS, st.data())
+def test_results_may_arrive_later_and_in_any_order(
+    formula: Formula, subject: Trace, order: Order, data: st.DataObject
+) -> None:
+    monitor = Monitor(formula, order=order, metrics=subject.metrics)
+    events = _events(formula, subject)
+    arriving = []
+    for position, event in enumerate(events):
+        bare = Call(event.tool, event.args, step=event.step)
+        known = event.tool == "final_answer"
+        monitor.step(event if known else bare)
+        if not known and event != bare:
+            arriving.append((position, event))
+    for position, event in data.draw(st.permutations(arriving)):
+        monitor.record(position, event.result, error=event.error)
+    assert monitor.verdict.holds_now is holds(formula, subject, order=order)
+
+
+@settings(max_examples=300)
+@given(formulas(), traces(), ORDERS)
+def test_final_verdicts_never_change_and_hold_on_every_prefix(
+    formula: Formula, subject: Trace, order: Order
+) -> None:
+    monitor = Monitor(formula, order=order)
+    final: Verdict | None = None
+    for event in _events(formula, subject):
+        monitor.step(event)
+        assert final in (None, monitor.verdict)
+        final = monitor.verdict if monitor.verdict.final else None
+    if final is not None:
+        assert holds(formula, subject, order=order) is (final is Verdict.SATISFIED)
+
+
+@settings(max_examples=300)
+@given(formulas(), traces(), traces(), ORDERS)
+def test_a_restored_monitor_goes_on_as_before(
+    formula: Formula, subject: Trace, more: Trace, order: Order
+) -> None:
+    monitor = Monitor(formula, order=order)
+    for call in subject.calls:
+        monitor.step(call)
+    again = Monitor(formula, order=order)
+    again.restore(json.loads(json.dumps(monitor.save())))
+    assert again.verdict is monitor.verdict
+    for call in more.calls:
+        for each in (monitor, again):
+            each.step(Call(call.tool, call.args, call.result, None, call.error))
+        assert again.verdict is monitor.verdict
+
+
+# ── exact on prefixes ─────────────────────────────────────────────────────────────────────
+
+LETTERS = ("a", "b", "c", "other")
+
+
+def _continuations(most: int, steps: bool) -> list[list[tuple[str, bool]]]:
+    choices = [(tool, new) for tool in LETTERS for new in ((True, False) if steps else (True,))]
+    return [list(c) for size in range(most + 1) for c in itertools.product(choices, repeat=size)]
+
+
+def _extended(prefix: list[Call], more: list[tuple[str, bool]]) -> Trace:
+    calls, step = list(prefix), prefix[-1].step if prefix else 0
+    assert step is not None
+    for tool, new in more:
+        step += new
+        calls.append(Call(tool, step=step))
+    return Trace(calls)
+
+
+CORE = formulas(3, quantifiers=False)
+"""Formulas whose monitors promise to be exact."""
