@@ -63,7 +63,9 @@ class Alphabet:
         self._general = [i for i, p in enumerate(self.probes) if p.tool is None]
         self._of_tool: dict[str, list[int]] = {name: self._asked_of(name) for name in named}
         self._fixed: dict[str, Letter] = {}
-        self._elsewhere = self._letter_by_tool(OTHER, self._general)
+        self.elsewhere: Final = self._letter_by_tool(OTHER, self._general)
+        """The letter of every call of a tool that is not named, if they all have one."""
+        self.named: Final = frozenset(named)
         for name, numbers in self._of_tool.items():
             if (letter := self._letter_by_tool(name, numbers)) is not None:
                 self._fixed[name] = letter
@@ -94,8 +96,8 @@ class Alphabet:
             return fixed
         numbers = self._of_tool.get(event.tool)
         if numbers is None:
-            if self._elsewhere is not None and event.tool != FINAL_ANSWER:
-                return self._elsewhere
+            if self.elsewhere is not None and event.tool != FINAL_ANSWER:
+                return self.elsewhere
             numbers = self._general
         probes, vocabulary = self.probes, self.vocabulary
         return frozenset(i for i in numbers if probes[i].matches(event, vocabulary))

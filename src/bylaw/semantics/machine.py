@@ -9,6 +9,7 @@ a move has been made.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import astuple, dataclass, replace
 from typing import Any, Final, TypeAlias
 
@@ -20,7 +21,9 @@ from bylaw.semantics.reference import holds
 from bylaw.semantics.residual import FALSE, TRUE, Alternative, Residual, both, either, single
 from bylaw.trace.trace import Events, Trace
 from bylaw.values import Json
+from bylaw.vocabulary.patterns import names_of
 from bylaw.vocabulary.registry import EMPTY, Vocabulary
+from bylaw.vocabulary.tracker import Outlook
 from bylaw.vocabulary.tracker import State as TrackerState
 from bylaw.vocabulary.view import Order
 
@@ -86,6 +89,12 @@ class Machine:
         self._numbers: dict[Configuration, StateNumber] = {}
         self._moves: dict[tuple[StateNumber, Move], StateNumber] = {}
         self.start: StateNumber = self.number(self._beginning())
+        root = self.closure.parts[self.closure.root]
+        self._unstarted: Residual | None = None
+        """What a lone predicate leaves to be shown before the first event."""
+        if root.shape in ("predicate", "not predicate"):
+            alone = Obligation(-1, root.shape == "predicate", root.below[0])
+            self._unstarted = single(self.obligation(alone))
 
     def _beginning(self) -> Configuration:
         trackers = tuple(tracker.start for tracker in self.closure.trackers)
@@ -224,6 +233,52 @@ class Machine:
         if configuration.ended:
             return self.accepts(state)
         return {TRUE: True, FALSE: False}.get(configuration.residual)
+
+    def outlook(self, state: StateNumber) -> Outlook | None:
+        """The values that are still possible, where the trace predicates tell that by themselves.
+
+        That is so if only predicates are left whose own outlook is exact, and no two of them look
+        for the same tool, so that each can go its own way. However far a counter has to go, no
+        search is needed.
+        """
+        configuration = self.configurations[state]
+        residual = configuration.residual if configuration.started else self._unstarted
+        if residual is None or configuration.ended:
+            return None
+        numbers = {n for needed in residual for alternative in needed for n in alternative}
+        trackers = [self.obligations[n].tracker for n in numbers]
+        if -1 in trackers or len(set(trackers)) < len(trackers):
+            return None
+        if not all(self.closure.trackers[index].independent for index in trackers):
+            return None
+        if len(trackers) > 1 and not self._apart(trackers):
+            return None
+        can = {n: self._possible(n, configuration, True) for n in numbers}
+        can_fail = {n: self._possible(n, configuration, False) for n in numbers}
+        return Outlook(
+            all(any(all(can[n] for n in each) for each in needed) for needed in residual),
+            any(all(any(can_fail[n] for n in each) for each in needed) for needed in residual),
+        )
+
+    def _possible(self, number: int, configuration: Configuration, met: bool) -> bool:
+        obligation = self.obligations[number]
+        tracker = self.closure.trackers[obligation.tracker]
+        outlook = tracker.outlook(configuration.trackers[obligation.tracker])
+        return outlook.true if obligation.strong is met else outlook.false
+
+    def _apart(self, trackers: Iterable[int]) -> bool:
+        """Do these predicates look for different tools?"""
+        seen: set[str] = set()
+        for index in trackers:
+            tools: set[str] = set()
+            for probe in self.closure.trackers[index].probes:
+                if probe.tool is None:
+                    return False
+                tools |= set(names_of(probe.tool))
+            if seen & tools:
+                return False
+            seen |= tools
+        return True
 
     def distance(self, state: StateNumber, goal: bool) -> int:
         """About how many events are needed until the formula has this value; 0 if it has it."""

@@ -121,14 +121,24 @@ class Follower:
         return self.branches[self.assumed]
 
     def verdict(self) -> Verdict:
-        """The verdict on what has happened so far."""
-        states = set(self.branches.values())
-        if all(self.explorer.can_end(state, True) is False for state in states):
-            return Verdict.VIOLATED
-        if all(self.explorer.can_end(state, False) is False for state in states):
-            return Verdict.SATISFIED
-        holds = self.machine.accepts(self.now)
+        """The verdict on what has happened so far: final if it is, however results turn out."""
+        now = self.explorer.verdict(self.now)
+        if len(self.branches) == 1 or not now.final:
+            return now
+        if all(self.explorer.verdict(state) is now for state in set(self.branches.values())):
+            return now
+        holds = now is Verdict.SATISFIED
         return Verdict.PRESUMABLY_SATISFIED if holds else Verdict.PRESUMABLY_VIOLATED
+
+    def idles(self) -> bool:
+        """Would a call of a tool that the formula does not name change nothing?"""
+        if self.pending:
+            return False
+        machine, elsewhere = self.machine, self.machine.alphabet.elsewhere
+        return elsewhere is not None and all(
+            machine.advance(self.now, (elsewhere, new_step, False)) == self.now
+            for new_step in (True, False)
+        )
 
 
 class Monitor:
@@ -136,7 +146,8 @@ class Monitor:
 
     `step` takes in a call (or message); a call without a result may get one later, through
     `record`. `verdict` is the verdict on what has happened so far; the two final ones never
-    change. `metrics` is what rules that read the metrics record see. `exact` says whether final verdicts are reported as soon as they are true.
+    change. `metrics` is what rules that read the metrics record see. `exact` says whether final
+    verdicts are reported as soon as they are true.
     """
 
     def __init__(

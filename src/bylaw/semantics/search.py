@@ -18,6 +18,7 @@ from typing import Final, TypeAlias
 from bylaw.semantics.alphabet import Sample
 from bylaw.semantics.machine import Machine, Move, StateNumber
 from bylaw.semantics.residual import TooLarge
+from bylaw.semantics.verdict import Verdict
 from bylaw.trace.event import Event
 
 MAX_MOVES: Final = 20_000
@@ -45,6 +46,7 @@ class Explorer:
         self.max_moves: Final = max_moves
         self.failures = 0
         self._known: dict[bool, dict[StateNumber, bool]] = {True: {}, False: {}}
+        self._verdicts: dict[StateNumber, Verdict] = {}
         self._steps: tuple[Step, ...] | None = None
 
     @property
@@ -55,6 +57,7 @@ class Explorer:
     def forget(self) -> None:
         """Drops what is known of states, because their numbers are no longer theirs."""
         self._known = {True: {}, False: {}}
+        self._verdicts = {}
 
     def steps(self, state: StateNumber) -> tuple[Step, ...]:
         """The ways on from a state."""
@@ -70,6 +73,22 @@ class Explorer:
             )
         return self._steps
 
+    def verdict(self, state: StateNumber) -> Verdict:
+        """The verdict in a state."""
+        verdict = self._verdicts.get(state)
+        if verdict is None:
+            verdict = self._judged(state)
+            self._verdicts[state] = verdict
+        return verdict
+
+    def _judged(self, state: StateNumber) -> Verdict:
+        if self.can_end(state, True) is False:
+            return Verdict.VIOLATED
+        if self.can_end(state, False) is False:
+            return Verdict.SATISFIED
+        holds = self.machine.accepts(state)
+        return Verdict.PRESUMABLY_SATISFIED if holds else Verdict.PRESUMABLY_VIOLATED
+
     def can_end(self, state: StateNumber, goal: bool) -> bool | None:
         """Can the formula still come out so? None if the budget did not suffice to tell."""
         known = self._known[goal]
@@ -81,6 +100,10 @@ class Explorer:
         plain = self.machine.decided(state)
         if plain is not None:
             known[state] = plain is goal
+            return known[state]
+        outlook = self.machine.outlook(state)
+        if outlook is not None:
+            known[state] = outlook.true if goal else outlook.false
             return known[state]
         if self.failures >= MAX_FAILURES:
             return None

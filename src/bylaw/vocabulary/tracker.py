@@ -14,9 +14,10 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from bylaw.logic.formula import Pattern
 from bylaw.logic.terms import Literal, Term, Tool
+from bylaw.names import FINAL_ANSWER
 from bylaw.trace.event import MISSING, Call, Event, Missing
 from bylaw.values import LARGEST, Json
-from bylaw.vocabulary.patterns import fits, is_tool
+from bylaw.vocabulary.patterns import fits, is_tool, names_of
 from bylaw.vocabulary.registry import EMPTY, Vocabulary
 
 State: TypeAlias = Any
@@ -74,6 +75,8 @@ class Tracker(Protocol):
     start: State
     counts_steps: bool
     """Does it matter whether an event is in the same step as the one before?"""
+    independent: bool
+    """Is `outlook` exact, because each probe can be hit without hitting another?"""
 
     def advance(self, state: State, hits: Hits, new_step: bool) -> State: ...
 
@@ -90,6 +93,7 @@ class Constant:
     probes: tuple[Probe, ...] = ()
     start: State = None
     counts_steps = False
+    independent = True
 
     def advance(self, state: State, hits: Hits, new_step: bool) -> State:
         return state
@@ -112,6 +116,7 @@ class Seen:
 
     def __init__(self, probe: Probe) -> None:
         self.probes: tuple[Probe, ...] = (probe,)
+        self.independent = apart(self.probes)
 
     def advance(self, state: State, hits: Hits, new_step: bool) -> State:
         return state or hits[0]
@@ -124,6 +129,18 @@ class Seen:
 
     def distance(self, state: State, goal: bool) -> int:
         return int(bool(state) is not goal)
+
+
+def apart(probes: Sequence[Probe]) -> bool:
+    """Can each probe be hit, and without hitting another? True only where that is plain."""
+    seen: set[str] = set()
+    for probe in probes:
+        names = set(names_of(probe.tool)) if probe.tool is not None else set()
+        plain = not probe.patterns and not probe.exactly and probe.result is None
+        if not names or not plain or names & seen:
+            return False
+        seen |= names
+    return FINAL_ANSWER not in seen  # which comes once, and last
 
 
 def whole(term: Term) -> int | None:

@@ -33,6 +33,7 @@ class AllOrdered:
         self.parts = parts
         self.probes = tuple(probe for part in parts for probe in part.probes)
         self.counts_steps = any(part.counts_steps for part in parts)
+        self.independent = False  # all parts share their goal
         self.start: State = tuple(part.start for part in parts)
 
     def advance(self, state: State, hits: Hits, new_step: bool) -> State:

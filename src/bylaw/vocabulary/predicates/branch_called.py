@@ -3,7 +3,7 @@
 from bylaw.logic.terms import Tool
 from bylaw.vocabulary.patterns import title
 from bylaw.vocabulary.signature import Kind, Parameter, Predicate
-from bylaw.vocabulary.tracker import OPEN, Hits, Outlook, Probe, State, Tracker, settled
+from bylaw.vocabulary.tracker import OPEN, Hits, Outlook, Probe, State, Tracker, apart, settled
 from bylaw.vocabulary.view import Kleene, Order, View
 
 
@@ -39,6 +39,7 @@ class Branch:
 
     def __init__(self, taken: Probe, avoided: Probe) -> None:
         self.probes: tuple[Probe, ...] = (taken, avoided)
+        self.independent = apart(self.probes)
 
     def advance(self, state: State, hits: Hits, new_step: bool) -> State:
         taken, avoided = state

@@ -5,7 +5,7 @@ from bylaw.logic.terms import Tool
 from bylaw.vocabulary.comparisons import COMPARE, compare_range
 from bylaw.vocabulary.patterns import title
 from bylaw.vocabulary.signature import Kind, Parameter, Predicate
-from bylaw.vocabulary.tracker import Constant, Hits, Outlook, Probe, State, Tracker, whole
+from bylaw.vocabulary.tracker import Constant, Hits, Outlook, Probe, State, Tracker, apart, whole
 from bylaw.vocabulary.view import Kleene, Order, View
 
 
@@ -42,6 +42,7 @@ class Counter:
         self.probes: tuple[Probe, ...] = (probe,)
         self.compare = COMPARE[comparison]
         self.number = number
+        self.independent = apart(self.probes)
 
     def advance(self, state: State, hits: Hits, new_step: bool) -> State:
         return min(state + hits[0], self.number + 1)  # beyond that nothing changes any more

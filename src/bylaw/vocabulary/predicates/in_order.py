@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from bylaw.logic.formula import ToolList
 from bylaw.vocabulary.patterns import title
 from bylaw.vocabulary.signature import Kind, Parameter, Predicate
-from bylaw.vocabulary.tracker import OPEN, Hits, Outlook, Probe, State, Tracker, settled
+from bylaw.vocabulary.tracker import OPEN, Hits, Outlook, Probe, State, Tracker, apart, settled
 from bylaw.vocabulary.view import Kleene, Order, View
 
 
@@ -51,6 +51,7 @@ class Pointer:
     def __init__(self, order: Order, probes: tuple[Probe, ...]) -> None:
         self.probes = probes
         self.counts_steps = order == "step"
+        self.independent = all(apart([probe]) for probe in probes)  # one is hit after the other
         self.start: State = (0, False)
 
     def advance(self, state: State, hits: Hits, new_step: bool) -> State:

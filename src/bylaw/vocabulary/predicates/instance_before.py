@@ -11,6 +11,7 @@ from bylaw.vocabulary.tracker import (
     Probe,
     State,
     Tracker,
+    apart,
     settled,
     whole,
 )
@@ -57,6 +58,7 @@ class InstanceOrder:
         self.probes: tuple[Probe, ...] = (first[0], second[0])
         self.wanted = (first[1] + 1, second[1] + 1)
         self.counts_steps = order == "step"
+        self.independent = apart(self.probes)
         self.start: State = (0, 0, "open")
 
     def advance(self, state: State, hits: Hits, new_step: bool) -> State:

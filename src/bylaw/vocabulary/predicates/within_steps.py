@@ -13,6 +13,7 @@ from bylaw.vocabulary.tracker import (
     Probe,
     State,
     Tracker,
+    apart,
     settled,
     whole,
 )
@@ -70,6 +71,7 @@ class Window:
     def __init__(self, first: Probe, second: Probe, limit: int) -> None:
         self.probes: tuple[Probe, ...] = (first, second)
         self.limit = limit
+        self.independent = limit > 0 and apart(self.probes)
 
     def advance(self, state: State, hits: Hits, new_step: bool) -> State:
         if state in ("met", "missed") or (state == "waiting" and not hits[0]):
