@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 from typing import Any
 
@@ -94,26 +93,3 @@ def test_a_restored_monitor_goes_on_as_before(
         for each in (monitor, again):
             each.step(Call(call.tool, call.args, call.result, None, call.error))
         assert again.verdict is monitor.verdict
-
-
-# ── exact on prefixes ─────────────────────────────────────────────────────────────────────
-
-LETTERS = ("a", "b", "c", "other")
-
-
-def _continuations(most: int, steps: bool) -> list[list[tuple[str, bool]]]:
-    choices = [(tool, new) for tool in LETTERS for new in ((True, False) if steps else (True,))]
-    return [list(c) for size in range(most + 1) for c in itertools.product(choices, repeat=size)]
-
-
-def _extended(prefix: list[Call], more: list[tuple[str, bool]]) -> Trace:
-    calls, step = list(prefix), prefix[-1].step if prefix else 0
-    assert step is not None
-    for tool, new in more:
-        step += new
-        calls.append(Call(tool, step=step))
-    return Trace(calls)
-
-
-CORE = formulas(3, quantifiers=False)
-"""Formulas whose monitors promise to be exact."""

@@ -161,13 +161,16 @@ class Explorer:
 
     # ── shortest examples ────────────────────────────────────────────────────────────────
 
-    def shortest(self, wanted: Callable[[StateNumber], bool]) -> Path | None:
-        """A shortest path from the start to a state that is wanted; None if there is none.
+    def shortest(
+        self, wanted: Callable[[StateNumber], bool], start: StateNumber | None = None
+    ) -> Path | None:
+        """A shortest path to a state that is wanted, from the start or another state.
 
-        Raises `OutOfBudget` if the budget does not suffice to tell.
+        None if there is none. Raises `OutOfBudget` if the budget does not suffice to tell.
         """
-        came_from: dict[StateNumber, tuple[StateNumber, Step] | None] = {self.machine.start: None}
-        waiting = deque([self.machine.start])
+        begin = self.machine.start if start is None else start
+        came_from: dict[StateNumber, tuple[StateNumber, Step] | None] = {begin: None}
+        waiting = deque([begin])
         moves = 0
         try:
             while waiting:

@@ -1,0 +1,192 @@
+"""Rules by example: shortest traces that satisfy, violate and doom a formula, or tell two apart.
+
+They come from the machines, so there is no shorter one; each is checked by the reference before
+anybody sees it.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Final
+
+from bylaw.logic import formula as f
+from bylaw.semantics.alphabet import Alphabet
+from bylaw.semantics.closure import Closure, Unsupported
+from bylaw.semantics.machine import Machine
+from bylaw.semantics.reference import holds
+from bylaw.semantics.residual import TooLarge
+from bylaw.semantics.search import Explorer, OutOfBudget, Path, Step
+from bylaw.semantics.verdict import Verdict
+from bylaw.trace.trace import Events, Trace
+from bylaw.vocabulary.registry import EMPTY, Vocabulary
+from bylaw.vocabulary.tracker import Probe
+from bylaw.vocabulary.view import Order
+
+MAX_PAIRS: Final = 200_000
+"""How many moves a comparison of two formulas may make."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """How a formula reads traces."""
+
+    order: Order = "position"
+    events: Events = "calls"
+    vocabulary: Vocabulary = EMPTY
+
+
+@dataclass(frozen=True, slots=True)
+class Examples:
+    """Shortest traces of each kind; None where there is none."""
+
+    satisfying: Trace | None
+    violating: Trace | None
+    dooming: Trace | None
+    """A prefix that nothing can mend."""
+    exact: bool = True
+
+
+PLAIN: Final = Setting()
+
+
+def examples(formula: f.Formula, setting: Setting = PLAIN) -> Examples:
+    """Shortest traces that show what a formula means.
+
+    Raises `Unsupported` or `OutOfBudget` where there is no machine to ask.
+    """
+    machine = Machine(formula, setting.order, setting.events, setting.vocabulary)
+    explorer = Explorer(machine)
+    satisfying = _checked(explorer.shortest(machine.accepts), formula, setting, True)
+    rejecting = explorer.shortest(lambda state: not machine.accepts(state))
+    violating = _checked(rejecting, formula, setting, False)
+    doom = explorer.shortest(lambda state: explorer.verdict(state) is Verdict.VIOLATED)
+    return Examples(satisfying, violating, _checked(doom, formula, setting, False), explorer.exact)
+
+
+def _checked(
+    path: Path | None, formula: f.Formula, setting: Setting, expected: bool
+) -> Trace | None:
+    if path is None:
+        return None
+    trace = trace_of(path)
+    assert _holds(formula, trace, setting) is expected, f"{trace} does not show {formula}"
+    return trace
+
+
+def _holds(formula: f.Formula, trace: Trace, setting: Setting) -> bool:
+    return holds(
+        formula,
+        trace,
+        order=setting.order,
+        events=setting.events,
+        vocabulary=setting.vocabulary,
+    )
+
+
+def trace_of(path: Path) -> Trace:
+    """The trace that a path shows."""
+    events, step = [], -1
+    for event, new_step in path:
+        step += new_step or step < 0
+        events.append(replace(event, step=step))
+    return Trace(events)
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """How two formulas differ."""
+
+    trace: Trace | None
+    """A shortest trace on which they do; None if there is none, or it was not found."""
+    old_holds: bool | None = None
+    """What the first says of it; the second says the opposite."""
+    decided: bool = True
+    """False if the budget, or the formulas, did not allow to tell."""
+    reason: str | None = None
+
+    @property
+    def equivalent(self) -> bool:
+        """Do they agree on every trace?"""
+        return self.decided and self.trace is None
+
+
+def difference(
+    old: f.Formula,
+    new: f.Formula,
+    old_setting: Setting = PLAIN,
+    new_setting: Setting | None = None,
+) -> Difference:
+    """A shortest trace on which two formulas differ, or the proof that there is none."""
+    settings = (old_setting, new_setting or old_setting)
+    if old == new and settings[0] == settings[1]:
+        return Difference(None)
+    try:
+        path = _shortest_difference(_machines((old, new), settings))
+    except Unsupported as error:
+        return Difference(None, decided=False, reason=str(error))
+    except (OutOfBudget, TooLarge):
+        reason = "their machines have more states than the budget allows"
+        return Difference(None, decided=False, reason=reason)
+    if path is None:
+        return Difference(None)
+    trace = trace_of(path)
+    verdicts = [_holds(each, trace, s) for each, s in zip((old, new), settings, strict=True)]
+    assert verdicts[0] is not verdicts[1], f"{trace} does not tell the rules apart"
+    return Difference(trace, verdicts[0])
+
+
+def _machines(formulas: Iterable[f.Formula], settings: Iterable[Setting]) -> list[Machine]:
+    """The machines of several formulas, over one alphabet."""
+    pairs = list(zip(formulas, settings, strict=True))
+    probes: list[Probe] = []
+    for formula, setting in pairs:
+        closure = Closure(formula, setting.order)
+        probes += [*closure.probes, *(p for t in closure.trackers for p in t.probes)]
+    alphabet = Alphabet(
+        probes,
+        answer=True,
+        messages=any(setting.events == "all" for _, setting in pairs),
+        vocabulary=pairs[0][1].vocabulary,
+    )
+    return [
+        Machine(formula, setting.order, setting.events, setting.vocabulary, alphabet)
+        for formula, setting in pairs
+    ]
+
+
+def _shortest_difference(machines: list[Machine]) -> Path | None:
+    first, second = machines
+    steps_of = Explorer(first if first.counts_steps else second)
+    start = (first.start, second.start)
+    came_from: dict[tuple[int, int], tuple[tuple[int, int], Step] | None] = {start: None}
+    waiting = deque([start])
+    moves = 0
+    while waiting:
+        pair = waiting.popleft()
+        if first.accepts(pair[0]) is not second.accepts(pair[1]):
+            return _path(came_from, pair)
+        if first.configurations[pair[0]].ended or second.configurations[pair[1]].ended:
+            continue
+        for step in steps_of.steps(steps_of.machine.start):
+            moves += 1
+            if moves > MAX_PAIRS:
+                raise OutOfBudget
+            target = (first.advance(pair[0], step.move), second.advance(pair[1], step.move))
+            if target not in came_from:
+                came_from[target] = (pair, step)
+                waiting.append(target)
+    if not first.alphabet.complete:
+        raise OutOfBudget
+    return None
+
+
+def _path(
+    came_from: dict[tuple[int, int], tuple[tuple[int, int], Step] | None], pair: tuple[int, int]
+) -> Path:
+    backwards = []
+    while (link := came_from[pair]) is not None:
+        pair, step = link
+        backwards.append((step.sample.event, step.move[1]))
+    return tuple(reversed(backwards))

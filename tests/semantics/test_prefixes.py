@@ -1,0 +1,175 @@
+"""On every prefix: doomed and safe are reported as soon as true, never sooner, never later.
+
+What a monitor calls final is tried against all continuations up to a bound; what it leaves
+open must come with a continuation either way, and the reference must agree with it.
+"""
+
+from __future__ import annotations
+
+import pytest
+from random_formulas import Generator, all_sequences, trace_of_moves
+
+from bylaw import holds, parse, to_text
+from bylaw.logic.formula import Formula
+from bylaw.semantics.enforceability import enforceability
+from bylaw.semantics.examples import Setting, difference, examples
+from bylaw.semantics.monitor import Follower, Monitor
+from bylaw.semantics.verdict import Verdict
+from bylaw.trace.event import Call
+from bylaw.vocabulary.view import Order
+
+FORMULAS = 1000
+"""For each order; together two thousand."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("order", "bound"), [("position", 4), ("step", 3)])
+def test_exact_on_prefixes(order: Order, bound: int) -> None:
+    generator = Generator(seed=7)
+    continuations = all_sequences(bound, order)
+    counted = dict.fromkeys(Verdict, 0)
+    for _ in range(FORMULAS):
+        formula = generator.formula(generator.random.randint(1, 4))
+        prefix = generator.prefix(4, order)
+        monitor = Monitor(formula, order=order)
+        for call in trace_of_moves(prefix).calls:
+            monitor.step(call)
+        counted[monitor.verdict] += 1
+        told = f"{to_text(formula)} after {prefix}: {monitor.verdict}"
+        assert monitor.exact, told
+        possible = {
+            holds(formula, trace_of_moves(prefix, more), order=order)
+            for more in generator.random.sample(continuations, min(120, len(continuations)))
+        }
+        if monitor.verdict.final:
+            assert possible == {monitor.verdict is Verdict.SATISFIED}, told
+        else:
+            for goal in {True, False} - possible:
+                way = trace_of_moves(prefix, _way(monitor, goal))
+                assert holds(formula, way, order=order) is goal, told
+    assert counted[Verdict.VIOLATED] >= 200, counted
+    assert counted[Verdict.SATISFIED] >= 100, counted
+
+
+def _way(monitor: Monitor, goal: bool) -> list[tuple[str, bool]]:
+    """A continuation after which the formula comes out so."""
+    engine = monitor._engine
+    assert isinstance(engine, Follower)
+    machine = engine.machine
+    path = engine.explorer.shortest(lambda s: machine.accepts(s) is goal, engine.now)
+    assert path is not None, "the monitor left this open"
+    return [(event.tool, new_step) for event, new_step in path if isinstance(event, Call)]
+
+
+@pytest.mark.parametrize("order", ["position", "step"])
+def test_under_steps_a_continuation_may_go_on_in_the_same_step(order: Order) -> None:
+    monitor = Monitor(parse("InOrder(a, b) & CalledN(b, <= 1)"), order=order)
+    for tool in ("a", "b"):
+        monitor.step(Call(tool, step=0))
+    assert (monitor.verdict is Verdict.VIOLATED) is (order == "step")
+
+
+def test_ending_the_step_decides_what_may_still_come() -> None:
+    rule = parse("CalledN(a, >= 1) -> Before(a, b)")
+    monitor = Monitor(rule, order="step")
+    monitor.step(Call("a", step=0))
+    assert not monitor.verdict.final
+    monitor.end_step()
+    assert not monitor.verdict.final
+    monitor.step(Call("b"))
+    assert monitor.verdict is Verdict.SATISFIED
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("order", "pairs"), [("position", 350), ("step", 150)])
+def test_differences_against_brute_force(order: Order, pairs: int) -> None:
+    generator = Generator(seed=11)
+    sequences = [trace_of_moves(s) for s in all_sequences(3, order)]
+    equivalent = 0
+    for _ in range(pairs):
+        old = generator.formula(generator.random.randint(1, 3))
+        new = generator.formula(generator.random.randint(1, 3))
+        if generator.random.random() < 0.3:
+            same: list[Formula] = [~~old, old | old & new, (old >> new) >> old]
+            new = generator.random.choice(same)
+        found = difference(old, new, Setting(order=order))
+        assert found.decided
+        first = next(
+            (t for t in sequences if holds(old, t, order=order) is not holds(new, t, order=order)),
+            None,
+        )
+        told = f"{to_text(old)} against {to_text(new)}: {found.trace}, brute force {first}"
+        if found.trace is None:
+            equivalent += 1
+            assert first is None, told
+        else:
+            verdicts = [holds(each, found.trace, order=order) for each in (old, new)]
+            assert verdicts == [found.old_holds, not found.old_holds], told
+            assert first is None or len(first) == len(found.trace), told
+    assert equivalent >= 30
+
+
+ENFORCEABLE = {
+    # rule: (is it, why)
+    "F cite": (False, "no prefix can doom this: a later `cite` always rescues it"),
+    "Called(cite)": (False, "no prefix can doom this: a later `cite` always rescues it"),
+    "G(search -> F cite)": (False, "no prefix can doom this: a later `cite` always rescues it"),
+    "InOrder(a, b)": (
+        False,
+        "no prefix can doom this: whatever has happened, some way on satisfies it",
+    ),
+    "true": (False, "no prefix can doom this: it holds whenever the trace ends"),
+    "false": (True, "nothing can satisfy this: it is violated from the start"),
+    "G !drop": (True, "after `drop` nothing can satisfy it any more"),
+    "G(refund -> O verify)": (True, "after `refund` nothing can satisfy it any more"),
+    "Before(a, b)": (True, "after `b` nothing can satisfy it any more"),
+    "WithinSteps(a, b, 2)": (True, "after `a a a` nothing can satisfy it any more"),
+    "BranchCalled(a, b)": (True, "after `b` nothing can satisfy it any more"),
+    "CalledN(a, >= 2)": (
+        False,
+        "no prefix can doom this: whatever has happened, some way on satisfies it",
+    ),
+    "CalledN(a, <= 1000000)": (
+        True,
+        "after 1,000,001 calls nothing can satisfy it any more",
+    ),
+}
+
+
+@pytest.mark.parametrize("rule", ENFORCEABLE)
+def test_enforceable(rule: str) -> None:
+    found = enforceability(parse(rule))
+    assert (found.enforceable, found.reason) == ENFORCEABLE[rule]
+    assert found.exact
+
+
+EXAMPLES = {
+    # rule: shortest trace that satisfies it, that violates it, that dooms it
+    "G(search -> F cite)": ("", "search", None),
+    "Before(a, b)": ("a b", "", "b"),
+    "CalledN(pay, <= 1)": ("", "pay pay", "pay pay"),
+    "X a": ("a a", "", "a b"),
+    "true": ("", None, None),
+    "false": (None, "", ""),
+}
+
+
+@pytest.mark.parametrize("rule", EXAMPLES)
+def test_shortest_examples(rule: str) -> None:
+    found = examples(parse(rule))
+    satisfying, violating, dooming = (
+        None if each is None else " ".join(call.tool for call in each)
+        for each in (found.satisfying, found.violating, found.dooming)
+    )
+    wanted = EXAMPLES[rule]
+    assert (satisfying, violating) == wanted[:2]
+    assert (dooming is None) is (wanted[2] is None)
+    assert dooming is None or len(dooming.split()) == len((wanted[2] or "").split())
+
+
+def test_a_large_count_costs_one_counter() -> None:
+    monitor = Monitor(parse("CalledN(t, <= 1000000)"))
+    for _ in range(2_000):
+        monitor.step(Call("t"))
+        assert monitor.verdict is Verdict.PRESUMABLY_SATISFIED
+    assert monitor.exact
