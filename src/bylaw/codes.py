@@ -135,7 +135,7 @@ CODES: Final = {
     "E201": Code(
         "the procedure is not a readable document",
         "A procedure is one YAML or JSON mapping. A rule that contains ': ' or ' #', or begins "
-        "with a bracket or quote, needs quotes around it or a block (rule: |).",
+        "with !, a bracket or a quote, needs quotes around it or a block (rule: |).",
         "rule: {cancel, refund} -> F confirm",
         'rule: "{cancel, refund} -> F confirm"',
     ),
@@ -304,5 +304,73 @@ CODES: Final = {
         "The folder does not exist or may not be written to.",
         "bylaw view run.json --procedure refund.yaml -o missing/out.html",
         "bylaw view run.json --procedure refund.yaml -o out.html",
+    ),
+    # ── lint ─────────────────────────────────────────────────────────────────────────────
+    "W501": Code(
+        "a rule can never hold",
+        "No trace satisfies the rule, so every trace is scored as violating it. Usually two of "
+        "its parts exclude each other, or a call is asked to come before itself.",
+        "Before(pay, pay)",
+        "InstanceBefore(pay, 0, pay, 1)",
+    ),
+    "W502": Code(
+        "a rule always holds",
+        "Every trace satisfies the rule, so it checks nothing and only raises the score. Usually "
+        "the condition of an implication can never be met.",
+        "G((refund & verify) -> O lookup)   # one call is never of two tools",
+        "G({refund, verify} -> O lookup)",
+    ),
+    "W503": Code(
+        "two rules contradict each other",
+        "Each rule can be satisfied, but no trace satisfies both: no agent can score 1.",
+        '- {name: once, rule: "CalledN(pay, = 1)"}\n- {name: twice, rule: "CalledN(pay, >= 2)"}',
+        '- {name: once-or-twice, rule: "CalledN(pay, >= 1) & CalledN(pay, <= 2)"}',
+    ),
+    "W504": Code(
+        "no sample trace brings the rule into play",
+        "In every trace given with --traces the rule holds because there was nothing to check. "
+        "Either the samples lack the case it is for, or it waits for something that never "
+        "happens, such as a tool that goes by another name.",
+        "G(refnud -> O verify)   # the traces call refund",
+        "G(refund -> O verify)",
+    ),
+    "W505": Code(
+        "a path finds nothing in the sample traces",
+        "The quantifier ranges over what a path finds in arguments, results or metrics. In no "
+        "trace given with --traces did it find anything, so `forall` held without checking and "
+        "`exists` failed. The suggestion lists what there is to find.",
+        'forall n in results(list_items, "number[]"): CalledWith(check, n = n)',
+        'forall n in results(list_items, "numbers[]"): CalledWith(check, n = n)',
+    ),
+    "W506": Code(
+        "no rule uses a group",
+        "The procedure names a group of tools, and no rule speaks of it.",
+        "groups: {WRITE: [refund]}\nconstraints: [{name: a, rule: G(refund -> O verify)}]",
+        "groups: {WRITE: [refund]}\nconstraints: [{name: a, rule: G(WRITE -> O verify)}]",
+    ),
+    "W507": Code(
+        "no rule names a tool",
+        "The procedure lists the tool, and no rule names it. That may be meant: tools that only "
+        "read often need no rule.",
+        "tools: [verify, refund, delete]\nconstraints: [{name: a, rule: G(refund -> O verify)}]",
+        "tools: [verify, refund]\nconstraints: [{name: a, rule: G(refund -> O verify)}]",
+    ),
+    "W508": Code(
+        "an ordering also demands the call",
+        "Before, After, AllBefore, InstanceBefore and WithinSteps are false if the calls they "
+        "compare do not happen, so a trace that never refunds violates Before(verify, refund). To "
+        "order calls only where they happen, write the condition. If the call is demanded, say so "
+        "in a rule of its own, Called(refund), and the ordering is fine as it stands.",
+        "Before(verify, refund)",
+        "G(refund -> O verify)",
+    ),
+    "W509": Code(
+        "a final verdict may come late",
+        "While an agent acts, a monitor reports as soon as a rule can no longer be satisfied. It "
+        "cannot for rules that read what is only known at the end (domains found in traces, open "
+        "predicates, the answer), nor if the search needs more states than its budget allows. "
+        "Scores of finished traces are not affected.",
+        'forall n in results(list_items, "ids[]"): CalledWith(check, id = n)',
+        "G(delete -> O check)",
     ),
 }

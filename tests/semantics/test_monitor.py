@@ -9,12 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from notation import Row, all_rows, trace
-from strategies import formulas, traces
+from strategies import formulas, quantified, traces
 
 from bylaw import Call, Trace, holds, parse
 from bylaw.logic.formula import Formula
 from bylaw.logic.walk import sees_answer
 from bylaw.semantics.monitor import Monitor
+from bylaw.semantics.slices import Slices
 from bylaw.semantics.verdict import Verdict
 from bylaw.vocabulary.view import Order
 
@@ -44,8 +45,51 @@ def test_run_to_the_end_it_is_the_reference(formula: Formula, subject: Trace, or
     assert monitor.verdict.holds_now is holds(formula, subject, order=order)
 
 
+@settings(max_examples=1000)
+@given(quantified(), traces(max_size=10), ORDERS)
+def test_quantifiers_are_followed_by_their_instances(
+    formula: Formula, subject: Trace, order: Order
+) -> None:
+    """On every prefix, what is final is so; at the end, the monitor is the reference."""
+    monitor = Monitor(formula, order=order)
+    events = _events(formula, subject)
+    final: Verdict | None = None
+    for event in events:
+        monitor.step(event)
+        assert final in (None, monitor.verdict)
+        final = monitor.verdict if monitor.verdict.final else None
+    assert monitor.verdict.holds_now is holds(formula, subject, order=order)
+
+
+def test_instances_are_followed_without_the_trace() -> None:
+    """Ten thousand files are opened and closed; the monitor keeps values, not events."""
+    rule = 'forall x in args(open, "f"): G(call(open, f = x) -> F call(close, f = x))'
+    monitor = Monitor(parse(rule))
+    for number in range(2_000):
+        monitor.step(Call("open", {"f": number}))
+        assert not monitor.verdict.holds_now
+        monitor.step(Call("close", {"f": number}))
+        assert monitor.verdict.holds_now
+    engine = monitor._engine
+    assert isinstance(engine, Slices)
+    assert len(engine.groups) <= 2
+    assert not engine.queue
+
+
+def test_one_doomed_instance_dooms_a_universal() -> None:
+    monitor = Monitor(
+        parse('forall x in args(pay, "id"): CalledN(pay, <= 5) & G !call(drop, id = x)')
+    )
+    monitor.step(Call("drop", {"id": 7}))
+    assert not monitor.verdict.final, "7 is not in the domain yet"
+    monitor.step(Call("pay", {"id": 8}))
+    assert not monitor.verdict.final
+    monitor.step(Call("pay", {"id": 7}))
+    assert monitor.verdict is Verdict.VIOLATED
+
+
 @settings(max_examples=300)
-@given(formulas(), traces(), ORDERS, st.data())
+@given(formulas() | quantified(), traces(), ORDERS, st.data())
 def test_results_may_arrive_later_and_in_any_order(
     formula: Formula, subject: Trace, order: Order, data: st.DataObject
 ) -> None:
@@ -79,7 +123,7 @@ def test_final_verdicts_never_change_and_hold_on_every_prefix(
 
 
 @settings(max_examples=300)
-@given(formulas(), traces(), traces(), ORDERS)
+@given(formulas() | quantified(), traces(), traces(), ORDERS)
 def test_a_restored_monitor_goes_on_as_before(
     formula: Formula, subject: Trace, more: Trace, order: Order
 ) -> None:

@@ -195,3 +195,14 @@ def formulas(
     node = draw(st.sampled_from(binders))
     domain = draw(domains(variables))
     return node(name, domain, inner((*variables, name)))
+
+
+@st.composite
+def quantified(draw: st.DrawFn) -> f.Formula:
+    """A quantifier in front, over what calls bring along, and a body that speaks of its values."""
+    paths = st.sampled_from(["i", "j", "i[]"])
+    domain = draw(st.builds(f.FromArgs, tools(), paths) | st.builds(f.FromResults, tools(), paths))
+    binders: tuple[Callable[..., f.Formula], ...] = (f.ForAll, f.Exists)
+    body = draw(formulas(2, ("x",), quantifiers=False))
+    formula = draw(st.sampled_from(binders))("x", domain, body)
+    return formula if draw(st.booleans()) else f.Not(formula)

@@ -21,7 +21,9 @@ INTERRUPTED: Final = 130
 COMMANDS: Final = {
     "init": "write a starter procedure from recorded traces",
     "verify": "score traces against a procedure",
+    "lint": "find rules that do not mean what they seem to",
     "explain": "say which calls decided a rule, or what a diagnostic code means",
+    "diff": "show what an edit to a procedure changes, by a trace",
     "view": "write a page that shows a trace and its verdicts",
 }
 
@@ -32,6 +34,7 @@ Checks what tool-using LLM agents did against the procedure they should follow.
   bylaw verify -p procedure.yaml runs/*.json    score traces
   bylaw explain RULE -p procedure.yaml run.json which calls decided it
   bylaw view run.json -p procedure.yaml         look at it in a browser
+  bylaw diff old.yaml new.yaml                  what an edit changes
 """
 
 

@@ -105,7 +105,10 @@ def _read_yaml(text: str) -> Located:
         mark = error.problem_mark or error.context_mark
         at = min(mark.index, len(text)) if mark else 0
         message = " ".join(filter(None, [error.context, error.problem]))
-        help = "Text with ': ' or ' #' inside, or a bracket in front, needs quotes or a block (|)."
+        help = (
+            "Text that begins with !, {, [ or a quote, or has ': ' or ' #' inside, needs quotes "
+            "around it, or a block (|)."
+        )
         raise _error(text, Span(at, at + 1), "E201", f"not valid YAML: {message}", help) from None
     except yaml.YAMLError as error:
         at = getattr(error, "position", 0) or 0
@@ -202,7 +205,7 @@ class _YamlBuilder:
 
     def check_tag(self, event: Any) -> None:
         if event.tag is not None:
-            help = "Write the value without the tag; quote it to make it a string."
+            help = "Text that begins with ! needs quotes around it: rule: '!a W b'."
             raise self.fail(event, "E201", f"the tag '{event.tag}' is not supported", help)
 
     def scalar(self, event: Any) -> Json:

@@ -38,7 +38,7 @@ class History:
         self.metrics = metrics
         self.events: list[Event] = []
 
-    def step(self, event: Event) -> None:
+    def step(self, event: Event, position: int, new_step: bool) -> None:
         """Takes in an event."""
         self.events.append(event)
 

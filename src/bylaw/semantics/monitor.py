@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Final
+from typing import Final, TypeAlias
 
 from bylaw.logic import formula as f
+from bylaw.logic.walk import sees_answer
 from bylaw.names import FINAL_ANSWER
 from bylaw.semantics.alphabet import Letter
 from bylaw.semantics.closure import Unsupported
@@ -19,6 +20,7 @@ from bylaw.semantics.history import History
 from bylaw.semantics.machine import Machine
 from bylaw.semantics.reference import check_closed
 from bylaw.semantics.search import Explorer
+from bylaw.semantics.slices import Slices
 from bylaw.semantics.verdict import Verdict
 from bylaw.trace.event import MISSING, Call, Event, Message
 from bylaw.trace.trace import Events, Trace
@@ -141,6 +143,33 @@ class Follower:
         )
 
 
+Engine: TypeAlias = Follower | Slices | History
+"""The ways to follow a formula: by its machine, by the machines of its instances, or by keeping
+the whole trace."""
+
+
+def engine_for(
+    formula: f.Formula,
+    order: Order,
+    events: Events,
+    vocabulary: Vocabulary,
+    metrics: Mapping[str, Json],
+) -> tuple[Engine, str | None]:
+    """The cheapest way to follow a formula, and why its final verdicts may come late."""
+    check_closed(formula, vocabulary)
+    try:
+        return Follower(Explorer(Machine(formula, order, events, vocabulary))), None
+    except Unsupported as error:
+        reason = str(error)
+    if not sees_answer(formula):
+        try:
+            slices = Slices(formula, order, events, vocabulary)
+            return slices, "values are still to come; it is final once one instance is"
+        except Unsupported as error:
+            reason = str(error)
+    return History(formula, order, events, vocabulary, metrics), reason
+
+
 class Monitor:
     """Follows a formula while an agent acts.
 
@@ -159,7 +188,6 @@ class Monitor:
         vocabulary: Vocabulary = EMPTY,
         metrics: Mapping[str, Json] | None = None,
     ) -> None:
-        check_closed(formula, vocabulary)
         self.formula: Final = formula
         self.events: Final[Events] = events
         self.length = 0
@@ -167,14 +195,8 @@ class Monitor:
         self._last_step: int | None = None
         self._verdict: Verdict | None = None
         self._waiting: dict[int, Call] = {}
-        self._reason: str | None = None
-        self._engine: Follower | History
-        try:
-            machine = Machine(formula, order, events, vocabulary)
-            self._engine = Follower(Explorer(machine))
-        except Unsupported as error:
-            self._reason = str(error)
-            self._engine = History(formula, order, events, vocabulary, metrics or {})
+        self._engine: Engine
+        self._engine, self._reason = engine_for(formula, order, events, vocabulary, metrics or {})
 
     @property
     def exact(self) -> bool:
@@ -198,16 +220,14 @@ class Monitor:
         if self._verdict is not None and self._verdict.final:
             return
         self._verdict = None
-        if isinstance(self._engine, History):
-            self._engine.step(event)
-        else:
-            self._engine.step(event, position, new_step)
-            if position in self._engine.pending and isinstance(event, Call):
-                self._waiting[position] = event
+        self._engine.step(event, position, new_step)
+        if isinstance(self._engine, Follower) and position in self._engine.pending:
+            assert isinstance(event, Call), "only calls have results"
+            self._waiting[position] = event
 
     def record(self, position: int, result: Json, *, error: str | None = None) -> None:
         """Takes in the result of the call at a position, counted from 0; in any order."""
-        if isinstance(self._engine, History):
+        if not isinstance(self._engine, Follower):
             self._engine.record(position, result, error)
         elif position in self._waiting:
             call = self._waiting.pop(position)
@@ -220,7 +240,7 @@ class Monitor:
     def end_step(self) -> None:
         """Says that the current step is over: the next event is in a new one."""
         self._last_step = None
-        if isinstance(self._engine, Follower):
+        if not isinstance(self._engine, History):
             self._engine.end_step()
             if self._verdict is None or not self._verdict.final:
                 self._verdict = None

@@ -11,12 +11,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from bylaw.logic import formula as f
-from bylaw.semantics.closure import Unsupported
-from bylaw.semantics.history import History
-from bylaw.semantics.machine import Machine
-from bylaw.semantics.monitor import Follower
-from bylaw.semantics.reference import check_closed
-from bylaw.semantics.search import Explorer
+from bylaw.semantics.monitor import Engine, Follower, engine_for
 from bylaw.semantics.verdict import Verdict
 from bylaw.trace.event import Call, Event, Message
 from bylaw.trace.trace import Events
@@ -38,14 +33,10 @@ class Monitors:
         self.events: Final[Events] = events
         self.length = 0
         self._last_step: int | None = None
-        self._engines: list[Follower | History] = []
+        self._engines: list[Engine] = []
         for formula in formulas:
-            check_closed(formula, vocabulary)
-            try:
-                machine = Machine(formula, order, events, vocabulary)
-                self._engines.append(Follower(Explorer(machine)))
-            except Unsupported:
-                self._engines.append(History(formula, order, events, vocabulary, {}))
+            engine, _ = engine_for(formula, order, events, vocabulary, {})
+            self._engines.append(engine)
         self.verdicts: list[Verdict] = [engine.verdict() for engine in self._engines]
         self._open = {i for i, verdict in enumerate(self.verdicts) if not verdict.final}
         self._always = {i for i in self._open if self._hears_everything(i)}
@@ -55,7 +46,7 @@ class Monitors:
 
     def _hears_everything(self, index: int) -> bool:
         engine = self._engines[index]
-        return isinstance(engine, History) or engine.machine.alphabet.elsewhere is None
+        return not isinstance(engine, Follower) or engine.machine.alphabet.elsewhere is None
 
     def _concerned_by(self, tool: str) -> frozenset[int]:
         """Those that name the tool, or must hear of every call."""
@@ -89,15 +80,12 @@ class Monitors:
 
     def _moved(self, index: int, event: Event, position: int, new_step: bool) -> Verdict:
         engine = self._engines[index]
-        if isinstance(engine, History):
-            engine.step(event)
-        else:
-            engine.step(event, position, new_step)
-            if index not in self._always:
-                if engine.idles():
-                    self._restless.discard(index)
-                else:
-                    self._restless.add(index)
+        engine.step(event, position, new_step)
+        if isinstance(engine, Follower) and index not in self._always:
+            if engine.idles():
+                self._restless.discard(index)
+            else:
+                self._restless.add(index)
         verdict = self.verdicts[index] = engine.verdict()
         if verdict.final:
             self._open.discard(index)

@@ -39,12 +39,12 @@ def elements(domain: Domain, view: View) -> Elements:
             return Elements(_distinct(v for v in values if v is not MISSING), True)
         case FromArgs(tool, path):
             found = (call.args for call in _calls(view, tool))
-            return Elements(_distinct(_contributed(path, found)), not view.hidden)
+            return Elements(_distinct(contributed(path, found)), not view.hidden)
         case FromResults(tool, path):
             returned = (call.value for call in _calls(view, tool) if call.result is not MISSING)
-            return Elements(_distinct(_contributed(path, returned)), not view.hidden)
+            return Elements(_distinct(contributed(path, returned)), not view.hidden)
         case FromMetrics(path):
-            return Elements(_distinct(_contributed(path, [view.trace.metrics])), True)
+            return Elements(_distinct(contributed(path, [view.trace.metrics])), True)
         case Extracted(name, operands):
             if view.hidden:
                 return Elements((), False)  # the function may look at any event
@@ -66,7 +66,8 @@ def _calls(view: View, tool: Any) -> Iterator[Call]:
         yield event
 
 
-def _contributed(path: str, values: Iterable[Json]) -> Iterator[Json]:
+def contributed(path: str, values: Iterable[Json]) -> Iterator[Json]:
+    """What a path finds in each of the values."""
     expression = compile_path(path)
     for value in values:
         try:

@@ -1,0 +1,69 @@
+"""`bylaw diff`: what an edit to a procedure changes, shown by a trace."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import Final
+
+from bylaw.cli.inputs import load_vocabulary
+from bylaw.cli.main import OK, VIOLATED
+from bylaw.cli.terminal import coloured, counted, safe, wrapped
+from bylaw.cli.traces import one_line
+from bylaw.procedure.difference import Change, compare
+from bylaw.procedure.procedure import Procedure
+
+EPILOG: Final = """\
+For each rule that changed, prints a shortest trace on which the old and the new
+rule differ, or says that they are equivalent. Found by exploring both rules'
+machines, so there is no shorter one.
+
+  bylaw diff old.yaml new.yaml
+
+Exit code: 0 if nothing differs, 1 if something does, 2 if a file could not be
+used.
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """The command's arguments."""
+    parser.add_argument("old", metavar="OLD", help="the procedure before")
+    parser.add_argument("new", metavar="NEW", help="the procedure after")
+    parser.add_argument(
+        "--with", dest="vocabulary", metavar="MODULE:NAME", help="the vocabulary that rules use"
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Compares two procedures; the exit code says whether they differ."""
+    vocabulary = load_vocabulary(options.vocabulary)
+    old = Procedure.load(options.old, vocabulary=vocabulary)
+    new = Procedure.load(options.new, vocabulary=vocabulary)
+    changes = compare(old, new)
+    if options.json:
+        print(json.dumps([change.to_dict() for change in changes], indent=2))
+    else:
+        _print(changes)
+    return VIOLATED if any(change.matters for change in changes) else OK
+
+
+def _print(changes: list[Change]) -> None:
+    told = [change for change in changes if change.kind != "same"]
+    for change in told:
+        colour = {"added": "green", "removed": "red", "equivalent": "grey"}.get(
+            change.kind, "yellow"
+        )
+        print(f"{coloured(change.kind, colour)}  {safe(change.name)}")
+        if change.old is not None and change.kind != "same":
+            print(wrapped(safe(f"- {change.old.rule}"), 2))
+        if change.new is not None:
+            print(wrapped(safe(f"+ {change.new.rule}"), 2))
+        if change.trace is not None:
+            verdicts = ("holds", "is violated") if change.old_holds else ("is violated", "holds")
+            print(wrapped(f"On {safe(one_line(change.trace))}", 2))
+            print(f"  the old rule {verdicts[0]}, and the new one {verdicts[1]}.")
+        if change.note:
+            print(wrapped(safe(change.note), 2))
+    same = len(changes) - len(told)
+    print(f"{counted(same, 'rule')} unchanged")

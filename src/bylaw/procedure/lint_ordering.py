@@ -1,0 +1,135 @@
+"""W508, the trap: `Before(a, b)` is false of a trace in which `b` is never called."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from bylaw.logic import formula as f
+from bylaw.logic.terms import Literal, Tool, ToolName, ToolSet
+from bylaw.logic.walk import tools_in
+from bylaw.names import FINAL_ANSWER
+from bylaw.procedure.constraint import Constraint
+from bylaw.procedure.lint_finding import Finding
+from bylaw.procedure.lint_logic import conjuncts
+from bylaw.procedure.lint_prover import Prover
+from bylaw.syntax.printer import to_text, tool_text
+from bylaw.vocabulary.tracker import whole
+
+
+@dataclass(frozen=True, slots=True)
+class Ordering:
+    """A predicate about the order of calls, and what it needs to happen at all."""
+
+    formula: f.TracePredicate
+    earlier: tuple[Tool, ...]
+    """What must come first; empty where `G(b -> O a)` would not say it."""
+    later: Tool
+    times: int = 1
+    """How often `later` must be called."""
+
+    @classmethod
+    def of(cls, part: f.Formula) -> Ordering | None:
+        """The ordering that a formula is, if it is one."""
+        if not isinstance(part, f.TracePredicate):
+            return None
+        match part.name, part.operands:
+            case ("Before", (ToolName() | ToolSet() as first, ToolName() | ToolSet() as second)):
+                return cls(part, (first,), second)
+            case ("After", (ToolName() | ToolSet() as second, ToolName() | ToolSet() as first)):
+                return cls(part, (first,), second)
+            case ("AllBefore", (f.ToolList(tools), ToolName() | ToolSet() as goal)):
+                return cls(part, tools, goal)
+            case ("WithinSteps", (ToolName() | ToolSet() as first, _, _)):
+                return cls(part, (), first)
+            case (
+                "InstanceBefore",
+                (
+                    ToolName() | ToolSet() as first,
+                    Literal() as n,
+                    ToolName() | ToolSet() as second,
+                    Literal() as m,
+                ),
+            ):
+                index = whole(m)
+                alone = whole(n) == index == 0
+                return None if index is None else cls(part, (first,) * alone, second, index + 1)
+        return None
+
+    @property
+    def demanded(self) -> f.TracePredicate:
+        """What must happen for it to hold."""
+        if self.times == 1:
+            return f.TracePredicate("Called", (self.later,))
+        count = f.Count(">=", Literal.of(self.times))
+        return f.TracePredicate("CalledN", (self.later, count))
+
+    @property
+    def absence(self) -> str:
+        """When it is violated for want of a call, in words."""
+        if self.later == ToolName(FINAL_ANSWER):
+            return "when no final answer is given"
+        tool = tool_text(self.later)
+        if self.times == 1:
+            return f"when {tool} is never called"
+        return f"when {tool} is called fewer than {self.times} times"
+
+    def without_demand(self, prover: Prover) -> f.Formula:
+        """The order alone: `G(b -> O a)` if that says exactly this, else with a condition.
+
+        It does not under `order: step`, and not if one tool stands on both sides.
+        """
+        conditional = f.Implies(self.demanded, self.formula)
+        past = [f.Once(f.Event(tool)) for tool in dict.fromkeys(self.earlier)]
+        if not past:
+            return conditional
+        needed = past[0] if len(past) == 1 else f.And(tuple(past))
+        plain = f.Always(f.Implies(f.Event(self.later), needed))
+        return plain if prover.same(plain, conditional) else conditional
+
+
+def find_demands(constraints: Sequence[Constraint], prover: Prover) -> Iterator[Finding]:
+    """Orderings that a trace violates because the call to be ordered never came.
+
+    Where another rule demands that call anyway nothing is lost, and nothing is reported. Other
+    orderings do not count as such a rule, or two traps would hide each other; nor do rules that
+    can never hold, from which anything follows.
+    """
+    able = [each.formula for each in constraints if not prover.never(each.formula)]
+    parts = [part for formula in able for part in conjuncts(formula)]
+    others = [part for part in parts if Ordering.of(part) is None]
+    for constraint in constraints:
+        traps: list[Ordering] = []
+        gentler: list[f.Formula] = []
+        for part in conjuncts(constraint.formula):
+            ordering = Ordering.of(part)
+            if ordering is not None and _is_trap(ordering, others, prover):
+                traps.append(ordering)
+                gentler.append(ordering.without_demand(prover))
+            else:
+                gentler.append(part)
+        if traps:
+            told = [f"`{to_text(trap.formula)}` is violated {trap.absence}" for trap in traps]
+            # Runs end with an answer as a rule; that one without an answer fails may be meant.
+            meant = all(trap.later == ToolName(FINAL_ANSWER) for trap in traps)
+            yield Finding(
+                "W508",
+                "note" if meant else "warning",
+                (constraint.name,),
+                "; ".join(told) + ".",
+                "To pass traces without that call, write:",
+                to_text(gentler[0] if len(gentler) == 1 else f.And(tuple(gentler))),
+            )
+
+
+def _is_trap(ordering: Ordering, others: Sequence[f.Formula], prover: Prover) -> bool:
+    """Does the ordering demand a call that no other rule demands?"""
+    absent = f.Not(ordering.demanded)
+    if not prover.never(ordering.formula, absent) or prover.never(ordering.formula):
+        return False
+    if prover.always(f.Implies(ordering.demanded, ordering.formula)):
+        return False  # to demand the call is all that it does
+    # A rule that demands a call names its tool: if it did not, calls of a tool that nothing
+    # names could take their place.
+    names = set(tools_in(ordering.later))
+    return not any(names & set(tools_in(other)) and prover.never(other, absent) for other in others)

@@ -1,0 +1,358 @@
+"""Quantifiers over domains that grow: one machine, and a state for each value that was met.
+
+`forall x in args(open, "file"): …` is followed without keeping the trace. The body's machine is
+built once, with a placeholder for the variable. Events that do not speak of a value move it
+like every value not met yet, so a value that turns up late begins where those stand. Values in
+the same state are kept together and move together: an event costs the values it speaks of and
+the few states there are, not all the values met so far.
+
+A value that the body itself mentions could match two places at once, which the placeholder
+cannot show; such values get machines of their own from the start.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from bylaw.logic import formula as f
+from bylaw.logic.terms import Literal, ToolName
+from bylaw.logic.walk import everything, substitute
+from bylaw.semantics.alphabet import Letter
+from bylaw.semantics.closure import Unsupported
+from bylaw.semantics.machine import Machine
+from bylaw.semantics.search import Explorer
+from bylaw.semantics.verdict import Verdict
+from bylaw.trace.event import MISSING, Call, Event
+from bylaw.trace.trace import Events, Trace
+from bylaw.values import Json, identity
+from bylaw.vocabulary.domains import contributed
+from bylaw.vocabulary.patterns import is_tool, lookup
+from bylaw.vocabulary.registry import Vocabulary
+from bylaw.vocabulary.tracker import Probe
+from bylaw.vocabulary.view import Order
+
+_SLOT: Final = "\ue000the value of the variable\ue000"
+
+
+@dataclass(eq=False, slots=True)
+class Group:
+    """Values whose instances are in the same state."""
+
+    state: int
+    in_domain: bool
+    keys: set[str] = field(default_factory=set)
+
+
+class Slices:
+    """The instances of a quantified formula, followed together."""
+
+    def __init__(
+        self, formula: f.Formula, order: Order, events: Events, vocabulary: Vocabulary
+    ) -> None:
+        quantified = _prenex(formula)
+        self.universal: Final = isinstance(quantified, f.ForAll)
+        self.domain: Final = quantified.domain
+        variable, body = quantified.variable, quantified.body
+
+        def explorer(value: Json) -> Explorer:
+            instance = substitute(body, variable, value)
+            return Explorer(Machine(instance, order, events, vocabulary))
+
+        self.generic: Final = explorer(_SLOT)
+        self.machine: Final = self.generic.machine
+        self.special: Final = {identity(value): explorer(value) for value in _mentioned(body)}
+        """The values that the body mentions, with their own machines."""
+        self.special_states = {key: each.machine.start for key, each in self.special.items()}
+        self.special_in_domain: set[str] = set()
+        self.fresh = self.machine.start
+        """The state of every value not met yet."""
+        self.groups: list[Group] = []
+        self.where: dict[str, Group] = {}
+        self.values: dict[str, Json] = {}
+        self._slots = [
+            (number, probe)
+            for number, probe in enumerate(self.machine.alphabet.probes)
+            if _has_slot(probe)
+        ]
+        self.queue: list[Event] = []
+        """Events from the first one on whose result matters and is unknown."""
+        self.taken = 0
+        """How many events stand before the queue."""
+        self._new_steps: list[bool] = []
+
+    # ── taking in events ─────────────────────────────────────────────────────────────────
+
+    def step(self, event: Event, position: int, new_step: bool) -> None:
+        """Takes in an event."""
+        self._new_steps.append(new_step)
+        self.queue.append(event)
+        self._drain()
+
+    def record(self, position: int, result: Json, error: str | None) -> None:
+        """Takes in the result of an earlier call."""
+        index = position - self.taken
+        if index >= 0 and isinstance(call := self.queue[index], Call):
+            self.queue[index] = replace(call, result=result, error=error)
+            self._drain()
+
+    def _drain(self) -> None:
+        while self.queue and not self._waits(self.queue[0]):
+            self._take(self.queue.pop(0), self._new_steps.pop(0))
+            self.taken += 1
+
+    def _waits(self, event: Event) -> bool:
+        """Does the result of this call matter, and may it still arrive?"""
+        if not isinstance(event, Call) or event.result is not MISSING or event.failed:
+            return False
+        read = isinstance(self.domain, f.FromResults) and is_tool(event, self.domain.tool)
+        return read or self.machine.alphabet.depends_on_result(event.tool)
+
+    def _take(self, event: Event, new_step: bool) -> None:
+        for key, explorer in self.special.items():
+            machine = explorer.machine
+            move = (machine.alphabet.letter(event), new_step, False)
+            self.special_states[key] = machine.advance(self.special_states[key], move)
+        base = self.machine.alphabet.letter(event)
+        joining = {identity(v): v for v in self._contributed(event)}
+        self.special_in_domain |= joining.keys() & self.special.keys()
+        moved: list[tuple[str, int, bool]] = []
+        for key, value in {**joining, **self._spoken_of(event)}.items():
+            if key not in self.special:
+                letter = base | self._letter(event, value)
+                moved.append(self._move_alone(key, value, (letter, new_step), key in joining))
+        self.fresh = self.machine.advance(self.fresh, (base, new_step, False))
+        for group in self.groups:
+            group.state = self.machine.advance(group.state, (base, new_step, False))
+        self._merge()
+        for key, state, in_domain in moved:
+            self._settle(key, state, in_domain)
+
+    def _move_alone(
+        self, key: str, value: Json, move: tuple[Letter, bool], joins: bool
+    ) -> tuple[str, int, bool]:
+        """Takes a value out of its group, and moves it by its own letter."""
+        self.values[key] = value
+        group = self.where.pop(key, None)
+        state, in_domain = (self.fresh, False) if group is None else (group.state, group.in_domain)
+        if group is not None:
+            group.keys.discard(key)
+        return key, self.machine.advance(state, (*move, False)), in_domain or joins
+
+    def _merge(self) -> None:
+        """Brings groups together that have come to the same state, the smaller into the larger."""
+        met: dict[tuple[int, bool], Group] = {}
+        for group in sorted(self.groups, key=lambda g: -len(g.keys)):
+            if group.keys:
+                larger = met.setdefault((group.state, group.in_domain), group)
+                if larger is not group:
+                    larger.keys |= group.keys
+                    for key in group.keys:
+                        self.where[key] = larger
+        self.groups = list(met.values())
+
+    def _settle(self, key: str, state: int, in_domain: bool) -> None:
+        for group in self.groups:
+            if (group.state, group.in_domain) == (state, in_domain):
+                break
+        else:
+            group = Group(state, in_domain)
+            self.groups.append(group)
+        group.keys.add(key)
+        self.where[key] = group
+
+    # ── what an event says of values ─────────────────────────────────────────────────────
+
+    def _contributed(self, event: Event) -> Iterable[Json]:
+        """The values that an event brings into the domain."""
+        match self.domain:
+            case f.FromArgs(tool, path) if isinstance(event, Call) and is_tool(event, tool):
+                return contributed(path, [event.args])
+            case f.FromResults(tool, path) if isinstance(event, Call) and is_tool(event, tool):
+                return contributed(path, [event.value] if event.result is not MISSING else [])
+            case _:
+                return ()
+
+    def _spoken_of(self, event: Event) -> dict[str, Json]:
+        """The values that the event could match in the place of the variable."""
+        found: list[Json] = []
+        if isinstance(event, Call):
+            for _, probe in self._slots:
+                if isinstance(probe.tool, ToolName) and probe.tool.name == _SLOT:
+                    found.append(event.tool)
+                for pattern in probe.patterns:
+                    if isinstance(pattern, f.ArgumentIs) and isinstance(pattern.expected, Literal):
+                        actual = lookup(event.args, pattern.path)
+                        found += _unified(pattern.expected.value, actual)
+                    elif isinstance(pattern, f.ResultIs) and isinstance(pattern.expected, Literal):
+                        found += _unified(pattern.expected.value, lookup(event.value, pattern.path))
+                if probe.result is not None:
+                    found += _unified(probe.result.value, event.value)
+        return {identity(value): value for value in found}
+
+    def _letter(self, event: Event, value: Json) -> Letter:
+        """The probes with the variable in them that the event matches for this value."""
+        vocabulary = self.machine.alphabet.vocabulary
+        return frozenset(
+            number
+            for number, probe in self._slots
+            if _filled_probe(probe, value).matches(event, vocabulary)
+        )
+
+    # ── verdicts ─────────────────────────────────────────────────────────────────────────
+
+    def verdict(self) -> Verdict:
+        """Final once one instance is; else as if the trace ended now."""
+        verdicts = self._verdicts()
+        final = Verdict.VIOLATED if self.universal else Verdict.SATISFIED
+        if final in verdicts:
+            return final
+        if self.queue:
+            ahead = self._ahead()
+            verdicts = ahead._verdicts()
+        holds = [verdict.holds_now for verdict in verdicts]
+        now = all(holds) if self.universal else any(holds)
+        return Verdict.PRESUMABLY_SATISFIED if now else Verdict.PRESUMABLY_VIOLATED
+
+    def _verdicts(self) -> set[Verdict]:
+        found = {self.generic.verdict(g.state) for g in self.groups if g.in_domain and g.keys}
+        for key in self.special_in_domain:
+            found.add(self.special[key].verdict(self.special_states[key]))
+        return found
+
+    def _ahead(self) -> Slices:
+        """A copy that has taken in the waiting events as they are."""
+        ahead = copy.copy(self)
+        ahead.groups = [Group(g.state, g.in_domain, set(g.keys)) for g in self.groups]
+        ahead.where = {key: group for group in ahead.groups for key in group.keys}
+        ahead.values, ahead.special_states = dict(self.values), dict(self.special_states)
+        ahead.special_in_domain = set(self.special_in_domain)
+        for event, new_step in zip(self.queue, self._new_steps, strict=True):
+            ahead._take(event, new_step)
+        return ahead
+
+    def end_step(self) -> None:
+        """The current step is over."""
+        for group in self.groups:
+            group.state = self.machine.end_step(group.state)
+        self.fresh = self.machine.end_step(self.fresh)
+        for key, explorer in self.special.items():
+            self.special_states[key] = explorer.machine.end_step(self.special_states[key])
+        self._merge()
+
+    # ── saving ───────────────────────────────────────────────────────────────────────────
+
+    def save(self) -> Json:
+        """The states as JSON."""
+        write = self.machine.written
+        return {
+            "fresh": write(self.fresh),
+            "groups": [
+                [write(g.state), g.in_domain, [self.values[key] for key in g.keys]]
+                for g in self.groups
+            ],
+            "special": {
+                k: self.special[k].machine.written(s) for k, s in self.special_states.items()
+            },
+            "special_in_domain": sorted(self.special_in_domain),
+            "queue": Trace(self.queue).to_record(),
+            "new_steps": self._new_steps,
+            "taken": self.taken,
+        }
+
+    def restore(self, saved: Json) -> None:
+        """Goes back to saved states."""
+        self.fresh = self.machine.read(saved["fresh"])
+        for state, in_domain, values in saved["groups"]:
+            for value in values:
+                self.values[identity(value)] = value
+                self._settle(identity(value), self.machine.read(state), in_domain)
+        self.special_states = {
+            key: self.special[key].machine.read(state) for key, state in saved["special"].items()
+        }
+        self.special_in_domain = set(saved["special_in_domain"])
+        self.queue = list(Trace.from_record(saved["queue"]).events)
+        self._new_steps, self.taken = list(saved["new_steps"]), saved["taken"]
+
+
+def _prenex(formula: f.Formula) -> f.Quantifier:
+    """The quantifier in front, with a negation before it pushed inside."""
+    match formula:
+        case f.ForAll(_, f.FromArgs() | f.FromResults(), _) as found:
+            return found
+        case f.Exists(_, f.FromArgs() | f.FromResults(), _) as found:
+            return found
+        case f.Not(f.ForAll(x, domain, body)):
+            return _prenex(f.Exists(x, domain, f.Not(body)))
+        case f.Not(f.Exists(x, domain, body)):
+            return _prenex(f.ForAll(x, domain, f.Not(body)))
+        case _:
+            raise Unsupported("its quantifiers do not stand in front, over arguments or results")
+
+
+def _mentioned(body: f.Formula) -> list[Json]:
+    """The values that the body writes itself, parts of values included."""
+    found: list[Json] = []
+    for part in everything(body):
+        if isinstance(part, ToolName):
+            found.append(part.name)
+        elif isinstance(part, Literal):
+            found += _parts(part.value)
+    return list({identity(value): value for value in found}.values())
+
+
+def _parts(value: Json) -> list[Json]:
+    inner = value if isinstance(value, list) else value.values() if isinstance(value, dict) else ()
+    return [value, *(part for item in inner for part in _parts(item))]
+
+
+def _has_slot(probe: Probe) -> bool:
+    if isinstance(probe.tool, ToolName) and probe.tool.name == _SLOT:
+        return True
+    literals = [p.expected for p in probe.patterns if not isinstance(p, f.OutcomeIs)]
+    texts = [each.text for each in (*literals, probe.result) if isinstance(each, Literal)]
+    return any(_SLOT.encode("unicode_escape").decode() in text for text in texts)
+
+
+def _filled_probe(probe: Probe, value: Json) -> Probe:
+    """The probe with the value in place of the variable."""
+    tool = probe.tool
+    if isinstance(tool, ToolName) and tool.name == _SLOT:
+        if not isinstance(value, str) or not value:
+            return Probe(ToolName(_SLOT))  # matches nothing
+        tool = ToolName(value)
+    patterns = tuple(
+        p if isinstance(p, f.OutcomeIs) else type(p)(p.path, _filled_literal(p.expected, value))
+        for p in probe.patterns
+    )
+    result = None if probe.result is None else _filled_literal(probe.result, value)
+    return Probe(tool, patterns, probe.exactly, result)
+
+
+def _filled_literal(literal: Any, value: Json) -> Literal:
+    return Literal.of(_filled(literal.value, value))
+
+
+def _filled(template: Json, value: Json) -> Json:
+    if template == _SLOT and isinstance(template, str):
+        return value
+    if isinstance(template, list):
+        return [_filled(item, value) for item in template]
+    if isinstance(template, dict):
+        return {key: _filled(item, value) for key, item in template.items()}
+    return template
+
+
+def _unified(template: Json, actual: Any) -> list[Json]:
+    """What stands in an actual value where the template has the variable."""
+    if actual is MISSING:
+        return []
+    if isinstance(template, str) and template == _SLOT:
+        return [actual]
+    if isinstance(template, list) and isinstance(actual, list) and len(template) == len(actual):
+        return [v for t, a in zip(template, actual, strict=True) for v in _unified(t, a)]
+    if isinstance(template, dict) and isinstance(actual, dict):
+        return [v for k, t in template.items() if k in actual for v in _unified(t, actual[k])]
+    return []
