@@ -9,8 +9,10 @@ if TYPE_CHECKING:
     from bylaw.procedure.procedure import Procedure
     from bylaw.scoring.explain import Explanation, explain
     from bylaw.scoring.verify import ConstraintResult, Report, verify_trace
+    from bylaw.semantics.enforceability import enforceable
+    from bylaw.semantics.monitor import Monitor
     from bylaw.semantics.reference import holds
-    from bylaw.semantics.verdict import Outcome
+    from bylaw.semantics.verdict import Outcome, Verdict
     from bylaw.syntax.json_form import from_json, to_json
     from bylaw.syntax.parser import parse
     from bylaw.syntax.printer import to_text
@@ -30,6 +32,7 @@ _HOMES = {
     "Diagnostic": "bylaw.errors",
     "Explanation": "bylaw.scoring.explain",
     "Message": "bylaw.trace.event",
+    "Monitor": "bylaw.semantics.monitor",
     "Outcome": "bylaw.semantics.verdict",
     "Procedure": "bylaw.procedure.procedure",
     "Report": "bylaw.scoring.verify",
@@ -37,7 +40,9 @@ _HOMES = {
     "SpecError": "bylaw.errors",
     "Trace": "bylaw.trace.trace",
     "TraceError": "bylaw.errors",
+    "Verdict": "bylaw.semantics.verdict",
     "Vocabulary": "bylaw.vocabulary.registry",
+    "enforceable": "bylaw.semantics.enforceability",
     "explain": "bylaw.scoring.explain",
     "from_json": "bylaw.syntax.json_form",
     "holds": "bylaw.semantics.reference",
@@ -59,6 +64,7 @@ __all__ = [  # spelt out for editors; a test holds it to the table above
     "Diagnostic",
     "Explanation",
     "Message",
+    "Monitor",
     "Outcome",
     "Procedure",
     "Report",
@@ -66,7 +72,9 @@ __all__ = [  # spelt out for editors; a test holds it to the table above
     "SpecError",
     "Trace",
     "TraceError",
+    "Verdict",
     "Vocabulary",
+    "enforceable",
     "explain",
     "from_json",
     "holds",

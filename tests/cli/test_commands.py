@@ -133,13 +133,48 @@ def test_explain_names_the_calls_that_decided(
     assert main(["explain", "verify-first", "-p", "p.yaml", "good.json"]) == 0
 
 
+def test_explain_shows_a_rule_by_example(desk: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", "verify-first", "-p", "p.yaml"]) == 0
+    output = capsys.readouterr().out
+    assert "satisfied by: the empty trace" in output
+    assert "violated by:  refund" in output
+    assert "doomed by:    refund" in output
+    assert "enforceable: after `refund` nothing can satisfy it any more." in output
+    assert main(["explain", "G(search -> F cite)", "--json"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert [call["tool_name"] for call in shown["violating"]["tool_calls"]] == ["search"]
+    assert shown["dooming"] is None
+    assert "a later `cite` always rescues it" in shown["reason"]
+
+
+def test_diff_shows_a_trace_that_tells_the_rules_apart(
+    desk: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def edited(name: str, rule: str) -> None:
+        (desk / name).write_text(PROCEDURE.replace("G(refund -> O verify)", f"'{rule}'"))
+
+    edited("q.yaml", "Before(verify, refund)")
+    edited("r.yaml", "!F(refund & H !verify)")
+    assert main(["diff", "p.yaml", "p.yaml"]) == 0
+    assert main(["diff", "p.yaml", "q.yaml"]) == 1
+    output = capsys.readouterr().out
+    assert "On the empty trace\n  the old rule holds, and the new one is violated." in output
+    assert main(["diff", "p.yaml", "q.yaml", "--json"]) == 1
+    (change,) = json.loads(capsys.readouterr().out)
+    assert (change["kind"], change["old_holds"]) == ("changed", True)
+    assert main(["diff", "p.yaml", "r.yaml"]) == 0, "equivalent rules"
+    (desk / "s.yaml").write_text("constraints: [{name: other, rule: Called(verify)}]")
+    assert main(["diff", "p.yaml", "s.yaml"]) == 1
+    assert "removed  verify-first" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("arguments", "code"),
     [
         (["explain", "verfy-first", "-p", "p.yaml", "bad.json"], "E210"),
         (["explain", "verify-first", "-p", "p.yaml", "runs.jsonl"], "E312"),
         (["explain", "verify-first", "-p", "p.yaml", "runs.jsonl:9"], "E312"),
-        (["explain", "verify-first"], "E402"),
+        (["explain", "verify-first", "good.json"], "E402"),
         (["explain", "E999"], "E402"),
         (["verify", "good.json"], "E402"),
         (["verify", "-p", "missing.yaml", "good.json"], "E206"),

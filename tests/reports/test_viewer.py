@@ -185,6 +185,33 @@ def test_very_long_traces_are_shown_without_explanations() -> None:
     assert all(rule["explained"] for rule in shown(report(long_run(MAX_EXPLAINED)))["rules"])
 
 
+def test_violated_rules_say_what_would_have_fixed_them() -> None:
+    repairs = {rule["name"]: rule["repair"] for rule in shown(report())["rules"]}
+    assert repairs == {
+        "looked-up": [],
+        "verify-first": ["Insert verify {} before call #3 (refund)."],
+        "one-refund": ["Delete call #5 (refund)."],
+        "tell-of-deletion": [],
+        "answers": [],
+    }
+
+
+def test_what_cannot_be_mended_or_is_very_long_has_no_repair() -> None:
+    procedure = Procedure.from_dict({"bylaw": 1, "constraints": [{"name": "r", "rule": "false"}]})
+    assert rule(shown(verify_trace(RUN, procedure)), "r")["repair"] == []
+    data = shown(report(long_run(MAX_EXPLAINED + 1)))
+    assert not any(rule["repair"] for rule in data["rules"])
+
+
+def test_a_repair_shows_arguments_that_are_no_json() -> None:
+    rules = [{"name": "r", "rule": "F call(pay, amount = 5)"}]
+    procedure = Procedure.from_dict({"bylaw": 1, "constraints": rules})
+    odd = Trace([Call("pay", {"amount": {1}, "to": "half a pair \ud800"})])
+    (sentence,) = rule(shown(verify_trace(odd, procedure)), "r")["repair"]
+    assert sentence.startswith('Replace call #1: pay {"amount": 5, "to": "half')
+    assert sentence.count('"amount"') == 2
+
+
 def test_an_undecided_rule_leaves_no_score_and_a_reason() -> None:
     vocabulary = Vocabulary()
 

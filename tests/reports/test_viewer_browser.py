@@ -223,6 +223,16 @@ def test_a_rule_highlights_exactly_its_calls(desk: Opened, constraint: object) -
     assert ("none of these is what the rule" in legend) is bool(why.absence)
 
 
+def test_a_violated_rule_says_what_would_have_fixed_it(desk: Opened) -> None:
+    notes = desk.page.locator(".rule__repair")
+    assert notes.all_inner_texts() == [
+        "what would have fixed it\n\nInsert verify {} before call #3 (refund).",
+        "what would have fixed it\n\nDelete call #5 (refund).",
+    ]
+    notes.get_by_role("button", name="call #5").click()
+    assert desk.cards("is-pointed") == [4]
+
+
 def test_other_calls_are_dimmed(desk: Opened) -> None:
     desk.page.mouse.move(1, 1)
     desk.page.wait_for_timeout(400)
@@ -275,7 +285,7 @@ def test_a_call_marks_the_rules_it_takes_part_in(desk: Opened) -> None:
 
 
 def test_a_call_that_a_sentence_mentions_can_be_gone_to(desk: Opened) -> None:
-    desk.page.locator(".rule.is-selected").get_by_role("button", name="Call #3").click()
+    desk.page.locator(".is-selected .rule__detail").get_by_role("button", name="Call #3").click()
     assert desk.cards("is-pointed") == [2]
     assert desk.rules(".is-selected") == ["verify-first"], "the selection stays"
 

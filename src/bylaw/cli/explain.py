@@ -1,4 +1,4 @@
-"""`bylaw explain`: which calls decided a rule, or what a diagnostic code means."""
+"""`bylaw explain`: a rule by example or on a trace, or what a diagnostic code means."""
 
 from __future__ import annotations
 
@@ -8,24 +8,36 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from bylaw.cli.inputs import add_procedure, load_procedure, one_trace
+from bylaw.cli.by_example import explain_rule
+from bylaw.cli.inputs import add_procedure, load_procedure, load_vocabulary, one_trace
 from bylaw.cli.main import OK, UNUSABLE, VIOLATED
 from bylaw.cli.terminal import WORDS, coloured, safe, width, wrapped
 from bylaw.codes import CODES
 from bylaw.errors import Diagnostic, UsageError, did_you_mean
 from bylaw.scoring.explain import Explanation, explain
+from bylaw.scoring.repair import Repair, repair
+from bylaw.semantics.examples import Setting
 from bylaw.semantics.verdict import Outcome
+from bylaw.syntax.parser import parse
 from bylaw.trace.trace import Trace
 from bylaw.values import write_json
 
 EPILOG: Final = """\
   bylaw explain verify-first -p refund.yaml run.json   why a rule holds or not
+  bylaw explain verify-first -p refund.yaml            the rule by example
+  bylaw explain 'G(search -> F cite)'                  any rule by example
   bylaw explain E104                                   what a code means
 
-For a rule, the calls printed are a set from which none can be left out: the
+By example: shortest traces that satisfy, violate and doom the rule (nothing can
+mend a doomed one), found by exploring it.
+
+On a trace: the calls printed are a set from which none can be left out. The
 verdict follows from them alone, whatever the other calls were. Calls marked
 "not" matter only for what they are not: that no `cite` followed takes every
 later call to see.
+
+Under a rule that is violated stand the cheapest edits after which it would
+hold: inserting or deleting a call costs 1, replacing it 0.5 within its tool.
 """
 _CODE: Final = re.compile(r"[A-Z]\d{3}")
 _SHOWN: Final = 20
@@ -33,7 +45,7 @@ _SHOWN: Final = 20
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
-    parser.add_argument("subject", metavar="RULE", help="a constraint's name, or a code like E104")
+    parser.add_argument("subject", metavar="RULE", help="a constraint's name, a formula, or a code")
     parser.add_argument("trace", nargs="?", metavar="TRACE", help="the trace, for a rule")
     add_procedure(parser, required=False)
     parser.add_argument("--json", action="store_true", help="print JSON")
@@ -43,19 +55,30 @@ def run(options: argparse.Namespace) -> int:
     """Explains; for a rule the exit code is its verdict."""
     if _CODE.fullmatch(options.subject) and options.trace is None:
         return _explain_code(options.subject, as_json=options.json)
-    if options.procedure is None or options.trace is None:
-        message = "a rule is explained on a trace"
-        help = "bylaw explain RULE --procedure FILE TRACE; for a code: bylaw explain E104"
-        raise UsageError(Diagnostic("E402", message, help))
+    if options.procedure is None:
+        if options.trace is not None:
+            message = "a rule is looked up in a procedure"
+            help = "bylaw explain RULE --procedure FILE TRACE"
+            raise UsageError(Diagnostic("E402", message, help))
+        formula = parse(options.subject, vocabulary=load_vocabulary(options.vocabulary))
+        return explain_rule(formula, Setting(), as_json=options.json)
     procedure = load_procedure(options)
+    if options.trace is None:
+        setting = Setting(procedure.order, procedure.events, procedure.vocabulary)
+        rule = procedure[options.subject].formula
+        return explain_rule(rule, setting, as_json=options.json)
     procedure[options.subject]  # an unknown rule is reported before the trace is read
     trace = one_trace(options.trace)
     explanation = explain(trace, procedure, options.subject)
+    passed = explanation.result.passed
+    found = repair(trace, procedure, options.subject) if passed is False else None
     if options.json:
-        print(json.dumps(explanation.to_dict(), indent=2))
+        fixed = {} if passed is not False else {"repair": found.to_dict() if found else None}
+        print(json.dumps(explanation.to_dict() | fixed, indent=2))
     else:
         _print(explanation, trace)
-    passed = explanation.result.passed
+        if found is not None:
+            _print_repair(found)
     return UNUSABLE if passed is None else OK if passed else VIOLATED
 
 
@@ -104,6 +127,15 @@ def _print_calls(explanation: Explanation, trace: Trace) -> None:
         print("None of them can be left out: without it the verdict would be open.")
     else:
         print("The trace is too long to find the smallest set; this one is enough.")
+
+
+def _print_repair(found: Repair) -> None:
+    print("\nWhat would have fixed it:")
+    for sentence in found.sentences()[:_SHOWN]:
+        print(wrapped(safe(sentence), 2))
+    if len(found.edits) > _SHOWN:
+        print(f"  … and {len(found.edits) - _SHOWN} more")
+    print(f"  Cost: {found.cost:g}{'' if found.exact else ' (an upper bound)'}.")
 
 
 def _rows(trace: Trace, indices: Sequence[int], mark: str) -> None:

@@ -22,7 +22,7 @@ COMMANDS: Final = {
     "init": "write a starter procedure from recorded traces",
     "verify": "score traces against a procedure",
     "lint": "find rules that do not mean what they seem to",
-    "explain": "say which calls decided a rule, or what a diagnostic code means",
+    "explain": "show a rule by example, or which calls decided it; or a code's meaning",
     "diff": "show what an edit to a procedure changes, by a trace",
     "view": "write a page that shows a trace and its verdicts",
 }

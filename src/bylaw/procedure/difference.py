@@ -37,7 +37,7 @@ class Change:
         optional = {
             "old": self.old and self.old.rule,
             "new": self.new and self.new.rule,
-            "trace": self.trace and self.trace.to_record(),
+            "trace": None if self.trace is None else self.trace.to_record(),
             "old_holds": self.old_holds,
             "note": self.note,
         }

@@ -107,9 +107,16 @@ function ruleCard(rule, hues, titles) {
       el("code.rule__text", null, tintedTools(rule.rule, hues)),
       el("p.rule__detail", null, sentence(rule.detail)),
       notes.length ? el("dl.rule__notes", null, notes) : null,
+      rule.repair?.length ? repairNote(rule.repair) : null,
       el("p.rule__facts", null, ruleFacts(rule, titles)),
     ),
   );
+}
+
+/** The edits after which the rule would hold. */
+function repairNote(edits) {
+  const items = edits.map((edit) => el("li", null, sentence(edit)));
+  return el("div.rule__repair", null, el("p", null, "what would have fixed it"), el("ul", null, items));
 }
 
 function ruleFacts(rule, titles) {

@@ -18,6 +18,7 @@ from bylaw.names import FINAL_ANSWER
 from bylaw.procedure.layers import LAYERS
 from bylaw.reports.html.page import asset, page
 from bylaw.scoring.explain import Explanation, explain
+from bylaw.scoring.repair import repair
 from bylaw.scoring.verify import ConstraintResult, Report
 from bylaw.semantics.verdict import Outcome
 from bylaw.trace.event import MISSING, Call, Event
@@ -27,7 +28,7 @@ from bylaw.values import Json
 VERSION: Final = 1
 """Of the data, for pages that keep some."""
 MAX_EXPLAINED: Final = 300
-"""The longest trace, in calls, whose verdicts the viewer explains by itself."""
+"""The longest trace, in calls, whose verdicts the viewer explains by itself, and mends."""
 
 TEMPLATE: Final = "viewer.html"
 STYLES: Final = (
@@ -105,7 +106,10 @@ def trace_data(report: Report, explanations: Mapping[str, Explanation]) -> dict[
         ],
         "tools": _tools(report),
         "steps": _steps(report.trace),
-        "rules": [_rule(result, explanations.get(result.name)) for result in report.constraints],
+        "rules": [
+            _rule(result, explanations.get(result.name)) | {"repair": _repair(report, result)}
+            for result in report.constraints
+        ],
     }
 
 
@@ -184,6 +188,14 @@ def _rule(result: ConstraintResult, explanation: Explanation | None) -> dict[str
         "why": constraint.why,
         "fix": constraint.fix,
     } | _evidence(result, explanation)
+
+
+def _repair(report: Report, result: ConstraintResult) -> list[str]:
+    """What would have fixed a violated rule, in sentences; empty where that is not known."""
+    if result.passed is not False or len(report.trace) > MAX_EXPLAINED:
+        return []
+    found = repair(report.trace, report.procedure, result.name)
+    return [] if found is None else found.sentences()
 
 
 def _evidence(result: ConstraintResult, explanation: Explanation | None) -> dict[str, Json]:

@@ -1,0 +1,69 @@
+"""What `bylaw explain RULE` prints without a trace: the rule, by example."""
+
+from __future__ import annotations
+
+import json
+
+from bylaw.cli.main import OK, UNUSABLE
+from bylaw.cli.terminal import safe, wrapped
+from bylaw.cli.traces import one_line
+from bylaw.logic.formula import Formula
+from bylaw.semantics.closure import Unsupported
+from bylaw.semantics.enforceability import enforceability
+from bylaw.semantics.examples import Examples, Setting, examples
+from bylaw.semantics.search import OutOfBudget
+from bylaw.syntax.printer import to_text
+from bylaw.trace.trace import Trace
+
+
+def explain_rule(formula: Formula, setting: Setting, *, as_json: bool) -> int:
+    """Prints shortest traces that satisfy, violate and doom a rule, and whether a gate can act."""
+    try:
+        found = examples(formula, setting)
+    except (Unsupported, OutOfBudget) as error:
+        reason = str(error) or "its machine has more states than the budget allows"
+        return _without_examples(formula, reason, as_json=as_json)
+    gate = enforceability(
+        formula, order=setting.order, events=setting.events, vocabulary=setting.vocabulary
+    )
+    if as_json:
+        print(json.dumps(_as_json(formula, found, gate.enforceable, gate.reason), indent=2))
+        return OK
+    print(wrapped(safe(to_text(formula)), 0))
+    for label, trace in (
+        ("satisfied by", found.satisfying),
+        ("violated by", found.violating),
+        ("doomed by", found.dooming),
+    ):
+        shown = one_line(trace) if trace is not None else "no trace"
+        print(wrapped(safe(f"{label + ':':<14}{shown}"), 2))
+    word = "enforceable" if gate.enforceable else "not enforceable"
+    print(wrapped(safe(f"{word}: {gate.reason}."), 2))
+    print(wrapped("These are shortest traces, from the rule's own machine.", 2))
+    return OK
+
+
+def _without_examples(formula: Formula, reason: str, *, as_json: bool) -> int:
+    if as_json:
+        print(json.dumps({"rule": to_text(formula), "reason": reason}))
+    else:
+        print(wrapped(safe(to_text(formula)), 0))
+        print(wrapped(safe(f"No shortest examples: {reason}."), 2))
+    return UNUSABLE
+
+
+def _as_json(
+    formula: Formula, found: Examples, enforceable: bool, reason: str
+) -> dict[str, object]:
+    def record(trace: Trace | None) -> object:
+        return None if trace is None else trace.to_record()
+
+    return {
+        "rule": to_text(formula),
+        "satisfying": record(found.satisfying),
+        "violating": record(found.violating),
+        "dooming": record(found.dooming),
+        "enforceable": enforceable,
+        "reason": reason,
+        "exact": found.exact,
+    }
