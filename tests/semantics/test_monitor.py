@@ -76,6 +76,14 @@ def test_instances_are_followed_without_the_trace() -> None:
     assert not engine.queue
 
 
+def test_a_recorded_result_replaces_the_unknown_one() -> None:
+    monitor = Monitor(parse("F call(a, result.i = 1)"))
+    monitor.step(Call("a"))
+    assert not monitor.verdict.holds_now
+    monitor.record(0, {"i": 1})
+    assert monitor.verdict.holds_now
+
+
 def test_one_doomed_instance_dooms_a_universal() -> None:
     monitor = Monitor(
         parse('forall x in args(pay, "id"): CalledN(pay, <= 5) & G !call(drop, id = x)')

@@ -39,7 +39,9 @@ class Call:
     start: float | None = None
     end: float | None = None
     agent: str | None = None
-    _value: list[Json | Missing] = field(default_factory=list, repr=False, compare=False)
+    _value: list[Json | Missing] = field(
+        default_factory=list, init=False, repr=False, compare=False
+    )
 
     @property
     def value(self) -> Json | Missing:
