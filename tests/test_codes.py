@@ -20,7 +20,7 @@ def test_the_codes_in_use_are_the_codes_explained() -> None:
     used = set()
     for path in SOURCE.rglob("*.py"):
         if path.name != "codes.py":
-            used |= set(re.findall(r'"(E\d{3})"', path.read_text()))
+            used |= set(re.findall(r'"([EW]\d{3})"', path.read_text()))
     assert used == set(CODES)
 
 

@@ -57,7 +57,7 @@ def _run(tmp_path: Path, text: str) -> Runner:
     [
         "```console\n$ echo a\na\n\n$ echo b; exit 3\nb\n[exit 3]\n```\n",
         '```text title="x/y.txt"\nhello\n```\n\n```console\n$ cat x/y.txt\nhello\n```\n',
-        '1. First:\n\n   ```text title="t"\n   in a list\n   ```\n\n```console\n$ cat t\nin a list\n```',
+        '1. A:\n\n   ```text title="t"\n   in a list\n   ```\n```console\n$ cat t\nin a list\n```',
         "```python\na = 1\n```\n\n```python\n>>> a\n1\n```\n",
         "```python\n>>> print('x y z')\nx … z\n>>> a = 2\n```\n",
         "```bylaw\nG(a -> F b)\n\nforall x in [1]:\n  Called(a)\n```\n",
@@ -98,9 +98,9 @@ def test_errors_name_the_page_and_the_line(tmp_path: Path) -> None:
 def test_links_and_anchors(tmp_path: Path) -> None:
     path = tmp_path / "page.md"
     path.write_text(
-        "# The `bylaw` command, in short\n\n[a](x.md#b) `[c](d)` [e](f.md)\n\n```text\n[g](h)\n```\n",
+        "# The `bylaw` tool, in short\n\n[a](x.md#b) `[c](d)` [e](f.md)\n\n```text\n[g](h)\n```\n",
         encoding="utf-8",
     )
     page = Page(path)
     assert list(page.links()) == ["x.md#b", "f.md"]
-    assert page.anchors() == {"the-bylaw-command-in-short"}
+    assert page.anchors() == {"the-bylaw-tool-in-short"}

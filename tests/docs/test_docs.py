@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
 import re
 import shutil
 import subprocess
 import sys
+from functools import reduce
 from pathlib import Path
 
 import pytest
 from doc_pages import Page, Runner
 
 import bylaw
-from bylaw import formulas
+from bylaw import formulas, parse
 from bylaw.cli.main import COMMANDS
 from bylaw.codes import CODES
-from bylaw.logic.operators import KEYWORDS, OPERATORS
+from bylaw.logic.operators import COMPARISONS, KEYWORDS, OPERATORS
 from bylaw.procedure.constraint import Severity
 from bylaw.procedure.files import _CONSTRAINT_FIELDS, _FIELDS
 from bylaw.trace.record import _CALL_FIELDS, _OWN_FIELDS
@@ -92,16 +95,20 @@ def _reference(name: str) -> Page:
 
 
 def test_every_word_of_the_language_is_described() -> None:
-    page = _reference("language.md")
-    table = [line for line in page.prose if line.startswith("| `")]
+    words = set(
+        re.findall(r"\w+|[^\w\s\"'(){}\[\],.:…]+", " ".join(_reference("language.md").code()))
+    )
     for operator in OPERATORS:
-        symbol = operator.symbol.replace("|", r"\|")
-        assert any(f" {symbol} " in f" {line} " for line in table), operator.symbol
-        for spelling in (*operator.words, operator.tag):
-            assert any(f"`{spelling}`" in line for line in table), spelling
-    code = " ".join(page.code())
-    for word in (*PREDICATES, *KEYWORDS, *formulas.__all__):
-        assert re.search(rf"(?<!\w){re.escape(word)}(?!\w)", code), word
+        assert {operator.symbol, operator.tag, *operator.words} <= words
+    assert {*PREDICATES, *KEYWORDS, *COMPARISONS, *formulas.__all__} <= words
+
+
+def test_the_python_form_is_as_the_table_says() -> None:
+    text = _reference("language.md").text.partition("| text | Python |")[2]
+    rows = re.findall(r"^\| `(.+)` \| `(.+)` \|$", text, re.MULTILINE)
+    assert len(rows) > 15
+    for written, python in rows:
+        assert parse(written) == eval(python, vars(formulas)), written
 
 
 def test_every_code_is_described() -> None:
@@ -112,8 +119,6 @@ def test_every_code_is_described() -> None:
 def test_every_command_is_described() -> None:
     page = _reference("commands.md")
     assert page.anchors() >= {f"bylaw-{command}" for command in COMMANDS}
-    for command in COMMANDS:
-        assert f"<!-- generated: command {command} -->" in page.text
 
 
 def test_every_field_of_a_procedure_is_described() -> None:
@@ -131,3 +136,24 @@ def test_every_public_name_is_described() -> None:
     code = " ".join(_reference("python-api.md").code())
     for name in bylaw.__all__:
         assert re.search(rf"\b{name}\b", code), name
+
+
+def test_signatures_are_as_described() -> None:
+    described = [line for line in _reference("python-api.md").prose if line.startswith("- `")]
+    checked = set()
+    for name, parameters in re.findall(r"`([\w.]+)\((.*?)\)`", "\n".join(described)):
+        owner, *rest = name.split(".")
+        if owner not in bylaw.__all__:
+            continue
+        found = reduce(getattr, rest, getattr(bylaw, owner))
+        (written,) = ast.parse(f"def f({parameters.replace('…', '...')}): ...").body
+        assert isinstance(written, ast.FunctionDef)
+        actual = inspect.signature(found).parameters.values()
+        by_keyword = [p.name for p in actual if p.kind is p.KEYWORD_ONLY]
+        by_position = [p.name for p in actual if p.kind is not p.KEYWORD_ONLY]
+        described_names = [argument.arg for argument in written.args.args]
+        assert described_names == by_position[: len(described_names)], name
+        assert {argument.arg for argument in written.args.kwonlyargs} <= set(by_keyword), name
+        checked.add(name)
+    functions = {name for name in bylaw.__all__ if inspect.isfunction(getattr(bylaw, name))}
+    assert checked >= functions

@@ -14,7 +14,8 @@ from strategies import formulas, traces
 from bylaw import Call, Constraint, Message, Procedure, Trace, Vocabulary, holds
 from bylaw.logic.formula import Formula
 from bylaw.scoring import repair as module
-from bylaw.scoring.repair import Repair, repair, repair_procedure
+from bylaw.scoring.edits import Repair
+from bylaw.scoring.repair import repair, repair_procedure
 from bylaw.semantics.closure import Unsupported
 from bylaw.semantics.machine import Machine
 from bylaw.vocabulary.view import Order

@@ -9,7 +9,7 @@ from __future__ import annotations
 import pytest
 from random_formulas import Generator, all_sequences, trace_of_moves
 
-from bylaw import holds, parse, to_text
+from bylaw import Trace, holds, parse, to_text
 from bylaw.logic.formula import Formula
 from bylaw.semantics.enforceability import enforceability
 from bylaw.semantics.examples import Setting, difference, examples
@@ -173,3 +173,24 @@ def test_a_large_count_costs_one_counter() -> None:
         monitor.step(Call("t"))
         assert monitor.verdict is Verdict.PRESUMABLY_SATISFIED
     assert monitor.exact
+
+
+REFUTED = {
+    # A rule that a narrow choice of sample calls would call certain, and a trace that is not.
+    'G(call(t, i.k = 1) -> call(t, i = {"k": 1}))': Call("t", {"i": {"k": 1, "z": 2}}),
+    "G something_else": Call("yet_another"),
+    'G(t -> !call(t, i = "another value"))': Call("t", {"i": "another value"}),
+    '!F call(t, result = "5")': Call("t", result='"5"'),
+    'G(call(t, i.k = {"a": 1}) -> call(t, i.k.a = 2))': Call("t", {"i": {"k": {"a": 1}}}),
+    "!CalledExactly(t, something_more = 1)": Call("t", {"something_more": 1}),
+}
+
+
+@pytest.mark.parametrize("rule", REFUTED)
+def test_nothing_is_certain_because_it_was_not_tried(rule: str) -> None:
+    formula = parse(rule)
+    monitor = Monitor(formula)
+    assert monitor.verdict is not Verdict.SATISFIED
+    monitor.step(REFUTED[rule])
+    assert not monitor.verdict.holds_now
+    assert not holds(formula, Trace([REFUTED[rule]]))

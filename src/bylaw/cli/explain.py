@@ -14,8 +14,9 @@ from bylaw.cli.main import OK, UNUSABLE, VIOLATED
 from bylaw.cli.terminal import WORDS, coloured, safe, width, wrapped
 from bylaw.codes import CODES
 from bylaw.errors import Diagnostic, UsageError, did_you_mean
+from bylaw.scoring.edits import Repair
 from bylaw.scoring.explain import Explanation, explain
-from bylaw.scoring.repair import Repair, repair
+from bylaw.scoring.repair import repair
 from bylaw.semantics.examples import Setting
 from bylaw.semantics.verdict import Outcome
 from bylaw.syntax.parser import parse

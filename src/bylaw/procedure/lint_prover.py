@@ -8,17 +8,13 @@ from typing import Final
 
 from bylaw.errors import SpecError
 from bylaw.logic import formula as f
-from bylaw.logic.terms import Literal
-from bylaw.logic.walk import everything, tools_in
-from bylaw.semantics.alphabet import OTHER
 from bylaw.semantics.closure import Unsupported
 from bylaw.semantics.machine import Machine
 from bylaw.semantics.monitor import Monitor
 from bylaw.semantics.residual import TooLarge
 from bylaw.semantics.search import MAX_MOVES, Explorer
 from bylaw.trace.trace import Events
-from bylaw.values import decoded, equal
-from bylaw.vocabulary.registry import EMPTY, Vocabulary
+from bylaw.vocabulary.registry import Vocabulary
 from bylaw.vocabulary.view import Order
 
 PROBED_STATES: Final = 24
@@ -73,8 +69,6 @@ class Prover:
         return None if answer is False and not explorer.exact else answer
 
     def _explorer(self, formula: f.Formula) -> Explorer | None:
-        if not _told_apart(formula, self.vocabulary):
-            return None
         try:
             machine = Machine(formula, self.order, self.events, self.vocabulary)
         except Unsupported:
@@ -120,36 +114,3 @@ def _first_states(explorer: Explorer) -> Iterator[int]:
             if target not in seen and len(seen) < PROBED_STATES:
                 seen.add(target)
                 waiting.append(target)
-
-
-def _told_apart(formula: f.Formula, vocabulary: Vocabulary) -> bool:
-    """Do the sample calls of an alphabet show all that the formula can tell apart?
-
-    They do not where one pattern looks inside the value that another compares whole (a value
-    may have one key more), where a comparator of the user's decides, where a result is text that
-    itself encodes JSON, or where the formula uses the samples' own words.
-    """
-    paths: dict[str, set[tuple[str, ...]]] = {"args": set(), "result": set()}
-    results: list[object] = []
-    for part in everything(formula):
-        match part:
-            case f.ArgumentIs(path, expected):
-                paths["args"].add(path)
-            case f.ResultIs(path, expected):
-                paths["result"].add(path)
-                results += [expected.value] if isinstance(expected, Literal) and not path else []
-            case f.TracePredicate("CalledWithResult", (_, Literal() as expected, _)):
-                if vocabulary is not EMPTY:
-                    return False
-                paths["result"].add(())
-                results.append(expected.value)
-            case Literal(text) if "another value" in text:
-                return False
-    nested = any(_inside(a, b) for found in paths.values() for a in found for b in found)
-    encoded = any(not equal(decoded(value), value) for value in results)
-    own_words = OTHER in tools_in(formula) or ("something_more",) in paths["args"]
-    return not (nested or encoded or own_words)
-
-
-def _inside(inner: tuple[str, ...], outer: tuple[str, ...]) -> bool:
-    return len(inner) > len(outer) and inner[: len(outer)] == outer

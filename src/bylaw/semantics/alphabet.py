@@ -5,10 +5,14 @@ alphabet also lists letters that can occur at all, each with a call that shows i
 tool that is named, and for one that is not, the combinations of the argument and result
 values that the probes speak of, a fresh value, and none. Equality and presence on one path are
 decided together, because the sample calls are real calls; different paths are combined freely.
+Where the samples may not show everything (a pattern looks inside a value that another compares
+whole, a comparator of the user's decides, there are too many combinations), the alphabet says
+that it is not complete, and nobody may conclude anything from what is not there.
 """
 
 from __future__ import annotations
 
+import copy
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -18,7 +22,7 @@ from bylaw.logic.formula import ArgumentIs, OutcomeIs, ResultIs
 from bylaw.logic.terms import Literal
 from bylaw.names import FINAL_ANSWER
 from bylaw.trace.event import MISSING, Call, Event, Message
-from bylaw.values import Json, identity
+from bylaw.values import Json, canonical, decoded, equal, identity
 from bylaw.vocabulary.patterns import names_of
 from bylaw.vocabulary.registry import EMPTY, Vocabulary
 from bylaw.vocabulary.tracker import Probe
@@ -29,8 +33,9 @@ Letter: TypeAlias = frozenset[int]
 MAX_SAMPLES: Final = 2_000
 """How many sample calls are tried for one tool before the list counts as incomplete."""
 OTHER: Final = "something_else"
-"""A tool that no formula names."""
+"""The stem of a tool that no formula names."""
 _FRESH: Final = "another value"
+_EXTRA: Final = "something_more"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +62,17 @@ class Alphabet:
         self.probes: Final = tuple(dict.fromkeys(probes))
         self.vocabulary: Final = vocabulary
         self.number: Final = {probe: i for i, probe in enumerate(self.probes)}
-        self.complete = True
-        """Does `samples` show every letter that can occur?"""
         named = {name for p in self.probes if p.tool is not None for name in names_of(p.tool)}
         self._general = [i for i, p in enumerate(self.probes) if p.tool is None]
         self._of_tool: dict[str, list[int]] = {name: self._asked_of(name) for name in named}
         self._fixed: dict[str, Letter] = {}
-        self.elsewhere: Final = self._letter_by_tool(OTHER, self._general)
+        words = _words(self.probes) | named
+        self.other: Final = _unused(OTHER, words)
+        """A tool that no formula names."""
+        self._fresh, self._extra = _unused(_FRESH, words), _unused(_EXTRA, words)
+        self.complete = vocabulary.compares_plainly or all(p.result is None for p in self.probes)
+        """Does `samples` show every letter that can occur?"""
+        self.elsewhere: Final = self._letter_by_tool(self.other, self._general)
         """The letter of every call of a tool that is not named, if they all have one."""
         self.named: Final = frozenset(named)
         for name, numbers in self._of_tool.items():
@@ -133,7 +142,7 @@ class Alphabet:
                 yield sample
 
     def _events(self) -> Iterator[tuple[Event, bool]]:
-        for name in (*sorted(self._of_tool), OTHER):
+        for name in (*sorted(self._of_tool), self.other):
             if name != FINAL_ANSWER:
                 yield from ((call, False) for call in self._calls(name))
         if self._messages:
@@ -160,10 +169,10 @@ class Alphabet:
                     wanted.setdefault(key, {}).setdefault(tuple(rest), []).append(
                         pattern.expected.value
                     )
-        options = [[MISSING, *_values(paths)] for paths in wanted.values()]
+        options = [[MISSING, *self._values(paths)] for paths in wanted.values()]
         if any(self.probes[i].exactly for i in numbers):
-            wanted["something_more"] = {}
-            options.append([MISSING, _FRESH])
+            wanted[self._extra] = {}
+            options.append([MISSING, self._fresh])
         for values in itertools.product(*options):
             pairs = zip(wanted, values, strict=True)
             yield {key: value for key, value in pairs if value is not MISSING}
@@ -183,26 +192,36 @@ class Alphabet:
         asks_result = bool(wanted)
         results: list[Any] = [MISSING]
         if asks_result or asks_outcome:
-            results += _values(wanted) if asks_result else [_FRESH]
+            results += self._results(wanted) if asks_result else [self._fresh]
         errors = [None, "failed"] if asks_outcome else [None]
         return [(result, error) for error in errors for result in results]
 
+    def _values(self, paths: dict[tuple[str, ...], list[Json]]) -> list[Json]:
+        """Values that show what can be true at these paths: whole ones, and built ones."""
+        whole = _distinct([*paths.get((), []), self._fresh])
+        nested = {path: values for path, values in paths.items() if path}
+        if not nested:
+            return whole
+        if any(_inside(inner, outer) for inner in paths for outer in paths):
+            self.complete = False
+        options = [[MISSING, *_distinct([*values, self._fresh])] for values in nested.values()]
+        built = []
+        for tried, values in enumerate(itertools.product(*options)):
+            if tried >= MAX_SAMPLES:
+                self.complete = False
+                break
+            tree: dict[str, Any] = {}
+            for path, value in zip(nested, values, strict=True):
+                if value is not MISSING:
+                    _plant(tree, path, copy.deepcopy(value))
+            built.append(tree)
+        return _distinct([*whole, *built])
 
-def _values(paths: dict[tuple[str, ...], list[Json]]) -> list[Json]:
-    """Values that together show what can be true at these paths: whole ones, and built ones."""
-    whole = _distinct([*paths.get((), []), _FRESH])
-    nested = {path: values for path, values in paths.items() if path}
-    if not nested:
-        return whole
-    options = [[MISSING, *_distinct([*values, _FRESH])] for values in nested.values()]
-    built = []
-    for values in itertools.islice(itertools.product(*options), MAX_SAMPLES):
-        tree: dict[str, Any] = {}
-        for path, value in zip(nested, values, strict=True):
-            if value is not MISSING:
-                _plant(tree, path, value)
-        built.append(tree)
-    return _distinct([*whole, *built])
+    def _results(self, paths: dict[tuple[str, ...], list[Json]]) -> list[Json]:
+        """The same for results, where text that encodes JSON counts as what it encodes."""
+        found = self._values(paths)
+        encoded = [v for v in found if isinstance(v, str) and not equal(decoded(v), v)]
+        return [*found, *(canonical(value) for value in encoded)]
 
 
 def _plant(tree: dict[str, Any], path: Sequence[str], value: Json) -> None:
@@ -224,3 +243,27 @@ def _bare(probe: Probe) -> bool:
 def _asks_result(probe: Probe) -> bool:
     asked = any(isinstance(pattern, ResultIs | OutcomeIs) for pattern in probe.patterns)
     return asked or probe.result is not None
+
+
+def _inside(inner: tuple[str, ...], outer: tuple[str, ...]) -> bool:
+    """Does one path lead into what the other leads to?"""
+    return len(inner) > len(outer) and inner[: len(outer)] == outer
+
+
+def _words(probes: Iterable[Probe]) -> set[str]:
+    """Everything that the probes write, as text to stay clear of."""
+    found: set[str] = set()
+    for probe in probes:
+        for pattern in probe.patterns:
+            if not isinstance(pattern, OutcomeIs):
+                found |= set(pattern.path)
+                found |= {pattern.expected.text} if isinstance(pattern.expected, Literal) else set()
+        found |= {probe.result.text} if probe.result is not None else set()
+    return found
+
+
+def _unused(word: str, words: set[str]) -> str:
+    """The word, changed until nothing contains it."""
+    while any(word in each for each in words):
+        word += "_"
+    return word

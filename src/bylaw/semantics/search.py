@@ -144,6 +144,8 @@ class Explorer:
                     continue
                 heapq.heappush(heap, (distance(target, goal), next(tie), target))
                 stack.append(target)
+        if not self.machine.alphabet.complete:
+            raise _Exhausted  # what was not found may be among what was not tried
         for state in came_from:
             known[state] = False
         return False
@@ -187,6 +189,8 @@ class Explorer:
                         waiting.append(target)
         except TooLarge:
             raise OutOfBudget from None
+        if not self.machine.alphabet.complete:
+            raise OutOfBudget
         return None
 
     def _path(

@@ -64,6 +64,11 @@ class Vocabulary:
         self._comparator = function
         return function
 
+    @property
+    def compares_plainly(self) -> bool:
+        """Are results compared as JSON, and not by a function of the user's?"""
+        return self._comparator is same_result
+
     def results_match(self, actual: Json | Missing, expected: Json) -> bool:
         """Does a recorded result match? A call without a result matches nothing."""
         return actual is not MISSING and bool(self._comparator(actual, expected))

@@ -1,0 +1,177 @@
+"""Edits of a trace, and the repair that several make: what they cost, do, and say to people.
+
+A call that is inserted is a step of its own; inside a step it parts what stood before it from
+what stands behind it. Other events stay together as they were. Only calls and the final answer
+are edited, never messages; metrics and labels stay as they are.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from typing import Final, Literal, TypeAlias
+
+from bylaw.names import FINAL_ANSWER
+from bylaw.semantics.alphabet import OTHER
+from bylaw.trace.event import MISSING, Call, Event
+from bylaw.trace.trace import Trace
+from bylaw.values import Json, write_json
+
+Kind: TypeAlias = Literal["insert", "delete", "replace"]
+PLACEHOLDER: Final = "another value"
+"""What stands for any value that the rules do not name, in sample calls as here."""
+_ANSWER: Final = "an answer"
+"""What stands for any final answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """One change of a trace."""
+
+    kind: Kind
+    index: int
+    """The call that is changed, or before which one is inserted; `len(trace)` is the end."""
+    call: Call
+    """The call that is inserted, put in place of another, or deleted."""
+    original: Call | None = None
+    """The call at the index, where there is one."""
+    place: int = 0
+    """Where that is among all events of the trace."""
+
+    @property
+    def cost(self) -> float:
+        """The paper's costs of its trace distance."""
+        same = self.original is not None and self.original.tool == self.call.tool
+        return 0.5 if self.kind == "replace" and same else 1.0
+
+    def __str__(self) -> str:
+        old, new, number = self.original, self.call, self.index + 1
+        if new.tool == FINAL_ANSWER:
+            return _told_answer(self.kind, new.args["answer"])
+        if old is None:
+            return f"Insert {_told(new)}{_outcome(new)} at the end."
+        if self.kind == "insert":
+            return f"Insert {_told(new)}{_outcome(new)} before call #{number} ({old.tool})."
+        if self.kind == "delete":
+            return f"Delete call #{number} ({old.tool})."
+        outcomes = [_outcome(call) for call in (new, old)]
+        if (new.result, new.error) == (old.result, old.error) or old.tool != new.tool:
+            outcomes[1] = ""
+        if (new.result, new.error) == (old.result, old.error):
+            outcomes[0] = ""
+        elif old.tool == new.tool:
+            outcomes = [outcome or " without a result" for outcome in outcomes]
+        return (
+            f"Replace call #{number}: {_told(new)}{outcomes[0]} "
+            f"instead of {_told(old)}{outcomes[1]}."
+        )
+
+    def to_dict(self) -> dict[str, Json]:
+        """The edit as JSON."""
+        call = self.call
+        data = {"kind": self.kind, "index": self.index, "tool": call.tool, "arguments": call.args}
+        optional = {"error": call.error} if call.failed else {}
+        return data | optional | ({} if call.result is MISSING else {"result": call.result})
+
+
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """Edits of a trace after which a rule, or a whole procedure, holds."""
+
+    edits: tuple[Edit, ...]
+    exact: bool = True
+    """Is nothing cheaper possible? Otherwise the cost is an upper bound."""
+
+    @property
+    def cost(self) -> float:
+        """What the edits cost together."""
+        return sum(edit.cost for edit in self.edits)
+
+    def apply(self, trace: Trace) -> Trace:
+        """The trace with the edits made."""
+        answer, inserted, changed = trace.answer, dict[int, list[Call]](), dict[int, Edit]()
+        for edit in self.edits:
+            if edit.call.tool == FINAL_ANSWER:
+                answer = None if edit.kind == "delete" else edit.call.args["answer"]
+            elif edit.kind == "insert":
+                inserted.setdefault(edit.place, []).append(edit.call)
+            else:
+                changed[edit.place] = edit
+        events: list[Event] = []
+        step, shift = -1, 0
+        together: int | None = None  # the step of the original event before, if that was the last
+        for place, event in enumerate((*trace.events, None)):
+            for call in inserted.get(place, ()):
+                step, shift, together = step + 1, shift + 1, None
+                events.append(replace(call, step=step))
+            edit_here = changed.get(place)
+            if event is None or (edit_here is not None and edit_here.kind == "delete"):
+                continue
+            if event.step != together:
+                step = max((event.step or 0) + shift, step + 1)
+                together = event.step
+            events.append(replace(event if edit_here is None else edit_here.call, step=step))
+        fields = {"metrics": trace.metrics, "labels": trace.labels}
+        return Trace(events, answer=answer, name=trace.name, **fields)
+
+    def sentences(self) -> list[str]:
+        """The edits, for people; calls are numbered as in the original trace."""
+        return [str(edit) for edit in self.edits]
+
+    def to_dict(self) -> dict[str, Json]:
+        """The repair as JSON."""
+        return {
+            "cost": self.cost,
+            "exact": self.exact,
+            "edits": [edit.to_dict() for edit in self.edits],
+            "sentences": self.sentences(),
+        }
+
+
+def answer_call(text: str) -> Call:
+    """The final answer as a call, which is how an edit holds it."""
+    return Call(FINAL_ANSWER, {"answer": text})
+
+
+def as_answer(event: Event) -> Call:
+    """The answer that a sample shows; an answer is always a text."""
+    given = event.args.get("answer", _ANSWER) if isinstance(event, Call) else _ANSWER
+    return answer_call(given if isinstance(given, str) else write_json(given))
+
+
+def oddity(event: Event) -> int:
+    """How far a sample call is from one that people would write down."""
+    if not isinstance(event, Call):
+        return 0
+    written = write_json(dict(event.args))
+    strange = written.count(f'"{PLACEHOLDER}"') + (event.tool == OTHER)
+    outcome = (event.result is not MISSING) + 2 * event.failed
+    return 10 * strange + len(event.args) + outcome
+
+
+def _told(call: Call) -> str:
+    tool = "any other call" if call.tool == OTHER else call.tool
+    return f"{tool} {_short(dict(call.args))}" if call.args or call.tool != OTHER else tool
+
+
+def _outcome(call: Call) -> str:
+    if call.failed:
+        return " that fails"
+    if call.result is MISSING:
+        return ""
+    return (
+        " that succeeds" if call.result == PLACEHOLDER else f" with the result {_short(call.value)}"
+    )
+
+
+def _told_answer(kind: Kind, text: str) -> str:
+    if kind == "delete":
+        return "Give no final answer."
+    if text in (_ANSWER, PLACEHOLDER):
+        return "Give a final answer." if kind == "insert" else "Give another final answer."
+    return f"Give the final answer {_short(text)}{' instead' if kind == 'replace' else ''}."
+
+
+def _short(value: Json) -> str:
+    written = json.dumps(value, ensure_ascii=False, default=str)  # whatever a trace may hold
+    return written if len(written) <= 80 else f"{written[:79]}…"

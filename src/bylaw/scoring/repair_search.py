@@ -1,0 +1,252 @@
+"""The search behind repairs: a shortest path over places in a trace and states of machines.
+
+Cost comes first; among equally cheap paths the plainest win, and then those that change the trace
+latest. The moves are bounded: past that `cheapest` raises `Exhausted`, `distances` gives None.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final, TypeAlias
+
+from bylaw.scoring.edits import Kind, answer_call, as_answer, oddity
+from bylaw.semantics.alphabet import Alphabet, Letter
+from bylaw.semantics.machine import Machine, StateNumber
+from bylaw.semantics.residual import TooLarge
+from bylaw.trace.event import Call, Event
+from bylaw.trace.trace import Trace
+from bylaw.vocabulary.tracker import Probe
+
+Node: TypeAlias = tuple[int, tuple[StateNumber, ...], bool]
+"""A place in the trace, the machines' states, and whether the next event can join the last step."""
+_Letters: TypeAlias = tuple[Letter, ...]
+"""An event's letter, for each machine what concerns it."""
+_Weight: TypeAlias = tuple[int, int, int]
+"""Half the cost, how far from plain, how far from the end; compared in this order."""
+_Option: TypeAlias = tuple[_Letters, Call, int]
+"""A sample call, and how far from plain it is."""
+Change: TypeAlias = tuple[Kind, int, Call]
+"""What is done, at which of the events searched, and with which call."""
+_Way: TypeAlias = tuple[Node, _Weight, Change | None]
+_FREE: Final = (0, 0, 0)
+_SPLITS, _DELETES, _SWAPS = 3, 6, 8
+"""How far from plain: parting a step, deleting a call, turning a call into one of another tool."""
+
+
+class Exhausted(Exception):
+    """A search made as many moves as it may."""
+
+
+class Space:
+    """Places in a trace and where machines can stand there, explored as far as needed."""
+
+    def __init__(
+        self,
+        trace: Trace,
+        events: Sequence[Event],
+        alphabet: Alphabet,
+        machines: Sequence[Machine],
+        moves: int,
+    ) -> None:
+        self.events, self.machines, self.moves = events, machines, moves
+        self.start: Final[Node] = (0, tuple(machine.start for machine in machines), False)
+        self.by_step: Final = any(machine.counts_steps for machine in machines)
+        self._concerns = [
+            frozenset(alphabet.number[probe] for probe in _probes(machine)) for machine in machines
+        ]
+        self._letters = [self._split(alphabet.letter(event)) for event in events]
+        self._inside = [False, *(a.step == b.step for a, b in itertools.pairwise(events)), False]
+        samples = sorted(alphabet.samples, key=lambda sample: oddity(sample.event))
+        self._samples = [
+            (self._split(sample.letter), sample.event, oddity(sample.event))
+            for sample in samples
+            if isinstance(sample.event, Call) and not sample.final
+        ]
+        self._insertions = _distinct(self._samples, lambda call: True)
+        self._replacements: dict[str, list[_Option]] = {}
+        self._sees_answer = any(machine.sees_answer for machine in machines)
+        self._answer = None if trace.answer is None else answer_call(trace.answer)
+        self._given = self._split(alphabet.letter(self._answer)) if self._answer else ()
+        answers = [as_answer(sample.event) for sample in samples if sample.final]
+        self._answers = _distinct(
+            [(self._split(alphabet.letter(call)), call, oddity(call)) for call in answers],
+            lambda call: True,
+        )
+
+    def _split(self, letter: Letter) -> _Letters:
+        return tuple(letter & concerns for concerns in self._concerns)
+
+    def _after(
+        self, states: tuple[StateNumber, ...], letters: _Letters, new: bool, final: bool = False
+    ) -> tuple[StateNumber, ...]:
+        self.moves -= len(states)
+        if self.moves < 0:
+            raise Exhausted
+        return tuple(
+            machine.advance(state, (letter, new, final))
+            for machine, state, letter in zip(self.machines, states, letters, strict=True)
+        )
+
+    def done(self, node: Node) -> bool:
+        """Is the trace over, and does every rule hold?"""
+        at_end = node[0] > len(self.events)
+        return at_end and all(m.accepts(s) for m, s in zip(self.machines, node[1], strict=True))
+
+    def ways(self, node: Node) -> Iterator[_Way]:
+        """The ways on from a node."""
+        at, states, joined = node
+        if at > len(self.events):
+            return
+        early = len(self.events) - at
+        if not early:
+            yield from self._endings(states)
+        else:
+            event, new = self.events[at], not joined
+            joins = self.by_step and self._inside[at + 1]
+            yield (at + 1, self._after(states, self._letters[at], new), joins), _FREE, None
+            if isinstance(event, Call):
+                target = (at + 1, states, joined and joins)
+                yield target, (2, _DELETES, early), ("delete", at, event)
+                for letters, call, effort in self._replacing(event.tool):
+                    cost, effort = (1, effort) if call.tool == event.tool else (2, effort + _SWAPS)
+                    target = (at + 1, self._after(states, letters, new), joins)
+                    yield target, (cost, effort, early), ("replace", at, call)
+        parting = _SPLITS if self._inside[at] else 0
+        for letters, call, effort in self._insertions:
+            target = (at, self._after(states, letters, True), False)
+            yield target, (2, effort + parting, early), ("insert", at, call)
+
+    def _replacing(self, tool: str) -> list[_Option]:
+        """Calls that can stand in for one of the tool, one for each that makes a difference."""
+        if tool not in self._replacements:
+            self._replacements[tool] = _distinct(self._samples, lambda call: call.tool == tool)
+        return self._replacements[tool]
+
+    def _endings(self, states: tuple[StateNumber, ...]) -> Iterator[_Way]:
+        at = len(self.events)
+        if not self._sees_answer or self._answer is None:
+            yield (at + 1, states, False), _FREE, None
+        else:
+            kept = self._after(states, self._given, True, True)
+            yield (at + 1, kept, False), _FREE, None
+            yield (at + 1, states, False), (2, _DELETES, 0), ("delete", at, self._answer)
+        if self._sees_answer:
+            kind: Kind = "insert" if self._answer is None else "replace"
+            cost = 2 if kind == "insert" else 1
+            for letters, call, effort in self._answers:
+                target = (at + 1, self._after(states, letters, True, True), False)
+                yield target, (cost, effort, 0), (kind, at, call)
+
+    def cheapest(self, ahead: Callable[[Node], int | None]) -> list[Change] | None:
+        """The changes of a cheapest path to where everything holds, if `ahead` says no more than
+        what a node costs at least, in halves; else of some path. None if there is none.
+        """
+        best: dict[Node, _Weight] = {self.start: _FREE}
+        came: dict[Node, tuple[Node, Change | None]] = {}
+        heap: list[tuple[_Weight, int, Node]] = [(_FREE, 0, self.start)]
+        number, closed = itertools.count(1), set[Node]()
+        while heap:
+            node = heapq.heappop(heap)[2]
+            if node in closed:
+                continue
+            closed.add(node)
+            if self.done(node):
+                return _path(came, node)
+            so_far = best[node]
+            for target, (cost, effort, early), change in self.ways(node):
+                weight = (so_far[0] + cost, so_far[1] + effort, so_far[2] + early)
+                if target in closed or (target in best and best[target] <= weight):
+                    continue
+                rest = ahead(target)
+                if rest is not None:
+                    best[target], came[target] = weight, (node, change)
+                    guess = (weight[0] + rest, *weight[1:])
+                    heapq.heappush(heap, (guess, next(number), target))
+        return None
+
+    def distances(self) -> dict[Node, int] | None:
+        """For each node from which everything can hold: what that costs, in halves. None if the
+        budget does not suffice.
+        """
+        try:
+            return self._distances()
+        except (Exhausted, TooLarge):
+            return None
+
+    def _distances(self) -> dict[Node, int]:
+        back: dict[Node, list[tuple[Node, int]]] = {self.start: []}
+        pending = [self.start]
+        for node in pending:
+            for target, weight, _ in self.ways(node):
+                if target not in back:
+                    back[target] = []
+                    pending.append(target)
+                back[target].append((node, weight[0]))
+        found: dict[Node, int] = {}
+        number = itertools.count()
+        heap = [(0, next(number), node) for node in pending if self.done(node)]
+        while heap:
+            cost, _, node = heapq.heappop(heap)
+            if found.setdefault(node, cost) == cost:
+                for source, more in back.pop(node, ()):
+                    if source not in found:
+                        heapq.heappush(heap, (cost + more, next(number), source))
+        return found
+
+
+class Ahead:
+    """What a node still costs, in halves, judged by what each rule needs by itself."""
+
+    def __init__(
+        self, machines: Sequence[Machine], distances: Sequence[dict[Node, int] | None]
+    ) -> None:
+        self._rules = list(zip(machines, distances, strict=True))
+
+    def at_least(self, node: Node) -> int | None:
+        """No less than the rule that needs most; None if one can no longer hold."""
+        return self._combined(node, lambda needs: max(needs, default=0), 0)
+
+    def roughly(self, node: Node) -> int | None:
+        """Rather too much, which takes a search straight to some goal."""
+        return self._combined(node, lambda needs: 2 * sum(needs), 4)
+
+    def _combined(
+        self, node: Node, together: Callable[[list[int]], int], per_event: int
+    ) -> int | None:
+        at, states, joined = node
+        needs = []
+        for state, (machine, distances) in zip(states, self._rules, strict=True):
+            if distances is None:
+                if per_event:
+                    needs.append(per_event * machine.distance(state, True))
+                continue
+            needed = distances.get((at, (state,), joined and machine.counts_steps))
+            if needed is None:
+                return None
+            needs.append(needed)
+        return together(needs)
+
+
+def _distinct(options: Sequence[_Option], kind: Callable[[Call], bool]) -> list[_Option]:
+    """The first option of each kind that makes a difference to the machines."""
+    found: dict[tuple[_Letters, bool], _Option] = {}
+    for option in options:
+        found.setdefault((option[0], kind(option[1])), option)
+    return list(found.values())
+
+
+def _path(came: dict[Node, tuple[Node, Change | None]], node: Node) -> list[Change]:
+    backwards = []
+    while node in came:
+        node, change = came[node]
+        if change is not None:
+            backwards.append(change)
+    return backwards[::-1]
+
+
+def _probes(machine: Machine) -> Iterator[Probe]:
+    closure = machine.closure
+    yield from closure.probes
+    yield from (probe for tracker in closure.trackers for probe in tracker.probes)

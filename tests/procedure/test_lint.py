@@ -1,0 +1,309 @@
+"""What lint finds, code by code; and that what it proves is so."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from notation import trace
+from strategies import formulas, traces
+
+from bylaw import Procedure, Trace, Vocabulary, holds, parse
+from bylaw.codes import CODES
+from bylaw.logic import formula as f
+from bylaw.procedure import lint_logic
+from bylaw.procedure.constraint import Constraint
+from bylaw.procedure.lint import Finding, lint
+from bylaw.procedure.lint_prover import Prover
+from bylaw.vocabulary.registry import EMPTY
+
+WORDS = Vocabulary()
+
+
+@WORDS.predicate
+def odd(trace: Trace, at: int, metrics: object) -> bool:
+    return at % 2 == 1
+
+
+def found(*rules: str, samples: list[str] | None = None, **fields: Any) -> list[Finding]:
+    """The findings of a procedure with these rules, called r0, r1, …"""
+    constraints = [{"name": f"r{i}", "rule": rule} for i, rule in enumerate(rules)]
+    procedure = Procedure.from_dict({"constraints": constraints, **fields}, vocabulary=WORDS)
+    return lint(procedure, map(trace, samples or []))
+
+
+def codes(*rules: str, **fields: Any) -> list[str]:
+    return [finding.code for finding in found(*rules, **fields)]
+
+
+# ── the rules alone ───────────────────────────────────────────────────────────────────────
+
+BUSY = "CalledN(b, >= 300) & CalledN(c, >= 300)"
+RULES: list[tuple[list[str], list[str]]] = [
+    # W501: never
+    (["a & b"], ["W501"]),
+    (["Before(a, a)"], ["W501"]),
+    (["false"], ["W501"]),
+    (["Called(a) & CalledN(a, = 0)"], ["W501"]),
+    (["F call(a, i = 1, i = 2)"], ["W501"]),
+    (["G(a -> F b)"], []),
+    (["InstanceBefore(a, 0, a, 1)", "CalledN(a, >= 2)"], []),
+    # W502: always
+    (["Called(a) | !Called(a)"], ["W502"]),
+    (["G((a & b) -> F c)"], ["W502"]),
+    (["true"], ["W502"]),
+    (["Called(a) | !Called(b)"], []),
+    # W503: not both
+    (["CalledN(a, = 1)", "CalledN(a, = 2)"], ["W503"]),
+    (["G a", "F b"], ["W503"]),
+    (["G !call(a, i = 1)", "CalledWith(a, i = 1)"], ["W503"]),
+    (["Called(a)", "Called(b)"], []),
+    (["G !call(a, i = 1)", "CalledWith(a, i = 2)"], []),
+    (["a & b", "Called(a)"], ["W501"]),
+    # W508: the trap
+    (["Before(a, b)"], ["W508"]),
+    (["After(b, a)"], ["W508"]),
+    (["AllBefore([a, c], b)"], ["W508"]),
+    (["InstanceBefore(a, 0, b, 1)"], ["W508"]),
+    (["WithinSteps(a, b, 3)"], ["W508"]),
+    (["Before(a, b) & CalledN(c, <= 1)"], ["W508"]),
+    (["Before(a, b)", "Before(c, b)"], ["W508", "W508"]),
+    (["Before(a, b)", "CalledN(b, <= 2)"], ["W508"]),
+    (["Before(a, b)", "Called({b, c})"], ["W508"]),
+    (["Before(a, b)", "b & c"], ["W508", "W501"]),
+    (["InstanceBefore(a, 0, b, 1)", "Called(b)"], ["W508"]),
+    (["Before(a, b)", "Called(b)"], []),
+    (["Before(a, b)", "CalledN(b, = 2)"], []),
+    (["Before(a, b)", "InOrder(c, b)"], []),
+    (["Before(a, b)", "F call(b, i = 1)"], []),
+    (["Before(a, b) & Called(b)"], []),
+    (["InstanceBefore(a, 0, b, 1)", "CalledN(b, = 2)"], []),
+    (["WithinSteps(a, b, 3)", "Called(a)"], []),
+    (["WithinSteps(a, a, 3)"], []),
+    (["Called(b) -> Before(a, b)"], []),
+    (["!Before(a, b)"], []),
+    # W509: late
+    (['forall x in args(a, "i"): CalledWith(b, i = x)'], ["W509"]),
+    (["odd()"], ["W509"]),
+    (["CalledWith(a, i = answer)"], ["W509"]),
+    (['forall x in ["a", "b"]: Called(x)'], []),
+    ([f"{BUSY} & Before(a, a)"], ["W509"]),
+]
+
+
+@pytest.mark.parametrize(("rules", "expected"), RULES, ids=lambda case: " ; ".join(case)[:60])
+def test_rules(rules: list[str], expected: list[str]) -> None:
+    assert codes(*rules) == expected
+
+
+REWRITES = [
+    ("Before(a, b)", "position", "G(b -> O a)"),
+    ("Before(a, b)", "step", "Called(b) -> Before(a, b)"),
+    ("Before({a, b}, b)", "position", "Called(b) -> Before({a, b}, b)"),
+    ("After(b, a)", "position", "G(b -> O a)"),
+    ("AllBefore([a, c], b)", "position", "G(b -> O a & O c)"),
+    ("InstanceBefore(a, 0, b, 0)", "position", "G(b -> O a)"),
+    ("InstanceBefore(a, 1, b, 0)", "position", "Called(b) -> InstanceBefore(a, 1, b, 0)"),
+    ("InstanceBefore(a, 0, b, 1)", "position", "CalledN(b, >= 2) -> InstanceBefore(a, 0, b, 1)"),
+    ("WithinSteps(a, b, 3)", "position", "Called(a) -> WithinSteps(a, b, 3)"),
+    ("Before(a, b) & CalledN(c, <= 1)", "position", "G(b -> O a) & CalledN(c, <= 1)"),
+]
+
+
+@pytest.mark.parametrize(("rule", "order", "rewrite"), REWRITES)
+def test_the_rule_to_write_instead(rule: str, order: str, rewrite: str) -> None:
+    (finding,) = found(rule, order=order)
+    assert finding.rewrite == rewrite
+    assert codes(rewrite, order=order) == []
+
+
+@given(st.sampled_from(REWRITES), traces())
+def test_the_rewrite_only_drops_the_demand(case: tuple[str, str, str], sample: Trace) -> None:
+    rule, order, rewrite = case
+    before: Any = {"order": order}
+    if holds(parse(rule), sample, **before):
+        assert holds(parse(rewrite), sample, **before)
+
+
+def test_messages_say_what_clashes() -> None:
+    assert found("a & b")[0].message.endswith("`a` and `b` exclude each other.")
+    assert found("Called(c) & Before(a, a)")[0].message.endswith("`Before(a, a)` can never hold.")
+    assert found("G((a & b) -> F c)")[0].message.endswith("`a & b` is never true.")
+    assert "fewer than 2 times" in found("InstanceBefore(a, 0, b, 1)")[0].message
+
+
+def test_the_final_answer_is_expected_as_a_rule() -> None:
+    (finding,) = found("Before(a, final_answer)")
+    assert (finding.code, finding.severity) == ("W508", "note")
+
+
+def test_what_a_budget_cannot_tell_is_no_contradiction() -> None:
+    assert codes(BUSY, "Before(a, a) | CalledN(b, = 1)") in ([], ["W509"])
+
+
+def test_many_pairs_are_cut_off_and_said_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lint_logic, "MAX_PAIRS", 2)
+    (finding,) = found("F a", "F b", "F c")
+    assert (finding.code, finding.severity) == ("W503", "note")
+    assert "Of 3 pairs of rules only the first 2" in finding.message
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "G something_else",
+        'G(call(a, i.k = 1) -> call(a, i = {"k": 1}))',
+        'F call(a, result = "5")',
+        'G(call(a, i = "another value") -> b)',
+    ],
+)
+def test_nothing_is_said_where_samples_are_not_enough(rule: str) -> None:
+    assert not {"W501", "W502"} & set(codes(rule))
+
+
+def test_a_users_comparator_is_not_second_guessed() -> None:
+    words = Vocabulary()
+    words.comparator(lambda actual, expected: actual == f"<{expected}>")
+    data = {"constraints": [{"name": "r", "rule": "CalledWithResult(a, 5)"}]}
+    found = lint(Procedure.from_dict(data, vocabulary=words))
+    assert [finding.code for finding in found] == ["W509"], "its verdicts may come late, no more"
+
+
+# ── names ─────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("rule", "expected"),
+    [
+        ("G(READ -> F b)", []),
+        ("Called({READ, b})", []),
+        ("Called(a)", ["W506"]),
+        ("CalledWith(b, READ = 1)", ["W506"]),
+        ('CalledWith(b, x = "READ")', ["W506"]),
+        ('forall READ in ["a"]: Called(READ)', ["W506"]),
+    ],
+)
+def test_unused_groups(rule: str, expected: list[str]) -> None:
+    assert codes(rule, groups={"READ": ["a"]}) == expected
+
+
+@pytest.mark.parametrize(
+    ("rule", "named"),
+    [
+        ("Called(a)", "any of the tools b, c"),
+        ("Called({a, b})", "the tool c"),
+        ('forall x in ["a", "b"]: Called(x)', "the tool c"),
+        ("G(a -> F {b, c})", None),
+        ("G(a -> GROUP)", None),
+    ],
+)
+def test_unused_tools(rule: str, named: str | None) -> None:
+    groups = {"GROUP": ["b", "c"]} if "GROUP" in rule else {}
+    findings = found(rule, tools=["a", "b", "c"], groups=groups)
+    assert [f.message for f in findings] == ([f"No rule names {named}."] if named else [])
+    assert all((f.code, f.severity) == ("W507", "note") for f in findings)
+
+
+def test_a_variable_may_name_any_tool() -> None:
+    rule = 'forall x in metrics("tools"): Called(x)'
+    assert codes(rule, tools=["a", "b"]) == ["W509"]
+
+
+# ── sample traces ─────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("samples", "expected"),
+    [
+        (["b", "c b"], ["W504"]),
+        (["(empty)"], ["W504"]),
+        (["b", "b a"], []),
+        (["b a"], []),
+        ([], []),
+    ],
+)
+def test_rules_that_never_come_into_play(samples: list[str], expected: list[str]) -> None:
+    assert codes("G(a -> O b)", samples=samples) == expected
+
+
+def test_a_tool_that_goes_by_another_name() -> None:
+    (finding,) = found("G(refnud -> O verify)", samples=["verify refund"])
+    assert "refnud was never called" in finding.suggestion
+    assert "did you mean 'refund'?" in finding.suggestion
+
+
+QUANTIFIED = 'forall n in results(list, "ids[]"): CalledWith(get, id = n)'
+
+
+@pytest.mark.parametrize(
+    ("rule", "samples", "expected"),
+    [
+        (QUANTIFIED, ['list=>{"ids":[1]} get{"id":1}'], []),
+        (QUANTIFIED, ['list=>{"id":[1]}', 'list=>{"ids":[1]}'], []),
+        (QUANTIFIED, ['list=>{"id":[1],"n":1}'], [("warning", "'id[]'? There is: id[], n.")]),
+        (QUANTIFIED, ["list"], [("note", "something to look into")]),
+        (QUANTIFIED, ["get"], [("note", "something to look into")]),
+        ('exists n in args(get, "no"): Called(get)', ['get{"id":1}'], [("warning", "is: id.")]),
+        ('exists n in metrics("no"): Called(get)', ["get"], [("warning", "nothing in the metric")]),
+        ('exists n in args(get, "a.c"): true', ['get{"a":{"b":1}}'], [("warning", "a, a.b.")]),
+    ],
+)
+def test_paths_that_find_nothing(
+    rule: str, samples: list[str], expected: list[tuple[str, str]]
+) -> None:
+    findings = [f for f in found(rule, samples=samples) if f.code == "W505"]
+    assert [f.severity for f in findings] == [severity for severity, _ in expected]
+    for finding, (_, text) in zip(findings, expected, strict=True):
+        assert text in finding.suggestion
+
+
+def test_samples_are_read_one_at_a_time() -> None:
+    procedure = Procedure.from_dict({"constraints": [{"name": "r", "rule": "G(a -> b)"}]})
+    (finding,) = lint(procedure, (Trace() for _ in range(3)))
+    assert finding.message == "None of the 3 sample traces brought this rule into play."
+
+
+# ── order and form ────────────────────────────────────────────────────────────────────────
+
+
+def test_findings_follow_the_rules() -> None:
+    findings = found("Called(c)", "Before(a, b)", "G !c", tools=["a", "b", "c", "d"])
+    assert [finding.constraints for finding in findings] == [("r1",), ("r0", "r2"), ()]
+    assert findings[0].to_dict()["rewrite"] == "G(b -> O a)"
+    assert "rewrite" not in findings[1].to_dict()
+
+
+@pytest.mark.parametrize("code", ["W501", "W502", "W508", "W509"])
+def test_the_examples_of_the_codes(code: str) -> None:
+    assert codes(CODES[code].wrong.partition("#")[0]) == [code]
+    assert code not in codes(CODES[code].right, "CalledN(pay, >= 2)")
+
+
+# ── what is proven is so ──────────────────────────────────────────────────────────────────
+
+orders = st.sampled_from(["position", "step"])
+
+
+@settings(max_examples=60, deadline=None)
+@given(formulas(depth=2), formulas(depth=2), orders, st.lists(traces(max_size=3), max_size=3))
+def test_no_trace_refutes_a_finding(
+    one: f.Formula, other: f.Formula, order: Any, samples: list[Trace]
+) -> None:
+    pair = [Constraint("one", one), Constraint("other", other)]
+    prover = Prover(order, "calls", EMPTY, max_moves=500)
+    findings = [
+        *lint_logic.find_constant(pair, prover),
+        *lint_logic.find_contradictions(pair, prover),
+    ]
+    for sample in (Trace(), *samples):
+        value = {c.name: holds(c.formula, sample, order=order) for c in pair}
+        for finding in findings:
+            first, *rest = finding.constraints
+            if finding.code == "W501":
+                assert value[first] is False
+            elif finding.code == "W502":
+                assert value[first] is True
+            else:
+                assert not (value[first] and value[rest[0]])
