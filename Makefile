@@ -35,7 +35,7 @@ demo: $(VENV)/core
 	@$(BIN)/python examples/demo.py
 
 test: $(VENV)/test
-	$(PYTEST) -n auto -m "not oracle and not browser"
+	$(PYTEST) -n auto -m "not oracle and not browser and not slow"
 
 test-all: $(VENV)/test $(VENV)/oracle $(VENV)/browser
 	$(PYTEST) -n auto

@@ -29,6 +29,7 @@ from bylaw.procedure.constraint import LARGEST_WEIGHT
 from bylaw.procedure.document import MAX_NESTING, MAX_NODES
 from bylaw.procedure.files import MAX_BYTES
 from bylaw.procedure.layers import LAYERS
+from bylaw.reports.html.viewer import MAX_EXPLAINED
 from bylaw.scoring.explain import MAX_TRIALS, MAX_WORK
 from bylaw.semantics.reference import evaluate, view_of
 from bylaw.semantics.verdict import Value
@@ -38,9 +39,7 @@ from bylaw.values import MAX_DEPTH as MAX_VALUE_DEPTH
 from bylaw.vocabulary.predicates import PREDICATES
 
 DOCS: Final = Path(__file__).parent
-_REGION: Final = re.compile(
-    r"(<!-- generated: (?P<name>[^>]+?) -->\n).*?(<!-- end -->)", re.DOTALL
-)
+_REGION: Final = re.compile(r"(<!-- generated: (?P<name>[^>]+?) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -136,7 +135,9 @@ def binding() -> str:
     for level, (_, members) in enumerate(groups.items(), start=1):
         symbols = " ".join(code(member.symbol) for member in members)
         symbol = members[0].symbol
-        rows.append([str(level), symbols, grouping[members[0].fixity].replace(" U ", f" {symbol} ")])
+        rows.append(
+            [str(level), symbols, grouping[members[0].fixity].replace(" U ", f" {symbol} ")]
+        )
     return table(["", "operators", "groups"], rows)
 
 
@@ -215,7 +216,8 @@ def explanation_limits() -> str:
     """How long the search for a minimal set goes on."""
     return (
         f"The search tries at most {MAX_TRIALS:,} sets and looks at most at {MAX_WORK:,} events "
-        "altogether."
+        f"altogether. The viewer explains traces of up to {MAX_EXPLAINED} calls; on longer ones it "
+        "shows each verdict's witness."
     )
 
 
@@ -247,7 +249,13 @@ def _kind(thing: object) -> str:
     return "exception" if issubclass(thing, Exception) else "class"
 
 
-_AREAS: Final = {"E1": "Formulas", "E2": "Procedures", "E3": "Traces", "E4": "Commands"}
+_AREAS: Final = {
+    "E1": "Formulas",
+    "E2": "Procedures",
+    "E3": "Traces",
+    "E4": "Commands",
+    "W5": "Advice",
+}
 
 
 def codes() -> str:
@@ -258,18 +266,30 @@ def codes() -> str:
         if _AREAS[name[:2]] != area:
             area = _AREAS[name[:2]]
             parts.append(f"## {area}")
-        parts.append(f"### {name}\n\n**{entry.title[:1].upper()}{entry.title[1:]}.** {entry.meaning}")
+        parts.append(
+            f"### {name}\n\n**{entry.title[:1].upper()}{entry.title[1:]}.** {_prose(entry.meaning)}"
+        )
         parts.append(f"Wrong:\n\n{_fenced(entry.wrong or '(nothing)')}")
         parts.append(f"Right:\n\n{_fenced(entry.right)}")
     return "\n\n".join(parts)
+
+
+def _prose(text: str) -> str:
+    """Text in which Markdown finds nothing to set in italics."""
+    return text.replace("*", r"\*")
 
 
 def _fenced(text: str) -> str:
     return f"```text\n{text.rstrip()}\n```"
 
 
-def command(name: str) -> str:
-    """What `bylaw NAME --help` says. Taken from the parser, whose own layout differs by Python."""
+def commands() -> str:
+    """What `bylaw COMMAND --help` says, for every command."""
+    return "\n\n".join(f"## bylaw {name}\n\n{_command(name)}" for name in COMMANDS)
+
+
+def _command(name: str) -> str:
+    """Taken from the parser and not from its help text, whose layout differs by Python."""
     module = import_module(f"bylaw.cli.{name}")
     parser = argparse.ArgumentParser(prog=f"bylaw {name}", add_help=False)
     module.configure(parser)
@@ -304,7 +324,8 @@ GENERATORS: Final[dict[str, Callable[[], str]]] = {
     "layers": layers,
     "public names": public_names,
     "codes": codes,
-} | {f"command {name}": (lambda name=name: command(name)) for name in COMMANDS}  # type: ignore[misc]
+    "commands": commands,
+}
 
 
 def filled(text: str) -> str:
@@ -330,7 +351,9 @@ def main() -> int:
             if not check:
                 path.write_text(current, encoding="utf-8")
     for name in stale:
-        sys.stderr.write(f"{name} {'is stale: run python docs/generate.py' if check else 'updated'}\n")
+        sys.stderr.write(
+            f"{name} {'is stale: run python docs/generate.py' if check else 'updated'}\n"
+        )
     return 1 if check and stale else 0
 
 

@@ -156,4 +156,4 @@ def test_signatures_are_as_described() -> None:
         assert {argument.arg for argument in written.args.kwonlyargs} <= set(by_keyword), name
         checked.add(name)
     functions = {name for name in bylaw.__all__ if inspect.isfunction(getattr(bylaw, name))}
-    assert checked >= functions
+    assert checked >= functions, "a function has no line `- name(parameters): …`"

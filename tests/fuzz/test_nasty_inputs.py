@@ -109,7 +109,7 @@ YAML: dict[str, tuple[str | bytes, str, str]] = {
     "ladder": (ladder(), "E204", "nests more than 64 deep"),
     "merge key": (f"x: &x {{name: n}}\n<<: *x\n{SOUND}", "E202", "unknown field 'x'"),
     "Python object": ("name: !!python/object/apply:os.getcwd []\n", "E201", "is not supported"),
-    "tag": ("name: !!str 5\n", "E201", "Write the value without the tag"),
+    "tag": ("name: !!str 5\n", "E201", "needs quotes around it"),
     "number as a key": (f"5: x\n{SOUND}", "E202", "unknown field '5'"),
     "truth as a key": (f"true: x\n{SOUND}", "E202", "unknown field 'true'"),
     "nothing as a key": (f"~: x\n{SOUND}", "E202", "unknown field '~'"),

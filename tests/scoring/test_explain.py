@@ -14,7 +14,7 @@ from bylaw.semantics.reference import evaluate, view_of
 from bylaw.vocabulary.view import Order
 
 
-@settings(max_examples=400)
+@settings(max_examples=200)
 @given(formulas(3), traces())
 def test_the_set_decides_and_is_minimal(formula: Formula, subject: Trace) -> None:
     evaluation = evaluate(formula, view_of(formula, subject))
@@ -26,7 +26,7 @@ def test_the_set_decides_and_is_minimal(formula: Formula, subject: Trace) -> Non
         assert not follows(evaluation, rest)
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(formulas(3), traces(max_size=5), traces(max_size=5))
 def test_what_the_set_says_is_true_of_every_trace_that_agrees_with_it(
     formula: Formula, subject: Trace, other: Trace

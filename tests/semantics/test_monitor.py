@@ -36,7 +36,7 @@ def test_truth_tables(row: Row) -> None:
     assert monitor.verdict.holds_now is (row.value != "no")
 
 
-@settings(max_examples=1500)
+@settings(max_examples=500)
 @given(formulas(), traces(), ORDERS)
 def test_run_to_the_end_it_is_the_reference(formula: Formula, subject: Trace, order: Order) -> None:
     monitor = Monitor(formula, order=order, metrics=subject.metrics)
@@ -45,7 +45,7 @@ def test_run_to_the_end_it_is_the_reference(formula: Formula, subject: Trace, or
     assert monitor.verdict.holds_now is holds(formula, subject, order=order)
 
 
-@settings(max_examples=1000)
+@settings(max_examples=300)
 @given(quantified(), traces(max_size=10), ORDERS)
 def test_quantifiers_are_followed_by_their_instances(
     formula: Formula, subject: Trace, order: Order
@@ -115,7 +115,7 @@ def test_results_may_arrive_later_and_in_any_order(
     assert monitor.verdict.holds_now is holds(formula, subject, order=order)
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(formulas(), traces(), ORDERS)
 def test_final_verdicts_never_change_and_hold_on_every_prefix(
     formula: Formula, subject: Trace, order: Order
@@ -130,7 +130,7 @@ def test_final_verdicts_never_change_and_hold_on_every_prefix(
         assert holds(formula, subject, order=order) is (final is Verdict.SATISFIED)
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(formulas() | quantified(), traces(), traces(), ORDERS)
 def test_a_restored_monitor_goes_on_as_before(
     formula: Formula, subject: Trace, more: Trace, order: Order

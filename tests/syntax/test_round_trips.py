@@ -18,19 +18,19 @@ from bylaw.semantics.reference import holds
 from bylaw.trace.trace import Trace
 
 
-@settings(max_examples=600)
+@settings(max_examples=250)
 @given(formulas())
 def test_text(formula: Formula) -> None:
     assert parse(to_text(formula)) == formula
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(formulas())
 def test_json(formula: Formula) -> None:
     assert from_json(json.loads(json.dumps(to_json(formula)))) == formula
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(formulas())
 def test_python(formula: Formula) -> None:
     assert eval(to_python(formula), vars(python)) == formula

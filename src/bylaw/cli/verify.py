@@ -23,6 +23,8 @@ from bylaw.cli.terminal import (
     wrapped,
 )
 from bylaw.procedure.procedure import Procedure
+from bylaw.scoring.edits import Repair
+from bylaw.scoring.repair import repair_procedure
 from bylaw.scoring.verify import Report, verify_trace
 from bylaw.trace.files import Entry
 
@@ -44,6 +46,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
     parser.add_argument("traces", nargs="+", metavar="TRACE", help="a trace file, folder or -")
     add_procedure(parser)
+    parser.add_argument(
+        "--repair", action="store_true", help="also print the cheapest edits that mend one trace"
+    )
     parser.add_argument("--json", action="store_true", help="print JSON")
     add_max_line(parser)
 
@@ -54,17 +59,31 @@ def run(options: argparse.Namespace) -> int:
     found = entries(options.traces, options.max_line)
     first = list(islice(found, 2))
     if len(first) == 1:
-        return _one(procedure, first[0], as_json=options.json)
+        return _one(procedure, first[0], as_json=options.json, mend=options.repair)
     return _many(procedure, chain(first, found), as_json=options.json)
 
 
-def _one(procedure: Procedure, entry: Entry, *, as_json: bool) -> int:
+def _one(procedure: Procedure, entry: Entry, *, as_json: bool, mend: bool) -> int:
     report = verify_trace(entry.required(), procedure)
+    mended = repair_procedure(report.trace, procedure) if mend and report.violated else None
     if as_json:
-        print(json.dumps(report.to_dict(), indent=2))
-    else:
-        _print_report(report)
+        repair = {"repair": mended.to_dict() if mended else None} if mend else {}
+        print(json.dumps(report.to_dict() | repair, indent=2))
+        return _code(report)
+    _print_report(report)
+    if mend and report.violated:
+        _print_repair(mended)
     return _code(report)
+
+
+def _print_repair(mended: Repair | None) -> None:
+    if mended is None:
+        print("\nNo edits were found that mend all rules at once.")
+        return
+    bound = "" if mended.exact else ", an upper bound"
+    print(f"\nWhat would have kept every rule (cost {mended.cost:g}{bound}):")
+    for sentence in mended.sentences():
+        print(wrapped(safe(sentence), 2))
 
 
 def _code(report: Report) -> int:

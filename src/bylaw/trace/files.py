@@ -88,18 +88,15 @@ class _Line:
 def _lines(file: BinaryIO, name: str, max_line: int) -> Iterator[_Line]:
     """The lines that are not blank; an overlong one as a diagnostic, skipped in small pieces."""
     for number in itertools.count(1):
-        line = file.readline(max_line + 1)
-        if not line:
+        line, size = _next_line(file, max_line)
+        if not size:
             return
-        if len(line) > max_line and not line.endswith(b"\n"):
-            while line and not line.endswith(b"\n"):
-                line = file.readline(MEGABYTE)
-            limit = f"{max_line / MEGABYTE:g} MiB"
+        if size > max_line:
             yield _Line(
                 number,
                 Diagnostic(
                     "E313",
-                    f"the line is longer than {limit}",
+                    f"the line is longer than {max_line / MEGABYTE:g} MiB",
                     "Write one record a line, or raise the limit with --max-line.",
                     source=name,
                     line=number,
@@ -107,6 +104,18 @@ def _lines(file: BinaryIO, name: str, max_line: int) -> Iterator[_Line]:
             )
         elif line.strip():
             yield _Line(number, line)
+
+
+def _next_line(file: BinaryIO, max_line: int) -> tuple[bytes, int]:
+    """The next line and its length; nothing of a line that is too long is kept."""
+    pieces: list[bytes] = []
+    size = 0
+    while piece := file.readline(MEGABYTE):
+        size += len(piece)
+        pieces = [*pieces, piece] if size <= max_line else []
+        if piece.endswith(b"\n"):
+            break
+    return b"".join(pieces), size
 
 
 def _is_jsonl(first: _Line, second: _Line) -> bool:
