@@ -199,7 +199,7 @@ def _summary(procedure: Procedure, tally: _Tally) -> None:
         print(f"{counted(tally.unusable, 'record')} could not be used; see the errors above")
     if not traces:
         return
-    longest = max(len(constraint.name) for constraint in procedure.constraints)
+    longest = max(4, *(len(constraint.name) for constraint in procedure.constraints))
     print(f"\n{'rule':<{longest}}  violated  vacuous")
     for constraint in procedure.constraints:
         broken, unused = tally.violations[constraint.name], tally.vacuous[constraint.name]

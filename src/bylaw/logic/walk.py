@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator
+from functools import lru_cache
 from typing import Any, TypeAlias, TypeVar, cast
 
 from bylaw.logic.formula import Exists, ForAll, Formula, FormulaNode
@@ -63,6 +64,7 @@ def tools_in(node: Node) -> list[str]:
     return list(dict.fromkeys(names))
 
 
+@lru_cache(maxsize=4096)
 def sees_answer(formula: Formula) -> bool:
     """Does the formula name `final_answer`? Only such formulas see the answer as an event."""
     return FINAL_ANSWER in tools_in(formula)

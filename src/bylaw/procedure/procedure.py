@@ -81,7 +81,7 @@ class Procedure:
         return hash((self.name, self.constraints))
 
     def __repr__(self) -> str:
-        return f"<Procedure {self.name!r}, {len(self.constraints)} constraints>"
+        return f"<Procedure {self.name!r} of {len(self.constraints)}>"
 
     @classmethod
     def load(cls, path: str | Path, *, vocabulary: Vocabulary = EMPTY) -> Procedure:

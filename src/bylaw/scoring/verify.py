@@ -7,15 +7,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
+from bylaw.logic.walk import sees_answer
 from bylaw.procedure.constraint import Constraint
 from bylaw.procedure.procedure import Procedure
 from bylaw.scoring.narrate import sentence
 from bylaw.semantics.reasons import witness
-from bylaw.semantics.reference import Evaluation, evaluate, view_of
+from bylaw.semantics.reference import Evaluation, view_of
 from bylaw.semantics.verdict import Outcome
 from bylaw.trace.event import Call
 from bylaw.trace.trace import Trace
 from bylaw.values import Json
+from bylaw.vocabulary.view import View
 
 Label: TypeAlias = Literal["FULL", "PARTIAL", "NONE"]
 
@@ -166,13 +168,19 @@ class Report:
 def verify_trace(trace: Trace | Mapping[str, Any], procedure: Procedure) -> Report:
     """Scores a trace, or a metrics record, against a procedure."""
     subject = trace if isinstance(trace, Trace) else Trace.from_record(trace)
-    results = tuple(judge(subject, procedure, each) for each in procedure.constraints)
+    views: dict[bool, View] = {}
+    results = tuple(judge(subject, procedure, each, views) for each in procedure.constraints)
     return Report(procedure, subject, results)
 
 
-def judge(trace: Trace, procedure: Procedure, constraint: Constraint) -> ConstraintResult:
-    """One constraint of a procedure on a trace."""
-    evaluation = evaluation_of(trace, procedure, constraint)
+def judge(
+    trace: Trace,
+    procedure: Procedure,
+    constraint: Constraint,
+    views: dict[bool, View] | None = None,
+) -> ConstraintResult:
+    """One constraint of a procedure on a trace. `views` are kept from one to the next."""
+    evaluation = evaluation_of(trace, procedure, constraint, views)
     positions = witness(evaluation).positions
     return ConstraintResult(
         constraint,
@@ -182,16 +190,28 @@ def judge(trace: Trace, procedure: Procedure, constraint: Constraint) -> Constra
     )
 
 
-def evaluation_of(trace: Trace, procedure: Procedure, constraint: Constraint) -> Evaluation:
+def evaluation_of(
+    trace: Trace,
+    procedure: Procedure,
+    constraint: Constraint,
+    views: dict[bool, View] | None = None,
+) -> Evaluation:
     """The constraint's formula on what it sees of the trace."""
     formula = constraint.formula
-    view = view_of(formula, trace, procedure.order, procedure.events, procedure.vocabulary)
-    return evaluate(formula, view)
+    views = {} if views is None else views
+    answer = sees_answer(formula)
+    if answer not in views:
+        views[answer] = view_of(
+            formula, trace, procedure.order, procedure.events, procedure.vocabulary
+        )
+    return Evaluation(formula, views[answer])  # the procedure has checked that it is closed
 
 
 def call_indices(evaluation: Evaluation, positions: tuple[int, ...]) -> list[int]:
     """Positions of a view as indices of calls, leaving messages out."""
     events = evaluation.view.events
+    if not positions or len(evaluation.view.trace.events) == len(evaluation.view.trace.calls):
+        return list(positions)  # there are no messages to leave out
     numbers: dict[int, int] = {}
     for position, event in enumerate(events):
         if isinstance(event, Call):

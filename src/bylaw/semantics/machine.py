@@ -31,6 +31,9 @@ StateNumber: TypeAlias = int
 Move: TypeAlias = tuple[Letter, bool, bool]
 """A letter; does the event open a new step; is it the final answer?"""
 
+_TIMELESS: Final = ("true", "false", "predicate", "not predicate", "and", "or")
+"""The shapes whose value is the same at every event."""
+
 MAX_STATES: Final = 50_000
 """How many states are kept before the tables are cleared and begun anew."""
 
@@ -89,12 +92,12 @@ class Machine:
         self._numbers: dict[Configuration, StateNumber] = {}
         self._moves: dict[tuple[StateNumber, Move], StateNumber] = {}
         self.start: StateNumber = self.number(self._beginning())
-        root = self.closure.parts[self.closure.root]
         self._unstarted: Residual | None = None
-        """What a lone predicate leaves to be shown before the first event."""
-        if root.shape in ("predicate", "not predicate"):
-            alone = Obligation(-1, root.shape == "predicate", root.below[0])
-            self._unstarted = single(self.obligation(alone))
+        """What is to be shown before the first event, where only predicates are asked about."""
+        if all(part.shape in _TIMELESS for part in self.closure.parts):
+            before = self.configurations[self.start]
+            progress = _Progress(self, before, frozenset(), before.trackers)
+            self._unstarted = progress.at(self.closure.root)
 
     def _beginning(self) -> Configuration:
         trackers = tuple(tracker.start for tracker in self.closure.trackers)

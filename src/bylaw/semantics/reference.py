@@ -133,10 +133,12 @@ class Evaluation:
 
     def row(self, formula: f.Formula) -> Row:
         """The value of a part at every position, and behind the last."""
-        return run(self._row(formula, True, self._rows))
+        known = self._rows.get((formula, True))
+        return run(self._row(formula, True, self._rows)) if known is None else known
 
     def _start(self, formula: f.Formula) -> Value:
-        return run(self._row(formula, False, self._rows))[0]
+        known = self._rows.get((formula, False)) or self._rows.get((formula, True))
+        return (run(self._row(formula, False, self._rows)) if known is None else known)[0]
 
     def _row(self, formula: f.Formula, wide: bool, rows: _Rows) -> Steps[Row]:
         key = (formula, wide)
@@ -152,10 +154,14 @@ class Evaluation:
             case f.Truth(truth):
                 return [_KLEENE[truth]] * width
             case f.Event(tool, patterns):
-                matches = self.view.matches
-                return [
-                    _KLEENE[matches(i, tool, patterns)] if i < n else FALSE for i in range(width)
-                ]
+                if not wide:
+                    return [_KLEENE[self.view.matches(0, tool, patterns)] if n else FALSE]
+                row = [FALSE] * width
+                for i in self.view.occurrences(tool, patterns).certain:
+                    row[i] = TRUE
+                for i in self.view.hidden:
+                    row[i] = UNKNOWN
+                return row
             case f.TracePredicate(name, operands):
                 return [self._trace_predicate(name, operands)] * width
             case f.OpenPredicate():

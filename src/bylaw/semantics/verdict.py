@@ -19,6 +19,8 @@ class Value(Enum):
     TRUE = "T"
     UNKNOWN = "?"
 
+    __hash__ = object.__hash__  # members are unique; Enum's own hash is slow, and tables use it
+
     @property
     def is_true(self) -> bool:
         """True, vacuously or not."""

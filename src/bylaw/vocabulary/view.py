@@ -104,8 +104,9 @@ class View:
 
     def occurrences(self, tool: Tool | None, patterns: Sequence[Pattern] = ()) -> Occurrences:
         """The positions of such calls."""
-        names = [name for name in self._by_tool if name != FINAL_ANSWER]
-        if tool is not None:
+        if tool is None:
+            names = [name for name in self._by_tool if name != FINAL_ANSWER]
+        else:
             names = [name for name in names_of(tool) if name in self._by_tool]
         found = [position for name in names for position in self._by_tool[name]]
         if len(names) > 1:
