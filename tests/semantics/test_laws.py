@@ -21,7 +21,7 @@ from bylaw.vocabulary.view import Order
 ORDERS = st.sampled_from(["position", "step"])
 
 
-@settings(max_examples=500)
+@settings(max_examples=300)
 @given(formulas(), traces(), ORDERS)
 def test_the_reference_is_the_textbook(formula: Formula, trace: Trace, order: Order) -> None:
     assert holds(formula, trace, order=order) is textbook(formula, trace, order)

@@ -36,7 +36,7 @@ def test_truth_tables(row: Row) -> None:
     assert monitor.verdict.holds_now is (row.value != "no")
 
 
-@settings(max_examples=500)
+@settings(max_examples=300)
 @given(formulas(), traces(), ORDERS)
 def test_run_to_the_end_it_is_the_reference(formula: Formula, subject: Trace, order: Order) -> None:
     monitor = Monitor(formula, order=order, metrics=subject.metrics)
