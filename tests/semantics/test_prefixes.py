@@ -37,10 +37,11 @@ def test_exact_on_prefixes(order: Order, bound: int) -> None:
         counted[monitor.verdict] += 1
         told = f"{to_text(formula)} after {prefix}: {monitor.verdict}"
         assert monitor.exact, told
-        possible = {
-            holds(formula, trace_of_moves(prefix, more), order=order)
-            for more in generator.random.sample(continuations, min(120, len(continuations)))
-        }
+        possible: set[bool] = set()
+        for more in continuations:
+            possible.add(holds(formula, trace_of_moves(prefix, more), order=order))
+            if len(possible) == 2:
+                break
         if monitor.verdict.final:
             assert possible == {monitor.verdict is Verdict.SATISFIED}, told
         else:

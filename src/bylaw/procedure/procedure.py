@@ -81,7 +81,8 @@ class Procedure:
         return hash((self.name, self.constraints))
 
     def __repr__(self) -> str:
-        return f"<Procedure {self.name!r} of {len(self.constraints)}>"
+        count = len(self.constraints)
+        return f"<Procedure {self.name!r}, {count} constraint{'s' if count != 1 else ''}>"
 
     @classmethod
     def load(cls, path: str | Path, *, vocabulary: Vocabulary = EMPTY) -> Procedure:
