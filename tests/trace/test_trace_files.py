@@ -79,14 +79,20 @@ def test_one_trace_is_asked_for_by_name(tmp_path: Path) -> None:
         read_trace(tmp_path / "two.jsonl")
 
 
+# The peak is read from the process itself: getrusage would count what its parent held.
 _READ_AND_REPORT = """
-import resource, sys
+import sys
+from pathlib import Path
 from bylaw import read_traces
 calls = 0
 for entry in read_traces(sys.argv[1]):
     calls += len(entry.trace) if entry.trace else 0
-print(calls, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
+status = Path("/proc/self/status").read_text()
+print(calls, int(status.split("VmHWM:")[1].split()[0]) // 1024)
 """
+_needs_proc = pytest.mark.skipif(
+    not Path("/proc/self/status").exists(), reason="MEMORY NOT MEASURED: needs Linux's /proc"
+)
 
 
 def _read_apart(path: Path) -> tuple[int, int]:
@@ -97,6 +103,7 @@ def _read_apart(path: Path) -> tuple[int, int]:
     return calls, peak
 
 
+@_needs_proc
 @pytest.mark.slow
 def test_a_million_calls_are_read_in_the_memory_of_one_record(tmp_path: Path) -> None:
     call = {"tool_name": "search", "arguments": {"q": "x" * 50}, "tool_result": "y" * 50}
@@ -110,6 +117,7 @@ def test_a_million_calls_are_read_in_the_memory_of_one_record(tmp_path: Path) ->
     assert large - small < 30, f"{large} MiB, {small} MiB for one record"
 
 
+@_needs_proc
 @pytest.mark.slow
 def test_a_hundred_megabyte_line_is_skipped_in_bounded_memory(tmp_path: Path) -> None:
     path = tmp_path / "long.jsonl"
@@ -124,4 +132,4 @@ def test_a_hundred_megabyte_line_is_skipped_in_bounded_memory(tmp_path: Path) ->
     assert found == ["ok", "E313", "ok"]
     calls, peak = _read_apart(path)
     assert calls == 2
-    assert peak < 200
+    assert peak < 150
