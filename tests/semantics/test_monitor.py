@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from random import Random
 from typing import Any
 
 import pytest
@@ -82,6 +83,38 @@ def test_a_recorded_result_replaces_the_unknown_one() -> None:
     assert not monitor.verdict.holds_now
     monitor.record(0, {"i": 1})
     assert monitor.verdict.holds_now
+
+
+MANY_UNKNOWN = [
+    "G(call(a, ok) -> F call(b, ok))",
+    "CalledN(a, <= 30) & G !call(a, failed)",
+    "call(a, result = 1) U call(b, ok)",
+    'G(call(a, result.i = 1) -> X call(b, result = {"i": 1}))',
+]
+
+
+@pytest.mark.parametrize("rule", MANY_UNKNOWN)
+@pytest.mark.parametrize("seed", range(10))
+def test_any_number_of_results_may_be_unknown_at_once(rule: str, seed: int) -> None:
+    """Fourteen at once are more than are told apart; nothing final is said too early."""
+    random = Random(seed)
+    outcomes = [(1, None), ("x", None), ({"i": 1}, None), ("x", "failed")]
+    calls = []
+    for _ in range(14):
+        result, error = random.choice(outcomes)
+        calls.append(Call(random.choice("ab"), {}, result, error=error))
+    expected = holds(parse(rule), Trace(calls))
+    monitor = Monitor(parse(rule))
+    for call in calls:
+        monitor.step(Call(call.tool))
+        assert not monitor.verdict.final or monitor.verdict.holds_now is expected
+    again = Monitor(parse(rule))
+    again.restore(json.loads(json.dumps(monitor.save())))
+    for position in random.sample(range(14), 14):
+        for each in (monitor, again):
+            each.record(position, calls[position].result, error=calls[position].error)
+            assert not each.verdict.final or each.verdict.holds_now is expected
+    assert monitor.verdict.holds_now is again.verdict.holds_now is expected
 
 
 def test_one_doomed_instance_dooms_a_universal() -> None:

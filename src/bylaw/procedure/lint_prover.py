@@ -79,8 +79,8 @@ class Prover:
 
     def lateness(self, formula: f.Formula) -> tuple[str, bool] | None:
         """Why final verdicts may come late, where they may; and is it only for the budget?"""
-        settings = {"order": self.order, "events": self.events, "vocabulary": self.vocabulary}
-        reason = Monitor(formula, **settings).reason  # type: ignore[arg-type]
+        monitor = Monitor(formula, order=self.order, events=self.events, vocabulary=self.vocabulary)
+        reason = monitor.reason
         if reason is not None:
             return reason, False
         explorer = self._explorer(formula)

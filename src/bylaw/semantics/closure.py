@@ -179,7 +179,7 @@ class Closure:
             case f.ForAll(x, f.Listed(items), body) | f.Exists(x, f.Listed(items), body):
                 below = []
                 for item in items:
-                    instance = substitute(body, x, item.value)  # type: ignore[union-attr]
+                    instance = substitute(body, x, item.value)  # type: ignore[union-attr]  # literals: outer variables are gone
                     below.append((yield self._prepared(instance, sign)))
                 every = isinstance(formula, f.ForAll) is sign
                 return self._junction("and" if every else "or", below)

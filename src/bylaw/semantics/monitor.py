@@ -8,8 +8,8 @@ recorded result rules out. A result that never arrives counts, at the end, as mi
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
-from typing import Final, TypeAlias
+from dataclasses import dataclass, replace
+from typing import Final, TypeAlias, TypeGuard
 
 from bylaw.logic import formula as f
 from bylaw.logic.walk import sees_answer
@@ -32,6 +32,30 @@ MAX_BRANCHES: Final = 256
 """In how many ways unknown results may turn out before they are no longer told apart."""
 
 
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """An event that waits for earlier results."""
+
+    event: Event
+    position: int
+    new_step: bool
+
+    @property
+    def parts(self) -> tuple[Event, int, bool]:
+        """The event, its position, and whether it opens a step."""
+        return self.event, self.position, self.new_step
+
+
+def _may_get_result(event: Event) -> TypeGuard[Call]:
+    """Is this a call whose result is not there yet?"""
+    return (
+        isinstance(event, Call)
+        and event.result is MISSING
+        and not event.failed
+        and event.tool != FINAL_ANSWER
+    )
+
+
 class Follower:
     """A machine's state, or several while results are unknown. The core of `Monitor`."""
 
@@ -44,38 +68,60 @@ class Follower:
         """For each way the pending results may turn out: the state."""
         self.assumed: tuple[Letter, ...] = ()
         """How they turn out if no result ever arrives."""
+        self.queue: list[Waiting] = []
+        """Events that wait for earlier results, because too many are unknown at once."""
+        self.ahead: int = self.machine.start
+        """With a queue: the state behind it if no result ever arrives."""
+        self.overflowed = False
+        """Have there been too many unknown results at once?"""
 
     def step(self, event: Event, position: int, new_step: bool) -> None:
         """Takes in an event. A call without a result may still get one."""
-        machine = self.machine
-        final = isinstance(event, Call) and event.tool == FINAL_ANSWER
-        letter = machine.alphabet.letter(event)
-        if isinstance(event, Call) and event.result is MISSING and not event.failed and not final:
-            letters = machine.alphabet.letters_of(event)
-            if len(letters) > 1:
-                if len(letters) * len(self.branches) > MAX_BRANCHES:
-                    self.explorer.failures += 1  # assume that this result never arrives
-                else:
-                    self._branch(position, letter, letters, new_step)
-                    return
-        move = (letter, new_step, final)
-        branches = self.branches
-        for key, state in branches.items():
-            branches[key] = machine.advance(state, move)
-        if machine.crowded():
+        if self.queue or not self._take(event, position, new_step):
+            self.overflowed = True
+            start = self.ahead if self.queue else self.branches[self.assumed]
+            self.ahead = self._moved(start, event, new_step)
+            self.queue.append(Waiting(event, position, new_step))
+        if self.machine.crowded():
             self._tidy()
+
+    def _moved(self, state: int, event: Event, new_step: bool) -> int:
+        """The state behind an event as it is."""
+        final = isinstance(event, Call) and event.tool == FINAL_ANSWER
+        return self.machine.advance(state, (self.machine.alphabet.letter(event), new_step, final))
+
+    def _take(self, event: Event, position: int, new_step: bool) -> bool:
+        """Moves every state by an event; False if its result may turn out in too many ways."""
+        if _may_get_result(event):
+            letters = self.machine.alphabet.letters_of(event)
+            if not self.machine.alphabet.complete:
+                # Its letter may be one that no sample shows, unless results do not matter.
+                if self.machine.alphabet.depends_on_result(event.tool):
+                    return False
+            elif len(letters) > 1:
+                if len(letters) * len(self.branches) > MAX_BRANCHES:
+                    return False
+                self._branch(position, self.machine.alphabet.letter(event), letters, new_step)
+                return True
+        for key, state in self.branches.items():
+            self.branches[key] = self._moved(state, event, new_step)
+        return True
 
     def _tidy(self) -> None:
         """Clears the machine's tables, which a counter can fill."""
         machine = self.machine
         standing = {key: machine.configurations[state] for key, state in self.branches.items()}
+        ahead = machine.configurations[self.ahead]
         machine.clear()
         self.explorer.forget()
         self.branches = {key: machine.number(each) for key, each in standing.items()}
+        self.ahead = machine.number(ahead)
 
     def end_step(self) -> None:
-        """The current step is over."""
-        self.branches = {k: self.machine.end_step(state) for k, state in self.branches.items()}
+        """The current step is over. With a queue, the next event's own step says so."""
+        if not self.queue:
+            end = self.machine.end_step
+            self.branches = {key: end(state) for key, state in self.branches.items()}
 
     def _branch(
         self, position: int, assumed: Letter, letters: Mapping[Letter, Call], new_step: bool
@@ -88,16 +134,31 @@ class Follower:
             for letter in letters
         }
 
+    def awaits(self, position: int) -> bool:
+        """Could a result of the call at this position still make a difference?"""
+        return position in self.pending or any(each.position == position for each in self.queue)
+
     def record(self, position: int, call: Call) -> None:
         """Takes in the result of an earlier call."""
-        if position not in self.pending:
-            return
-        index = self.pending.index(position)
-        letter = self.machine.alphabet.letter(call)
-        kept = {k: s for k, s in self.branches.items() if k[index] == letter}
-        self.branches = {(*k[:index], *k[index + 1 :]): s for k, s in kept.items()}
-        self.assumed = (*self.assumed[:index], *self.assumed[index + 1 :])
-        del self.pending[index]
+        if position in self.pending:
+            index = self.pending.index(position)
+            letter = self.machine.alphabet.letter(call)
+            kept = {k: s for k, s in self.branches.items() if k[index] == letter}
+            self.branches = {(*k[:index], *k[index + 1 :]): s for k, s in kept.items()}
+            self.assumed = (*self.assumed[:index], *self.assumed[index + 1 :])
+            del self.pending[index]
+        self.queue = [
+            replace(each, event=call) if each.position == position else each for each in self.queue
+        ]
+        self._drain()
+
+    def _drain(self) -> None:
+        """Takes in what has been waiting, as far as that is possible now."""
+        while self.queue and self._take(*self.queue[0].parts):
+            del self.queue[0]
+        self.ahead = self.branches[self.assumed]
+        for each in self.queue:
+            self.ahead = self._moved(self.ahead, each.event, each.new_step)
 
     def save(self) -> Json:
         """The states as JSON."""
@@ -106,7 +167,13 @@ class Follower:
             for key, state in self.branches.items()
         ]
         assumed = [sorted(letter) for letter in self.assumed]
-        return {"pending": self.pending, "assumed": assumed, "branches": written}
+        return {
+            "pending": self.pending,
+            "assumed": assumed,
+            "branches": written,
+            "queue": Trace([each.event for each in self.queue]).to_record(),
+            "places": [[each.position, each.new_step] for each in self.queue],
+        }
 
     def restore(self, saved: Json) -> None:
         """Goes back to saved states."""
@@ -116,25 +183,31 @@ class Follower:
             tuple(frozenset(letter) for letter in key): self.machine.read(state)
             for key, state in saved["branches"]
         }
+        waiting = Trace.from_record(saved["queue"]).seen("all", answer=True)
+        self.queue = [
+            Waiting(event, *place) for event, place in zip(waiting, saved["places"], strict=True)
+        ]
+        self.overflowed = bool(self.queue)
+        self._drain()
 
     @property
     def now(self) -> int:
-        """The state if no pending result arrives."""
-        return self.branches[self.assumed]
+        """The state if no more results arrive."""
+        return self.ahead if self.queue else self.branches[self.assumed]
 
     def verdict(self) -> Verdict:
         """The verdict on what has happened so far: final if it is, however results turn out."""
-        now = self.explorer.verdict(self.now)
-        if len(self.branches) == 1 or not now.final:
-            return now
-        if all(self.explorer.verdict(state) is now for state in set(self.branches.values())):
-            return now
-        holds = now is Verdict.SATISFIED
+        if len(self.branches) == 1 and not self.queue:
+            return self.explorer.verdict(self.now)
+        verdicts = {self.explorer.verdict(state) for state in set(self.branches.values())}
+        if len(verdicts) == 1 and (common := verdicts.pop()).final:
+            return common  # the queue cannot change what is final before it
+        holds = self.machine.accepts(self.now)
         return Verdict.PRESUMABLY_SATISFIED if holds else Verdict.PRESUMABLY_VIOLATED
 
     def idles(self) -> bool:
         """Would a call of a tool that the formula does not name change nothing?"""
-        if self.pending:
+        if self.pending or self.queue:
             return False
         machine, elsewhere = self.machine, self.machine.alphabet.elsewhere
         return elsewhere is not None and all(
@@ -206,6 +279,8 @@ class Monitor:
     @property
     def reason(self) -> str | None:
         """Why a final verdict may come late or never, where it may."""
+        if isinstance(self._engine, Follower) and self._engine.overflowed:
+            return "too many results were unknown at once"
         if isinstance(self._engine, Follower) and not self._engine.explorer.exact:
             return "the search for a way out needs more states than the budget allows"
         return self._reason
@@ -221,8 +296,8 @@ class Monitor:
             return
         self._verdict = None
         self._engine.step(event, position, new_step)
-        if isinstance(self._engine, Follower) and position in self._engine.pending:
-            assert isinstance(event, Call), "only calls have results"
+        engine = self._engine
+        if isinstance(engine, Follower) and _may_get_result(event) and engine.awaits(position):
             self._waiting[position] = event
 
     def record(self, position: int, result: Json, *, error: str | None = None) -> None:

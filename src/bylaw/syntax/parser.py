@@ -41,7 +41,7 @@ def read_shape(text: str) -> shapes.Shape:
     if not text.strip():
         _fail(text, Span(0, 1), "E101", "the formula is empty", "Write a rule: G(a -> F b).")
     try:
-        shape: shapes.Shape = _grammar().parse(text)  # type: ignore[assignment]
+        shape: shapes.Shape = _grammar().parse(text)  # type: ignore[assignment]  # the shaper's, not a tree
     except UnexpectedInput as error:
         _explain(text, error)
     except _BadToken as error:
