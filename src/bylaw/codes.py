@@ -285,6 +285,14 @@ CODES: Final = {
         '{"tool_calls": [NaN]}',
         '{"tool_calls": []}',
     ),
+    "E320": Code(
+        "a message cannot be read",
+        "In a chat, a τ-bench result or an AgentDojo run, messages are a list of objects with a "
+        "role (system, developer, user, assistant, tool or function) and content that is text, a "
+        "list of parts or null. A tool call names its tool.",
+        '[{"role": "narrator", "content": "Once upon a time."}]',
+        '[{"role": "user", "content": "Once upon a time."}]',
+    ),
     # ── commands ─────────────────────────────────────────────────────────────────────────
     "E401": Code(
         "the vocabulary cannot be imported",
@@ -372,5 +380,22 @@ CODES: Final = {
         "Scores of finished traces are not affected.",
         'forall n in results(list_items, "ids[]"): CalledWith(check, id = n)',
         "G(delete -> O check)",
+    ),
+    # ── notes on traces of other formats ─────────────────────────────────────────────────
+    "W520": Code(
+        "arguments are not a JSON object",
+        "The arguments that a model wrote for a call do not hold a JSON object. The call is kept, "
+        "and their text is its only argument, _raw. Rules that look for other arguments do not "
+        "find them.",
+        '{"function": {"name": "search", "arguments": "{\\"q\\": "}}',
+        '{"function": {"name": "search", "arguments": "{\\"q\\": \\"x\\"}"}}',
+    ),
+    "W521": Code(
+        "a result answers no call",
+        "A tool message stands where every call of the turn before it has its result, or where "
+        "nothing was called. It is left out of the trace. Usually messages were cut off at the "
+        "start of the conversation, or a result was recorded twice.",
+        '[{"role": "user", "content": "Hi."}, {"role": "tool", "content": "done"}]',
+        '[{"role": "user", "content": "Hi."}]',
     ),
 }

@@ -27,8 +27,23 @@ from bylaw.logic.formula import Until as U
 from bylaw.logic.formula import WeakNext as WX
 from bylaw.logic.formula import WeakUntil as W
 from bylaw.logic.formula import Yesterday as Y
-from bylaw.logic.operators import COMPARISONS, may_be_variable
-from bylaw.logic.terms import Answer, Variable, term_of, tool_of
+from bylaw.logic.operators import COMPARISONS, RELATIONS, may_be_variable
+from bylaw.logic.terms import (
+    Answer,
+    Apply,
+    Counted,
+    Labels,
+    Last,
+    Reading,
+    Term,
+    ToolGlob,
+    Variable,
+    path_term,
+    term_of,
+    tool_of,
+)
+from bylaw.trace.event import ROLES
+from bylaw.vocabulary.function_table import FUNCTIONS
 
 __all__ = [
     "WX",
@@ -56,18 +71,31 @@ __all__ = [
     "X",
     "Y",
     "answer",
+    "apply",
     "args",
+    "at",
     "call",
+    "compare",
+    "count",
+    "earlier",
     "exists",
     "extracted",
     "failed",
     "false",
     "forall",
+    "found",
+    "labels",
+    "last",
+    "later",
+    "let",
+    "like",
     "listed",
     "metrics",
     "ok",
     "result_is",
     "results",
+    "says",
+    "this",
     "true",
     "var",
     "where",
@@ -78,6 +106,19 @@ false = f.Truth(False)
 ok = f.OutcomeIs("ok")
 failed = f.OutcomeIs("failed")
 answer = Answer()
+labels = Labels()
+
+
+class this:  # noqa: N801  # it reads like the word of the language that it stands for
+    """The event being tested: `this.args`, `this.result`, `this.tool`, `this.step`, …"""
+
+    args = Reading("args")
+    result = Reading("result")
+    tool = Reading("tool")
+    step = Reading("step")
+    text = Reading("text")
+    error = Reading("error")
+
 
 ToolLike = object
 """A tool name, a collection of tool names, or `var(name)`."""
@@ -114,6 +155,71 @@ def forall(variable: str, domain: f.Domain, body: f.Formula) -> f.ForAll:
 def exists(variable: str, domain: f.Domain, body: f.Formula) -> f.Exists:
     """`exists variable in domain: body`."""
     return f.Exists(var(variable).name, domain, body)
+
+
+def let(variable: str, value: object, body: f.Formula) -> f.ForAll:
+    """`let variable = value: body`."""
+    return f.ForAll(var(variable).name, f.Listed((term_of(value),)), body)
+
+
+def at(base: object, *keys: object) -> Term:
+    """`base.key.key…`: `at(this.args, "address", "zip")`."""
+    return path_term(term_of(base), *keys)
+
+
+def compare(left: object, relation: str, right: object) -> f.Compare:
+    """`left relation right`, with one of `= != < <= > >= in contains ~`."""
+    if relation not in RELATIONS:
+        message = f"{shown(relation)} is not one of {', '.join(RELATIONS)}"
+        raise SpecError(Diagnostic("E105", message))
+    return f.Compare(relation, term_of(left), term_of(right))
+
+
+def apply(function: str, *operands: object) -> Apply:
+    """`function(operands…)`, one of the closed set: `apply("length", this.args)`."""
+    known = FUNCTIONS.get(function)
+    if known is None or len(known.takes) != len(operands):
+        message = f"there is no function {shown(function)} of {len(operands)} operands"
+        raise SpecError(Diagnostic("E103", message))
+    return Apply(function, tuple(map(term_of, operands)))
+
+
+def earlier(operand: f.Formula) -> f.Earlier:
+    """`earlier operand`: it held at some event of a strictly smaller step."""
+    return f.Earlier(operand)
+
+
+def later(operand: f.Formula) -> f.Later:
+    """`later operand`: it holds at some event of a strictly larger step."""
+    return f.Later(operand)
+
+
+def last(condition: f.Formula) -> Last:
+    """`last(condition)`: the latest event of a strictly earlier step where it holds."""
+    return Last(condition)
+
+
+def count(variable: str, domain: f.Domain, body: f.Formula) -> Counted:
+    """`count(variable in domain: body)`."""
+    return Counted(var(variable).name, domain, body)
+
+
+def says(role: str) -> f.Says:
+    """`says(role)`: the current event is a message of that role."""
+    if role not in ROLES:
+        message = f"{shown(role)} is not one of {', '.join(ROLES)}"
+        raise SpecError(Diagnostic("E105", message))
+    return f.Says(role)
+
+
+def like(form: str) -> ToolGlob:
+    """Every tool whose name has this form: `like("get_*")`."""
+    return ToolGlob(form)
+
+
+def found(term: object) -> f.Found:
+    """The domain of a list, or single value, found at the current event."""
+    return f.Found(term_of(term))
 
 
 def listed(*values: object) -> f.Listed:

@@ -65,9 +65,10 @@ def run(options: argparse.Namespace) -> int:
         return explain_rule(formula, Setting(), as_json=options.json)
     procedure = load_procedure(options)
     if options.trace is None:
-        setting = Setting(procedure.order, procedure.events, procedure.vocabulary)
-        rule = procedure[options.subject].formula
-        return explain_rule(rule, setting, as_json=options.json)
+        constraint = procedure[options.subject]
+        events = procedure.events_of(constraint)
+        setting = Setting(procedure.order, events, procedure.vocabulary)
+        return explain_rule(constraint.formula, setting, as_json=options.json)
     procedure[options.subject]  # an unknown rule is reported before the trace is read
     trace = one_trace(options.trace)
     explanation = explain(trace, procedure, options.subject)

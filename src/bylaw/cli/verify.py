@@ -22,15 +22,19 @@ from bylaw.cli.terminal import (
     width,
     wrapped,
 )
+from bylaw.cli.traces import note_lines
+from bylaw.codes import CODES
 from bylaw.procedure.procedure import Procedure
 from bylaw.scoring.edits import Repair
 from bylaw.scoring.repair import repair_procedure
 from bylaw.scoring.verify import Report, verify_trace
 from bylaw.trace.files import Entry
+from bylaw.values import Json
 
 EPILOG: Final = """\
 A TRACE is a JSON record, a JSONL file with one record a line, a folder of such
-files, or - for standard input. One record prints every rule; several print a
+files, or - for standard input. Records may also be OpenAI chat messages,
+τ-bench results or AgentDojo runs. One record prints every rule; several print a
 line each and a summary. With --json, one record prints the report as one JSON
 object, several print one object a line.
 
@@ -68,12 +72,19 @@ def _one(procedure: Procedure, entry: Entry, *, as_json: bool, mend: bool) -> in
     mended = repair_procedure(report.trace, procedure) if mend and report.violated else None
     if as_json:
         repair = {"repair": mended.to_dict() if mended else None} if mend else {}
-        print(json.dumps(report.to_dict() | repair, indent=2))
+        print(json.dumps(_as_dict(report, entry) | repair, indent=2))
         return _code(report)
     _print_report(report)
+    for line in note_lines(entry.notes):
+        print(coloured(wrapped(safe(line), 10), "grey"))
     if mend and report.violated:
         _print_repair(mended)
     return _code(report)
+
+
+def _as_dict(report: Report, entry: Entry) -> dict[str, Json]:
+    notes = {"notes": [note.to_dict() for note in entry.notes]} if entry.notes else {}
+    return report.to_dict() | notes
 
 
 def _print_repair(mended: Repair | None) -> None:
@@ -132,6 +143,7 @@ class _Tally:
         self.labels: Counter[str] = Counter()
         self.violations: Counter[str] = Counter()
         self.vacuous: Counter[str] = Counter()
+        self.notes: Counter[str] = Counter()
         self.total = 0.0
         self.scored = 0
         self.unusable = 0
@@ -163,7 +175,8 @@ def _many(procedure: Procedure, found: Iterator[Entry], *, as_json: bool) -> int
             else:
                 report = verify_trace(entry.trace, procedure)
                 tally.add(report)
-                print(json.dumps(report.to_dict()) if as_json else _row(report))
+                tally.notes.update(note.code for note in entry.notes)
+                print(json.dumps(_as_dict(report, entry)) if as_json else _row(report))
             line.step()
     if not as_json:
         _summary(procedure, tally)
@@ -197,6 +210,10 @@ def _summary(procedure: Procedure, tally: _Tally) -> None:
     print(f"\n{counted(traces, 'trace')}: {labels or 'none'}; mean score {mean}")
     if tally.unusable:
         print(f"{counted(tally.unusable, 'record')} could not be used; see the errors above")
+    if tally.notes:
+        kinds = "; ".join(f"{n} × {code}, {CODES[code].title}" for code, n in tally.notes.items())
+        total = counted(tally.notes.total(), "note")
+        print(coloured(wrapped(f"{total} on how traces were read: {kinds}", 0), "grey"))
     if not traces:
         return
     longest = max(4, *(len(constraint.name) for constraint in procedure.constraints))

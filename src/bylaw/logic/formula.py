@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from bylaw.errors import Diagnostic, SpecError, shown
 from bylaw.logic.node import Node, node
-from bylaw.logic.terms import Term, Tool
+from bylaw.logic.terms import Term, Tool, is_constant
 
 
 class FormulaNode(Node):
@@ -220,6 +220,23 @@ class Since(_Binary):
     right: Formula
 
 
+# ── other steps ───────────────────────────────────────────────────────────────────────────
+
+
+@node
+class Earlier(_Unary):
+    """`earlier a`: `a` held at some event of a strictly smaller step."""
+
+    operand: Formula
+
+
+@node
+class Later(_Unary):
+    """`later a`: `a` holds at some event of a strictly larger step."""
+
+    operand: Formula
+
+
 # ── quantifiers ───────────────────────────────────────────────────────────────────────────
 
 
@@ -255,9 +272,19 @@ class Exists(_Quantifier):
 
 @node
 class Listed(Node):
-    """`[1, 2, 3]`: the values themselves."""
+    """`[1, args.id]`: the values themselves, those that are undefined left out.
+
+    `let x = t: a` is `forall x in [t]: a`.
+    """
 
     items: tuple[Term, ...]
+
+
+@node
+class Found(Node):
+    """`args.items`: the elements of a list found at the current event; another value is one."""
+
+    term: Term
 
 
 @node
@@ -291,14 +318,24 @@ class Extracted(Node):
     operands: tuple[Term, ...] = ()
 
 
-Domain: TypeAlias = Listed | FromArgs | FromResults | FromMetrics | Extracted
+Domain: TypeAlias = Listed | Found | FromArgs | FromResults | FromMetrics | Extracted
 
 
 # ── atoms ─────────────────────────────────────────────────────────────────────────────────
 
 
+class _Pattern(Node):
+    __slots__ = ()
+
+    def __post_init__(self) -> None:
+        if not is_constant(self.expected):  # type: ignore[attr-defined]
+            message = "a pattern expects a value that is the same at every event"
+            raise SpecError(Diagnostic("E105", message, "Compare the two values instead."))
+        Node.__post_init__(self)
+
+
 @node
-class ArgumentIs(Node):
+class ArgumentIs(_Pattern):
     """`q = "foo"`: the argument is present and equals the value. The path leads into objects."""
 
     path: tuple[str, ...]
@@ -306,7 +343,7 @@ class ArgumentIs(Node):
 
 
 @node
-class ResultIs(Node):
+class ResultIs(_Pattern):
     """`result.status = "open"`: the same for the result; an empty path is the whole result."""
 
     path: tuple[str, ...]
@@ -330,6 +367,22 @@ class Event(FormulaNode):
     tool: Tool | None = None
     """None stands for any tool."""
     patterns: tuple[Pattern, ...] = ()
+
+
+@node
+class Says(FormulaNode):
+    """`says(user)`: the current event is a message of that role."""
+
+    role: str
+
+
+@node
+class Compare(FormulaNode):
+    """`args.amount > 100`: two values compared; false where one is undefined or null."""
+
+    symbol: str
+    left: Term
+    right: Term
 
 
 @node
@@ -373,9 +426,11 @@ class OpenPredicate(FormulaNode):
     operands: tuple[Term, ...] = ()
 
 
-Unary: TypeAlias = Not | Next | WeakNext | Eventually | Always | Yesterday | Once | Historically
+Unary: TypeAlias = (
+    Not | Next | WeakNext | Eventually | Always | Yesterday | Once | Historically | Earlier | Later
+)
 Binary: TypeAlias = Implies | Iff | Until | WeakUntil | Release | Since
 Nary: TypeAlias = And | Or
 Quantifier: TypeAlias = ForAll | Exists
-Atom: TypeAlias = Truth | Event | TracePredicate | OpenPredicate
+Atom: TypeAlias = Truth | Event | Says | Compare | TracePredicate | OpenPredicate
 Formula: TypeAlias = Unary | Binary | Nary | Quantifier | Atom

@@ -14,25 +14,37 @@ from bylaw.errors import Diagnostic, SpecError
 
 MAX_DEPTH: Final = 1000
 """How many operators a formula may nest."""
+MAX_NESTING: Final = 100
+"""How many values may nest in each other; everything that reads values may then recurse."""
 
 
 class Node:
     """A part of a formula. Subclasses are frozen dataclasses; equal parts are interchangeable."""
 
-    __slots__ = ("_depth", "_hash", "free")
+    __slots__ = ("_depth", "_hash", "_nesting", "free")
 
     _depth: int
+    _nesting: int
     _hash: int
     free: frozenset[str]
     """The variables that no quantifier inside this part binds."""
     deepens: ClassVar[bool] = False
     """Does this part count as a level of nesting?"""
+    nests: ClassVar[bool] = False
+    """Is it a value that is made of others?"""
 
     def __post_init__(self) -> None:
-        depth = max((part._depth for part in self.parts()), default=0) + self.deepens
+        depth, nesting = int(self.deepens), int(self.nests)
+        for part in self.parts():
+            depth = max(depth, part._depth + self.deepens)
+            nesting = max(nesting, part._nesting + self.nests)
         if depth > MAX_DEPTH:
             raise too_deep()
+        if nesting > MAX_NESTING:
+            message = f"values nest more than {MAX_NESTING} deep"
+            raise SpecError(Diagnostic("E112", message, "Name the inner ones with let."))
         object.__setattr__(self, "_depth", depth)
+        object.__setattr__(self, "_nesting", nesting)
         object.__setattr__(self, "_hash", hash((type(self).__name__, *self.values())))
         object.__setattr__(self, "free", self._free())
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from bylaw.logic import formula as f
+from bylaw.logic.terms import FIELDS
 
 Fixity = Literal["prefix", "right", "flat", "binder"]
 """How an operator stands: before its operand, between two (grouping to the right), between
@@ -54,6 +55,8 @@ OPERATORS: Final = (
     Operator("yesterday", "Y", f.Yesterday, "prefix", 60, temporal=True),
     Operator("once", "O", f.Once, "prefix", 60, temporal=True),
     Operator("historically", "H", f.Historically, "prefix", 60, temporal=True),
+    Operator("earlier", "earlier", f.Earlier, "prefix", 60, temporal=True),
+    Operator("later", "later", f.Later, "prefix", 60, temporal=True),
 )
 
 BY_NODE: Final = {operator.node: operator for operator in OPERATORS}
@@ -64,12 +67,15 @@ BY_SPELLING: Final = {
 
 COMPARISONS: Final = ("=", "!=", "<=", ">=", "<", ">")
 """How two numbers may be compared."""
+RELATIONS: Final = (*COMPARISONS, "in", "contains", "~")
+"""How two values may be compared."""
+ARITHMETIC: Final = {"+": 70, "-": 70, "*": 80, "/": 80}
+"""How tightly the symbols of arithmetic bind. They are functions, written between operands."""
 
 KEYWORDS: Final = frozenset(
     {spelling for spelling in BY_SPELLING if spelling.isidentifier()}
-    | {"true", "false", "null", "call", "ok", "failed", "in", "let"}
-    # Words of the data half of the language, kept free for it.
-    | {"contains", "last", "earlier", "later", "says", "count"}
+    | {"true", "false", "null", "call", "ok", "failed", "in", "let", "contains"}
+    | {"last", "says", "count", "like"}
 )
 """Names that a tool can carry only in quotes."""
 
@@ -83,6 +89,9 @@ def is_plain(name: str) -> bool:
     return _NAME.fullmatch(name) is not None and name not in KEYWORDS
 
 
+_VALUES: Final = frozenset({*FIELDS, "answer", "labels"})
+
+
 def may_be_variable(name: str) -> bool:
-    """Can a quantifier bind this name? `answer` and the words of the language are taken."""
-    return is_plain(name) and name != "answer"
+    """Can a quantifier bind this name? The words of the language and its values are taken."""
+    return is_plain(name) and name not in _VALUES

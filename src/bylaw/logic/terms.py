@@ -1,14 +1,20 @@
-"""Values and tools as a formula writes them: literals, variables, tool names and sets of them."""
+"""Values and tools as a formula writes them: what stands where a value or a tool may stand."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from typing import TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias, cast, get_args
+from typing import Literal as Choice
 
 from bylaw.errors import Diagnostic, SpecError, shown
 from bylaw.logic.node import Node, node
 from bylaw.values import Json, canonical, problem, read_json
+
+if TYPE_CHECKING:
+    from bylaw.logic.formula import Domain, Formula
+
+# ── values ────────────────────────────────────────────────────────────────────────────────
 
 
 @node
@@ -51,6 +57,7 @@ class ListTerm(Node):
 
     items: tuple[Term, ...]
     deepens = True
+    nests = True
 
 
 @node
@@ -67,6 +74,7 @@ class ObjectTerm(Node):
 
     entries: tuple[Entry, ...]
     deepens = True
+    nests = True
 
 
 @node
@@ -74,7 +82,99 @@ class Answer(Node):
     """`answer`: the text of the final answer, undefined where there is none."""
 
 
-Term: TypeAlias = Literal | Variable | ListTerm | ObjectTerm | Answer
+@node
+class Labels(Node):
+    """`labels`: what the trace is labelled with."""
+
+
+Field: TypeAlias = Choice["args", "result", "tool", "step", "text", "error"]
+FIELDS: Final[tuple[str, ...]] = get_args(Field)
+
+
+@node
+class Reading(Node):
+    """`args`, `result`, `tool`, `step`, `text`, `error`: read from the event being tested."""
+
+    field: Field
+
+
+@node
+class At(Node):
+    """`base.key`, `base[key]`: what a key or an index finds; a key is looked up in every element
+    of a list.
+    """
+
+    base: Term
+    key: Term
+    deepens = True
+    nests = True
+
+
+@node
+class Apply(Node):
+    """`length(x)`, `x + 1`: a function of the closed set, applied."""
+
+    function: str
+    operands: tuple[Term, ...]
+    deepens = True
+    nests = True
+
+
+@node
+class Last(Node):
+    """`last(a)`: the latest event of a strictly earlier step where `a` holds, as an object."""
+
+    condition: Formula
+    deepens = True
+    nests = True
+
+
+@node
+class Counted(Node):
+    """`count(x in D: a)`: for how many values of the domain `a` holds."""
+
+    variable: str
+    domain: Domain
+    body: Formula
+    deepens = True
+    nests = True
+
+    def _free(self) -> frozenset[str]:
+        return self.body.free - {self.variable} | self.domain.free
+
+
+Term: TypeAlias = (
+    Literal
+    | Variable
+    | ListTerm
+    | ObjectTerm
+    | Answer
+    | Labels
+    | Reading
+    | At
+    | Apply
+    | Last
+    | Counted
+)
+_TERMS: Final = get_args(Term)
+
+
+def is_constant(term: Term) -> bool:
+    """Is the value the same at every event, once its variables are bound?"""
+    pending: list[Node] = [term]
+    while pending:
+        part = pending.pop()
+        if isinstance(part, Reading | Last | Counted):
+            return False
+        pending.extend(part.parts())
+    return True
+
+
+def path_term(base: Term, *keys: object) -> Term:
+    """`base.key.key…`"""
+    for key in keys:
+        base = At(base, term_of(key))
+    return base
 
 
 def list_term(items: Iterable[Term]) -> Term:
@@ -97,14 +197,17 @@ def object_term(entries: Mapping[str, Term]) -> Term:
 def term_of(value: object) -> Term:
     """The term for a Python object: terms stand for themselves, also inside lists and dicts."""
     match value:
-        case Literal() | Variable() | ListTerm() | ObjectTerm() | Answer():
-            return value
+        case Node() if isinstance(value, _TERMS):
+            return cast(Term, value)
         case list() | tuple():
             return list_term(term_of(item) for item in value)
         case Mapping():
             return object_term({str(key): term_of(item) for key, item in value.items()})
         case _:
             return Literal.of(value)
+
+
+# ── tools ─────────────────────────────────────────────────────────────────────────────────
 
 
 @node
@@ -125,10 +228,22 @@ class ToolVariable(Node):
 
 
 @node
+class ToolGlob(Node):
+    """`like("get_*")`: every tool whose name has this form; `*` stands for any characters."""
+
+    pattern: str
+
+    @property
+    def name(self) -> str:
+        """What the member of a set is sorted by."""
+        return self.pattern
+
+
+@node
 class ToolSet(Node):
     """`{cancel, refund}`: behaves as one tool whose occurrences are its members' together."""
 
-    members: tuple[ToolName | ToolVariable, ...]
+    members: tuple[ToolMember, ...]
 
     def __post_init__(self) -> None:
         unique = sorted(set(self.members), key=lambda member: (member.name, str(type(member))))
@@ -136,7 +251,8 @@ class ToolSet(Node):
         Node.__post_init__(self)
 
 
-Tool: TypeAlias = ToolName | ToolSet | ToolVariable
+ToolMember: TypeAlias = ToolName | ToolVariable | ToolGlob
+Tool: TypeAlias = ToolMember | ToolSet
 
 NO_TOOL = ToolSet(())
 """What a variable becomes whose value names no tool: it never occurs."""
@@ -145,7 +261,7 @@ NO_TOOL = ToolSet(())
 def tool_of(value: object) -> Tool:
     """The tool for a Python object: a name, a collection of names, or a variable."""
     match value:
-        case ToolName() | ToolSet() | ToolVariable():
+        case ToolName() | ToolSet() | ToolVariable() | ToolGlob():
             return value
         case Variable(name):
             return ToolVariable(name)
@@ -159,6 +275,6 @@ def tool_of(value: object) -> Tool:
             raise SpecError(Diagnostic("E106", message))
 
 
-def members_of(tool: Tool) -> tuple[ToolName | ToolVariable, ...]:
-    """The names and variables that a tool stands for."""
+def members_of(tool: Tool) -> tuple[ToolMember, ...]:
+    """The names, forms and variables that a tool stands for."""
     return tool.members if isinstance(tool, ToolSet) else (tool,)

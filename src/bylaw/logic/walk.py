@@ -10,6 +10,7 @@ from bylaw.logic.formula import Exists, ForAll, Formula, FormulaNode
 from bylaw.logic.node import Node
 from bylaw.logic.terms import (
     NO_TOOL,
+    Counted,
     ListTerm,
     Literal,
     ObjectTerm,
@@ -53,9 +54,16 @@ def everything(node: Node) -> Iterator[Node]:
 
 
 def subformulas(formula: Formula) -> tuple[Formula, ...]:
-    """The formulas directly below this one."""
-    parts = (part for part in formula.parts() if isinstance(part, FormulaNode))
-    return cast(tuple[Formula, ...], tuple(parts))
+    """The formulas directly below this one, also those inside its values."""
+    found: list[Node] = []
+    pending = list(formula.parts())[::-1]
+    while pending:
+        part = pending.pop()
+        if isinstance(part, FormulaNode):
+            found.append(part)
+        else:
+            pending.extend(reversed(list(part.parts())))
+    return cast(tuple[Formula, ...], tuple(found))
 
 
 def tools_in(node: Node) -> list[str]:
@@ -86,7 +94,9 @@ def _substituted(node: Node, variable: str, value: Json) -> Steps[Node]:
         case ToolSet(members):
             bound = [m if variable not in m.free else _tool_named(value) for m in members]
             return ToolSet(tuple(flat for member in bound for flat in members_of(member)))
-        case ForAll(name, domain, body) | Exists(name, domain, body) if name == variable:
+        case (
+            ForAll(name, domain, body) | Exists(name, domain, body) | Counted(name, domain, body)
+        ) if name == variable:
             return type(node)(name, (yield _substituted(domain, variable, value)), body)
     fields: list[object] = []
     for field in node.values():

@@ -10,6 +10,7 @@ from bylaw.errors import Diagnostic, SpecError
 from bylaw.logic.formula import Formula
 from bylaw.syntax.printer import to_text
 from bylaw.trace.record import kind_of
+from bylaw.trace.trace import Events
 from bylaw.values import Json
 
 LARGEST_WEIGHT: Final = 1e100
@@ -41,6 +42,8 @@ class Constraint:
     """What to do instead."""
     rule: str = ""
     """The formula as its author wrote it."""
+    events: Events | None = None
+    """What counts as a position, where this rule says so itself."""
 
     def __post_init__(self) -> None:
         if reason := weight_problem(self.weight):
@@ -50,7 +53,12 @@ class Constraint:
 
     def to_dict(self) -> dict[str, Json]:
         """The constraint as a procedure file writes it, without what is left at its default."""
-        optional = {"layer": self.layer, "why": self.why, "fix": self.fix}
+        optional = {
+            "events": self.events,
+            "layer": self.layer,
+            "why": self.why,
+            "fix": self.fix,
+        }
         return {
             "name": self.name,
             "rule": self.rule,

@@ -61,7 +61,8 @@ def compare(old: Procedure, new: Procedure) -> list[Change]:
 
 
 def _compared(old: Procedure, new: Procedure, before: Constraint, after: Constraint) -> Change:
-    settings = [Setting(each.order, each.events, each.vocabulary) for each in (old, new)]
+    pairs = ((old, before), (new, after))
+    settings = [Setting(p.order, p.events_of(rule), p.vocabulary) for p, rule in pairs]
     note = _weights(before, after)
     if before.formula == after.formula and settings[0] == settings[1]:
         return Change(before.name, "changed" if note else "same", before, after, note=note)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 
 from bylaw.errors import SpecError, listing
 from bylaw.logic import formula as f
-from bylaw.logic.terms import Literal, ToolVariable
+from bylaw.logic.terms import Literal, ToolGlob, ToolVariable
 from bylaw.logic.walk import everything, tools_in
 from bylaw.procedure.lint_finding import Finding, Importance
 from bylaw.procedure.lint_logic import find_constant, find_contradictions, find_late
@@ -20,6 +20,7 @@ from bylaw.procedure.lint_samples import Samples
 from bylaw.procedure.procedure import Procedure
 from bylaw.syntax.parser import parse
 from bylaw.trace.trace import Trace
+from bylaw.vocabulary.patterns import is_named
 
 __all__ = ["Finding", "Importance", "lint"]
 
@@ -30,7 +31,8 @@ def lint(procedure: Procedure, traces: Iterable[Trace] = ()) -> list[Finding]:
     Sample traces, read one at a time, tell which rules never come into play.
     """
     prover = Prover(procedure.order, procedure.events, procedure.vocabulary)
-    constraints = procedure.constraints
+    # Rules are compared with each other only where they see the same events.
+    constraints = [c for c in procedure.constraints if procedure.events_of(c) == procedure.events]
     samples = Samples(procedure)
     for trace in traces:
         samples.add(trace)
@@ -47,7 +49,7 @@ def lint(procedure: Procedure, traces: Iterable[Trace] = ()) -> list[Finding]:
         *unused_groups(procedure),
         *unused_tools(procedure),
     ]
-    place = {constraint.name: index for index, constraint in enumerate(constraints)}
+    place = {constraint.name: i for i, constraint in enumerate(procedure.constraints)}
     alone = [finding for finding in found if len(finding.constraints) == 1]
     alone.sort(key=lambda finding: place[finding.constraints[0]])
     pairs = [finding for finding in found if len(finding.constraints) > 1]
@@ -62,10 +64,17 @@ def unused_groups(procedure: Procedure) -> Iterator[Finding]:
     used: set[str] = set()
     for constraint in procedure.constraints if marks else ():
         try:
-            read = parse(constraint.rule, groups=marks, vocabulary=procedure.vocabulary)
+            read = parse(
+                constraint.rule,
+                groups=marks,
+                vocabulary=procedure.vocabulary,
+                constants=procedure.constants,
+                define=procedure.define,
+            )
         except SpecError:
             return  # the rule was built in Python, and its text is free
         used |= set(tools_in(read))
+    used |= {f"group {inner}" for name in marks for inner in procedure.groups[name]}
     for name, (mark,) in marks.items():
         if mark not in used:
             members = listing(procedure.groups[name])
@@ -88,7 +97,12 @@ def unused_tools(procedure: Procedure) -> Iterator[Finding]:
         if any(isinstance(part, found_in_traces) for part in parts):
             return  # a variable may name any tool that a trace mentions
         named |= {str(part.value) for part in parts if isinstance(part, Literal)}
-    idle = [tool for tool in dict.fromkeys(procedure.tools or ()) if tool not in named]
+    forms = [part for part in parts if isinstance(part, ToolGlob)]
+    idle = [
+        tool
+        for tool in dict.fromkeys(procedure.tools or ())
+        if tool not in named and not any(is_named(tool, form) for form in forms)
+    ]
     if idle:
         noun = "the tool" if len(idle) == 1 else "any of the tools"
         yield Finding(

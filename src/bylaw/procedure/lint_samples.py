@@ -45,10 +45,9 @@ class Samples:
     def add(self, trace: Trace) -> None:
         """Takes in a trace."""
         self.total += 1
-        procedure = self.procedure
-        settings = (procedure.order, procedure.events, procedure.vocabulary)
-        for constraint in procedure.constraints:
-            view = view_of(constraint.formula, trace, *settings)
+        trace = self.procedure.marked(trace)
+        for constraint in self.procedure.constraints:
+            view = self._view(constraint, trace)
             self.called |= {event.tool for event in view.events if isinstance(event, Call)}
             if constraint.name in self._in_play:
                 continue
@@ -56,7 +55,12 @@ class Samples:
                 self._in_play.add(constraint.name)
         for (constraint, _), search in self._domains.items():
             if not search.found:
-                search.look(view_of(constraint.formula, trace, *settings))
+                search.look(self._view(constraint, trace))
+
+    def _view(self, constraint: Constraint, trace: Trace) -> View:
+        procedure = self.procedure
+        events = procedure.events_of(constraint)
+        return view_of(constraint.formula, trace, procedure.order, events, procedure.vocabulary)
 
     # ── findings ─────────────────────────────────────────────────────────────────────────
 

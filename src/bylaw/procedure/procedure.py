@@ -9,9 +9,10 @@ from typing import Any, Final
 
 from bylaw.errors import Diagnostic, SpecError, did_you_mean, listing
 from bylaw.procedure.constraint import Constraint
+from bylaw.procedure.failure import Failure
 from bylaw.procedure.files import Settings, read_file, read_mapping
 from bylaw.semantics.reference import check_closed
-from bylaw.trace.trace import Events
+from bylaw.trace.trace import Events, Trace
 from bylaw.values import Json
 from bylaw.vocabulary.registry import EMPTY, Vocabulary
 from bylaw.vocabulary.view import Order
@@ -23,7 +24,9 @@ class Procedure:
     """Constraints, and how they read a trace. Never changes.
 
     `order` and `events` say how positions compare and what counts as one; `tools` is the
-    vocabulary that rules were checked against, if there is one.
+    vocabulary that rules were checked against, if there is one; `failed` says how the tools
+    report failure. `groups`, `constants` and `define` are the names that the rules are written
+    with; the constraints' formulas have them worked in already.
     """
 
     def __init__(
@@ -33,6 +36,9 @@ class Procedure:
         name: str = "procedure",
         tools: Sequence[str] | None = None,
         groups: Mapping[str, Sequence[str]] | None = None,
+        constants: Mapping[str, Json] | None = None,
+        define: Mapping[str, str] | None = None,
+        failed: Failure | None = None,
         order: Order = "position",
         events: Events = "calls",
         vocabulary: Vocabulary = EMPTY,
@@ -41,6 +47,9 @@ class Procedure:
         self.name: Final = name
         self.tools: Final = None if tools is None else tuple(tools)
         self.groups: Final = {key: tuple(members) for key, members in (groups or {}).items()}
+        self.constants: Final = dict(constants or {})
+        self.define: Final = dict(define or {})
+        self.failed: Final = failed
         self.order: Final[Order] = order
         self.events: Final[Events] = events
         self.vocabulary: Final = vocabulary
@@ -74,6 +83,14 @@ class Procedure:
         help = did_you_mean(name, names) or f"Its constraints are: {listing(names)}."
         raise SpecError(Diagnostic("E210", f"the procedure has no constraint '{name}'", help))
 
+    def events_of(self, constraint: Constraint) -> Events:
+        """What counts as a position for a constraint."""
+        return constraint.events or self.events
+
+    def marked(self, trace: Trace) -> Trace:
+        """The trace with the failures marked that the procedure's tools report in their own way."""
+        return trace if self.failed is None else self.failed.marked_trace(trace)
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Procedure) and self.to_dict() == other.to_dict()
 
@@ -105,5 +122,11 @@ class Procedure:
             data["tools"] = list(self.tools)
         if self.groups:
             data["groups"] = {name: list(members) for name, members in self.groups.items()}
+        if self.constants:
+            data["constants"] = self.constants
+        if self.define:
+            data["define"] = self.define
+        if self.failed is not None:
+            data["failed"] = self.failed.rule
         data |= {"order": self.order, "events": self.events}
         return data | {"constraints": [constraint.to_dict() for constraint in self.constraints]}

@@ -59,6 +59,7 @@ class Explanation:
 def explain(trace: Trace, procedure: Procedure, name: str) -> Explanation:
     """Why a constraint of the procedure has its verdict on the trace."""
     constraint = procedure[name]
+    trace = procedure.marked(trace)
     evaluation = evaluation_of(trace, procedure, constraint)
     result = judge(trace, procedure, constraint)
     if evaluation.outcome is Outcome.ERROR:

@@ -6,12 +6,15 @@ from collections.abc import Sequence
 from typing import Final
 
 from bylaw.logic import formula as f
+from bylaw.logic.terms import Literal
+from bylaw.logic.walk import substitute
 from bylaw.semantics.reasons import reasons
 from bylaw.semantics.reference import Evaluation
 from bylaw.semantics.verdict import FALSE, Outcome
-from bylaw.syntax.printer import to_text
-from bylaw.trace.event import Call, Message
-from bylaw.values import write_json
+from bylaw.syntax.printer import term_text, to_text
+from bylaw.trace.event import MISSING, Call, Message
+from bylaw.values import Json, canonical, write_json
+from bylaw.vocabulary.domains import distinct
 from bylaw.vocabulary.patterns import title
 from bylaw.vocabulary.predicates import PREDICATES
 
@@ -53,18 +56,22 @@ class _Narrator:
     def __init__(self, evaluation: Evaluation) -> None:
         self.evaluation = evaluation
         self.view = evaluation.view
+        self.names: dict[str, str] = {}
+        """The values that the rule gives names to, by their canonical text."""
 
     def why_false(self, formula: f.Formula, at: int, depth: int) -> str:
         if depth == 0:
-            return f"{_quoted(formula)} is false {self.place(at)}"
+            return f"{self.quoted(formula)} is false {self.place(at)}"
         match formula:
             case f.Truth():
                 return "the rule says false"
             case f.TracePredicate(name, operands):
                 told = PREDICATES[name].sentence(self.view, False, *operands)
                 return told.rstrip(".")
-            case f.Event():
+            case f.Event() | f.Says():
                 return self.not_event(formula, at)
+            case f.Compare():
+                return self.not_so(formula, at)
             case f.Not(operand):
                 return self.why_true(operand, at, depth - 1)
             case f.Implies(left, right):
@@ -72,7 +79,9 @@ class _Narrator:
                 for around in (f"up to {self.mark(at)}", f"from {self.mark(at)} on"):
                     told = told.replace(around, around.replace(self.mark(at), "then"))
                 return f"{self.why_true(left, at, depth - 1)}, but {told}"
-            case f.And() | f.Always() | f.Historically() | f.ForAll():
+            case f.ForAll():
+                return self.instance(formula, at, depth)
+            case f.And() | f.Always() | f.Historically():
                 ((part, where),) = reasons(self.evaluation, formula, at)
                 return self.why_false(part, where, depth - 1)
             case f.Or(operands):
@@ -80,9 +89,13 @@ class _Narrator:
                 return " and ".join(each) + (" …" if len(operands) > 3 else "")
             case f.Eventually(operand):
                 start = f"from {self.view.mark(at)} on" if 0 < at < len(self.view) else ""
-                return f"no {self.noun} {start} {_is(operand)}".replace("  ", " ")
+                return f"no {self.noun} {start} {self.is_(operand)}".replace("  ", " ")
+            case f.Earlier(operand):
+                return f"no earlier {self.noun} {self.is_(operand)}"
+            case f.Later(operand):
+                return f"no later {self.noun} {self.is_(operand)}"
             case f.Once(operand):
-                return f"no {self.noun} up to {self.mark(at)} {_is(operand)}"
+                return f"no {self.noun} up to {self.mark(at)} {self.is_(operand)}"
             case f.Next(operand):
                 if at + 1 >= len(self.view):
                     return f"nothing follows {self.mark(at)}"
@@ -98,11 +111,35 @@ class _Narrator:
             case f.Release(left, right):
                 *_, (_, where) = reasons(self.evaluation, formula, at)
                 told = self.why_false(right, where, depth - 1)
-                return f"{told}, and nothing before {_is(left)}"
+                return f"{told}, and nothing before {self.is_(left)}"
             case f.Exists(_, _, body):
-                return f"no value makes {_quoted(body)} true"
+                return f"no value makes {self.quoted(body)} true"
             case _:
-                return f"{_quoted(formula)} is false {self.place(at)}"
+                return f"{self.quoted(formula)} is false {self.place(at)}"
+
+    def instance(self, formula: f.ForAll, at: int, depth: int) -> str:
+        """Why a universal fails: the first value that makes it, by the name that the rule gives."""
+        for value in distinct(self.evaluation.elements(formula.domain, at).values):
+            instance = substitute(formula.body, formula.variable, value)
+            if self.evaluation.at(instance, at) is FALSE:
+                self.names.setdefault(canonical(value), formula.variable)
+                if isinstance(formula.domain, f.Listed) and len(formula.domain.items) == 1:
+                    return self.why_false(instance, at, depth)  # a let is only a name
+                told = self.why_false(instance, at, depth - 1)
+                return f"with {formula.variable} = {_short(value)}, {told}"
+        return f"{self.quoted(formula)} is false {self.place(at)}"
+
+    def not_so(self, comparison: f.Compare, at: int) -> str:
+        """Why a comparison fails: what the values are that it compares."""
+        told = []
+        for term in (comparison.left, comparison.right):
+            text = term_text(term, self.names)
+            value = self.evaluation.read(term, at)
+            shown = "undefined" if value is MISSING else "null" if value is None else _short(value)
+            if text != shown and (text.isidentifier() or not isinstance(term, Literal)):
+                told.append(f"{text if len(text) <= 60 else text[:59] + '…'} is {shown}")
+        because = f": {' and '.join(told)}" if told else ""
+        return f"{self.quoted(comparison)} is false{because}"
 
     def broken_stretch(
         self, formula: f.Formula, left: f.Formula, right: f.Formula, at: int, depth: int
@@ -112,19 +149,22 @@ class _Narrator:
         part, where = followed[-1] if followed else (right, at)
         if part == left and self.evaluation.at(left, where) is FALSE:
             order = "after" if isinstance(formula, f.Since) else "before"
-            return f"{self.why_false(left, where, depth - 1)}, {order} any {self.noun} {_is(right)}"
-        return f"no {self.noun} {_is(right)}"
+            told = self.why_false(left, where, depth - 1)
+            return f"{told}, {order} any {self.noun} {self.is_(right)}"
+        return f"no {self.noun} {self.is_(right)}"
 
     def why_true(self, formula: f.Formula, at: int, depth: int) -> str:
         match formula:
             case _ if depth == 0:
-                return f"{_quoted(formula)} holds {self.place(at)}"
+                return f"{self.quoted(formula)} holds {self.place(at)}"
             case f.Event(tool, patterns) if at < len(self.view):
                 event = self.view.events[at]
                 called = f' "{event.tool}"' if isinstance(event, Call) else ""
                 if patterns or tool is None:
-                    return f"{self.view.mark(at)}{called} matches {_quoted(formula)}"
+                    return f"{self.view.mark(at)}{called} matches {self.quoted(formula)}"
                 return f"{self.view.mark(at)} is{called}"
+            case f.Says(role):
+                return f"{self.view.mark(at)} is of the {role}"
             case f.TracePredicate(name, operands):
                 told = PREDICATES[name].sentence(self.view, True, *operands)
                 return told.rstrip(".")
@@ -134,20 +174,24 @@ class _Narrator:
                 found = list(reasons(self.evaluation, formula, at))
                 if found:
                     return self.why_true(operand, found[0][1], depth - 1)
-                return f"{_quoted(formula)} holds {self.place(at)}"
+                return f"{self.quoted(formula)} holds {self.place(at)}"
             case _:
-                return f"{_quoted(formula)} holds {self.place(at)}"
+                return f"{self.quoted(formula)} holds {self.place(at)}"
 
-    def not_event(self, formula: f.Event, at: int) -> str:
+    def not_event(self, formula: f.Event | f.Says, at: int) -> str:
         if at >= len(self.view):
-            return f"there is no {self.noun} that {_is(formula)}"
+            return f"there is no {self.noun} that {self.is_(formula)}"
         event = self.view.events[at]
+        if isinstance(formula, f.Says):
+            return f"{self.view.mark(at)} is not of the {formula.role}"
         if isinstance(event, Message):
             return f"{self.view.mark(at)} is not a call"
         if formula.patterns:
             given = write_json(dict(event.args))
             shown = given if len(given) <= 80 else f"{given[:79]}…"
-            return f'{self.view.mark(at)} "{event.tool}" {shown} does not match {_quoted(formula)}'
+            return (
+                f'{self.view.mark(at)} "{event.tool}" {shown} does not match {self.quoted(formula)}'
+            )
         return f'{self.view.mark(at)} is "{event.tool}", which is not {title(formula.tool)}'
 
     @property
@@ -162,14 +206,17 @@ class _Narrator:
     def place(self, at: int) -> str:
         return f"at {self.mark(at)}" if len(self.view) else "on the empty trace"
 
+    def quoted(self, formula: f.Formula) -> str:
+        text = to_text(formula, self.names)
+        return f"`{text}`" if len(text) <= 80 else f"`{text[:79]}…`"
 
-def _quoted(formula: f.Formula) -> str:
-    text = to_text(formula)
-    return f"`{text}`" if len(text) <= 80 else f"`{text[:79]}…`"
+    def is_(self, formula: f.Formula) -> str:
+        plain = isinstance(formula, f.Event) and formula.tool is not None and not formula.patterns
+        if plain and isinstance(formula, f.Event):
+            return f"is {title(formula.tool)}"
+        return f"satisfies {self.quoted(formula)}"
 
 
-def _is(formula: f.Formula) -> str:
-    plain = isinstance(formula, f.Event) and formula.tool is not None and not formula.patterns
-    if plain and isinstance(formula, f.Event):
-        return f"is {title(formula.tool)}"
-    return f"satisfies {_quoted(formula)}"
+def _short(value: Json) -> str:
+    text = write_json(value)
+    return text if len(text) <= 60 else f"{text[:59]}…"

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from typing import Final
 
 from bylaw.errors import SpecError
-from bylaw.logic import formula as f
 from bylaw.logic.terms import tool_of
 from bylaw.names import FINAL_ANSWER
+from bylaw.procedure.constraint import Constraint
 from bylaw.procedure.procedure import Procedure
 from bylaw.scoring.edits import PLACEHOLDER, Edit, Repair, answer_call
 from bylaw.scoring.repair_search import Ahead, Change, Exhausted, Space
@@ -40,26 +40,30 @@ def repair(trace: Trace, procedure: Procedure, name: str) -> Repair | None:
     followed call by call and does not hold: it reads a registered function, or a domain that
     depends on the trace.
     """
-    return _repaired(trace, procedure, [procedure[name].formula])
+    return _repaired(trace, procedure, [procedure[name]])
 
 
 def repair_procedure(trace: Trace, procedure: Procedure) -> Repair | None:
     """The cheapest edits after which every constraint holds; None as for `repair`."""
-    return _repaired(trace, procedure, [each.formula for each in procedure.constraints])
+    return _repaired(trace, procedure, procedure.constraints)
 
 
-def _repaired(trace: Trace, procedure: Procedure, rules: Sequence[f.Formula]) -> Repair | None:
-    def satisfied(rule: f.Formula, subject: Trace) -> bool:
-        order, events, vocabulary = procedure.order, procedure.events, procedure.vocabulary
+def _repaired(trace: Trace, procedure: Procedure, rules: Sequence[Constraint]) -> Repair | None:
+    order, vocabulary = procedure.order, procedure.vocabulary
+
+    def satisfied(rule: Constraint, subject: Trace) -> bool:
+        events, marked = procedure.events_of(rule), procedure.marked(subject)
         try:
-            return holds(rule, subject, order=order, events=events, vocabulary=vocabulary)
+            return holds(rule.formula, marked, order=order, events=events, vocabulary=vocabulary)
         except SpecError:
             return False
 
     machines: list[Machine] = []
     for rule in rules:
         try:
-            machines.append(Machine(rule, procedure.order, procedure.events, procedure.vocabulary))
+            if procedure.events_of(rule) != procedure.events:
+                raise Unsupported("it sees other events than the rest")
+            machines.append(Machine(rule.formula, order, procedure.events, vocabulary))
         except Unsupported:
             if not satisfied(rule, trace):
                 return None

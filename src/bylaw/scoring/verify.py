@@ -15,11 +15,14 @@ from bylaw.semantics.reasons import witness
 from bylaw.semantics.reference import Evaluation, view_of
 from bylaw.semantics.verdict import Outcome
 from bylaw.trace.event import Call
-from bylaw.trace.trace import Trace
+from bylaw.trace.formats import read
+from bylaw.trace.trace import Events, Trace
 from bylaw.values import Json
 from bylaw.vocabulary.view import View
 
 Label: TypeAlias = Literal["FULL", "PARTIAL", "NONE"]
+Views: TypeAlias = dict[tuple[Events, bool], View]
+"""What rules see of a trace, by what counts as a position and whether the answer does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,9 +169,10 @@ class Report:
 
 
 def verify_trace(trace: Trace | Mapping[str, Any], procedure: Procedure) -> Report:
-    """Scores a trace, or a metrics record, against a procedure."""
-    subject = trace if isinstance(trace, Trace) else Trace.from_record(trace)
-    views: dict[bool, View] = {}
+    """Scores a trace, or a record in any format that is read, against a procedure."""
+    subject = trace if isinstance(trace, Trace) else read(trace).trace
+    subject = procedure.marked(subject)
+    views: Views = {}
     results = tuple(judge(subject, procedure, each, views) for each in procedure.constraints)
     return Report(procedure, subject, results)
 
@@ -177,7 +181,7 @@ def judge(
     trace: Trace,
     procedure: Procedure,
     constraint: Constraint,
-    views: dict[bool, View] | None = None,
+    views: Views | None = None,
 ) -> ConstraintResult:
     """One constraint of a procedure on a trace. `views` are kept from one to the next."""
     evaluation = evaluation_of(trace, procedure, constraint, views)
@@ -194,17 +198,16 @@ def evaluation_of(
     trace: Trace,
     procedure: Procedure,
     constraint: Constraint,
-    views: dict[bool, View] | None = None,
+    views: Views | None = None,
 ) -> Evaluation:
     """The constraint's formula on what it sees of the trace."""
     formula = constraint.formula
     views = {} if views is None else views
-    answer = sees_answer(formula)
-    if answer not in views:
-        views[answer] = view_of(
-            formula, trace, procedure.order, procedure.events, procedure.vocabulary
-        )
-    return Evaluation(formula, views[answer])  # the procedure has checked that it is closed
+    events = procedure.events_of(constraint)
+    seen = (events, sees_answer(formula))
+    if seen not in views:
+        views[seen] = view_of(formula, trace, procedure.order, events, procedure.vocabulary)
+    return Evaluation(formula, views[seen])  # the procedure has checked that it is closed
 
 
 def call_indices(evaluation: Evaluation, positions: tuple[int, ...]) -> list[int]:

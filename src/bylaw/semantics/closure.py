@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
 from bylaw.logic import formula as f
-from bylaw.logic.terms import Answer
+from bylaw.logic.terms import Answer, Labels, ToolGlob, Variable
+from bylaw.logic.terms import Literal as LiteralTerm
 from bylaw.logic.walk import Steps, everything, run, substitute
 from bylaw.vocabulary.predicates import PREDICATES
 from bylaw.vocabulary.tracker import Probe, Tracker
@@ -217,3 +218,9 @@ def check_supported(formula: f.Formula) -> None:
                 raise Unsupported("the answer is only known at the end")
             case f.FromArgs() | f.FromResults() | f.FromMetrics() | f.Extracted():
                 raise Unsupported("a quantifier reads a domain that is only known at the end")
+            case f.Compare() | f.Says() | f.Found() | f.Earlier() | f.Later() | Labels():
+                raise Unsupported("it compares data of different events")
+            case ToolGlob():
+                raise Unsupported("it speaks of tools by the form of their names")
+            case f.Listed(items) if not all(isinstance(i, LiteralTerm | Variable) for i in items):
+                raise Unsupported("it compares data of different events")

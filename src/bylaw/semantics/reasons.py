@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from bylaw.logic import formula as f
+from bylaw.logic.node import Node
+from bylaw.logic.terms import Last
 from bylaw.logic.walk import everything, substitute
 from bylaw.semantics.reference import Evaluation
 from bylaw.semantics.verdict import FALSE, TRUE, UNKNOWN, Value
-from bylaw.vocabulary.domains import elements
+from bylaw.vocabulary.domains import distinct
 from bylaw.vocabulary.predicates import PREDICATES
 
 Reason: TypeAlias = tuple[f.Formula, int]
@@ -50,6 +52,12 @@ def witness(evaluation: Evaluation) -> Witness:
                 found.update(PREDICATES[name].witness(evaluation.view, *operands))
             case f.OpenPredicate():
                 found.update({at} & set(range(len(evaluation.view))))
+            case f.Says():
+                if evaluation.at(formula, at) is TRUE:
+                    found.add(at)
+            case f.Compare():
+                found.update({at} & set(range(len(evaluation.view))))
+                pending.extend(reasons(evaluation, formula, at))
             case f.Truth():
                 pass
             case _:
@@ -99,9 +107,20 @@ def reasons(evaluation: Evaluation, formula: f.Formula, at: int) -> Iterable[Rea
         case f.Release(left, right):
             return _released(evaluation, left, right, range(at, n))
         case f.ForAll() | f.Exists():
-            instances = list(_instances(evaluation, formula))
+            instances = list(_instances(evaluation, formula, at))
             every = truth is isinstance(formula, f.ForAll)
-            return _those(instances, at, here, value, every=every)
+            return [
+                *_those(instances, at, here, value, every=every),
+                *_found(evaluation, formula.domain, at),
+            ]
+        case f.Compare():
+            return list(_found(evaluation, formula, at))
+        case f.Earlier(operand):
+            before = _other_steps(evaluation, at, range(at - 1, -1, -1))
+            return _along(evaluation, operand, before, value, every=not truth)
+        case f.Later(operand):
+            behind = _other_steps(evaluation, at, range(at + 1, n))
+            return _along(evaluation, operand, behind, value, every=not truth)
         case _:
             return []
 
@@ -127,7 +146,12 @@ def _those(
 
 
 def _along(
-    evaluation: Evaluation, part: f.Formula, positions: range, value: Value, *, every: bool
+    evaluation: Evaluation,
+    part: f.Formula,
+    positions: Iterable[int],
+    value: Value,
+    *,
+    every: bool,
 ) -> Iterator[Reason]:
     """All the positions where the part has the value, or the first of them if one is enough."""
     row = evaluation.row(part)
@@ -166,6 +190,21 @@ def _released(
             return
 
 
-def _instances(evaluation: Evaluation, formula: f.Quantifier) -> Iterator[f.Formula]:
-    for value in elements(formula.domain, evaluation.view).values:
+def _other_steps(evaluation: Evaluation, at: int, positions: range) -> list[int]:
+    """Those of the positions that lie in another step."""
+    view = evaluation.view
+    return [p for p in positions if at < len(view) and view.step(p) != view.step(at)]
+
+
+def _found(evaluation: Evaluation, part: Node, at: int) -> Iterator[Reason]:
+    """The events that `last` finds for the values in a part, at a position."""
+    for term in everything(part):
+        if isinstance(term, Last) and not term.free:
+            position = evaluation.last(term.condition, at)
+            if position is not None:
+                yield term.condition, position
+
+
+def _instances(evaluation: Evaluation, formula: f.Quantifier, at: int) -> Iterator[f.Formula]:
+    for value in distinct(evaluation.elements(formula.domain, at).values):
         yield substitute(formula.body, formula.variable, value)

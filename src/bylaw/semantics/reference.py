@@ -3,19 +3,22 @@
 A formula has a row of values: its value at each position of the trace, and one more for the
 empty suffix behind the last, which is what a rule about the empty trace is given. A temporal
 operator is a fold over the suffix (or the prefix) that its definition quantifies over. Parts
-that are only asked about the start of the trace have a row of one.
+that are only asked about the start of the trace have a row of one. A quantifier over values that
+are read from the event has other instances at each position, so it is asked position by position,
+and only where the formula around it depends on it.
 """
 
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import MutableMapping, Sequence
+from collections.abc import Iterable, MutableMapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import lru_cache, reduce
 from typing import TypeAlias, assert_never
 
 from bylaw.errors import Diagnostic, SpecError, did_you_mean, shown
 from bylaw.logic import formula as f
+from bylaw.logic.terms import Counted, Last, Term, is_constant
 from bylaw.logic.walk import Steps, everything, run, sees_answer, substitute
 from bylaw.semantics.verdict import (
     FALSE,
@@ -31,11 +34,13 @@ from bylaw.semantics.verdict import (
     implies,
     plain,
 )
-from bylaw.trace.event import MISSING
+from bylaw.trace.event import MISSING, Message
 from bylaw.trace.trace import Events, Trace
-from bylaw.vocabulary.domains import elements
+from bylaw.vocabulary.domains import Elements, distinct, elements
 from bylaw.vocabulary.predicates import PREDICATES
+from bylaw.vocabulary.reading import UNSEEN, Seen, elements_of, value_at
 from bylaw.vocabulary.registry import EMPTY, Vocabulary
+from bylaw.vocabulary.relations import related
 from bylaw.vocabulary.view import Order, View
 
 Row: TypeAlias = list[Value]
@@ -162,12 +167,21 @@ class Evaluation:
                 for i in self.view.hidden:
                     row[i] = UNKNOWN
                 return row
+            case f.Says(role):
+                return [self._says(role, i) for i in range(width)]
+            case f.Compare():
+                return [self._compared(formula, i, rows) for i in range(width)]
             case f.TracePredicate(name, operands):
                 return [self._trace_predicate(name, operands)] * width
             case f.OpenPredicate():
-                return [self._open_predicate(formula, i) for i in range(width)]
+                return [self._open_predicate(formula, i, rows) for i in range(width)]
 
             # Connectives, position by position.
+            case _ if _asked_alone(formula):
+                row = []
+                for i in range(width):
+                    row.append((yield self._point(formula, i, rows)))
+                return row
             case f.Not(operand):
                 return [NOT[a] for a in (yield self._row(operand, wide, rows))]
             case f.And(operands) | f.Or(operands):
@@ -219,11 +233,134 @@ class Evaluation:
                 a, b = (yield self._row(left, True, rows)), (yield self._row(right, True, rows))
                 return _since(a, b)[:width]
 
+            # Other steps than that of the event: siblings of one turn do not see each other.
+            case f.Earlier(operand):
+                return self._by_steps((yield self._row(operand, True, rows)), range(n))[:width]
+            case f.Later(operand):
+                backwards = range(n - 1, -1, -1)
+                return self._by_steps((yield self._row(operand, True, rows)), backwards)[:width]
+
             case f.ForAll() | f.Exists():
                 quantified: Row = yield self._quantified(formula, wide, rows)
                 return quantified
             case _:
                 assert_never(formula)
+
+    def _point(self, formula: f.Formula, at: int, rows: _Rows) -> Steps[Value]:
+        """The value at one position, of a formula whose parts are worth asking one by one."""
+        if not _asked_alone(formula):
+            row: Row = yield self._row(formula, at > 0, rows)
+            return row[at]
+        match formula:
+            case f.Not(operand):
+                return NOT[(yield self._point(operand, at, rows))]
+            case f.And(operands) | f.Or(operands):
+                table, decided = (MEET, FALSE) if isinstance(formula, f.And) else (JOIN, TRUE)
+                value: Value = yield self._point(operands[0], at, rows)
+                for operand in operands[1:]:
+                    if value is not decided:
+                        value = table[value, (yield self._point(operand, at, rows))]
+                return value
+            case f.Implies(left, right):
+                a = yield self._point(left, at, rows)
+                return VACUOUS if a is FALSE else implies(a, (yield self._point(right, at, rows)))
+            case f.Iff(left, right):
+                a, b = (yield self._point(left, at, rows)), (yield self._point(right, at, rows))
+                return iff(a, b)
+            case f.ForAll() | f.Exists():
+                found = self.elements(formula.domain, at, rows)
+                table, empty = _QUANTIFIED[type(formula)]
+                # What an instance computes is dropped with it, so that memory does not add up.
+                inner: _Rows = ChainMap({}, rows)
+                result = empty if found.complete else table[empty, UNKNOWN]
+                for value in distinct(found.values):
+                    instance = substitute(formula.body, formula.variable, value)
+                    result = table[result, (yield self._point(instance, at, inner))]
+                return result
+            case _:
+                raise AssertionError("only connectives and quantifiers are asked alone")
+
+    def _by_steps(self, row: Row, positions: Iterable[int]) -> Row:
+        """At each position the values at strictly earlier steps along the positions, combined."""
+        combined = [FALSE] * len(row)
+        before = here = FALSE
+        last: int | None = None
+        for i in positions:
+            step = self.view.step(i)
+            if step != last:
+                before, last = here, step
+            combined[i] = before
+            here = JOIN[here, row[i]]
+        return combined
+
+    def _says(self, role: str, at: int) -> Value:
+        if at in self.view.hidden:
+            return UNKNOWN
+        event = self.view.events[at] if at < len(self.view) else None
+        return _KLEENE[isinstance(event, Message) and event.role == role]
+
+    def _compared(self, comparison: f.Compare, at: int, rows: _Rows) -> Value:
+        left = self._value(comparison.left, at, rows)
+        right = self._value(comparison.right, at, rows)
+        if left is UNSEEN or right is UNSEEN:
+            certain = MISSING in (left, right) or None in (left, right)
+            return FALSE if certain else UNKNOWN
+        return _KLEENE[related(left, comparison.symbol, right)]
+
+    def read(self, term: Term, at: int) -> Seen:
+        """The value of a term at a position."""
+        return self._value(term, at, self._rows)
+
+    def _value(self, term: Term, at: int, rows: _Rows) -> Seen:
+        return value_at(term, _Spot(self, at, rows))
+
+    def last(self, condition: f.Formula, at: int) -> int | None:
+        """The position of the event that `last` finds, if it finds one for certain."""
+        try:
+            return self._last(condition, at, self._rows)
+        except _Unsure:
+            return None
+
+    def _last(self, condition: f.Formula, at: int, rows: _Rows) -> int | None:
+        """The same; raises _Unsure if that depends on what is unknown."""
+        if at >= len(self.view):
+            return None
+        row = run(self._row(condition, True, rows))
+        here = self.view.step(at)
+        for position in range(at - 1, -1, -1):
+            if self.view.step(position) < here:
+                if row[position] is UNKNOWN:
+                    raise _Unsure
+                if row[position].is_true:
+                    return position
+        return None
+
+    def elements(self, domain: f.Domain, at: int, rows: _Rows | None = None) -> Elements:
+        """The values that a quantifier at a position ranges over."""
+        rows = self._rows if rows is None else rows
+        match domain:
+            case f.Listed(items):
+                values = [self._value(item, at, rows) for item in items]
+            case f.Found(term):
+                value = self._value(term, at, rows)
+                values = [UNSEEN] if value is UNSEEN else list(elements_of(value))
+            case _:
+                return elements(domain, self.view)
+        seen = tuple(v for v in values if v is not MISSING and v is not UNSEEN)
+        return Elements(seen, UNSEEN not in values)
+
+    def _counted(self, term: Counted, at: int, rows: _Rows) -> Seen:
+        found = self.elements(term.domain, at, rows)
+        if not found.complete:
+            return UNSEEN
+        number = 0
+        for each in found.values:
+            instance = substitute(term.body, term.variable, each)
+            value: Value = run(self._point(instance, at, ChainMap({}, rows)))
+            if value is UNKNOWN:
+                return UNSEEN
+            number += value.is_true
+        return number
 
     def _trace_predicate(self, name: str, operands: Sequence[f.Operand]) -> Value:
         try:
@@ -231,11 +368,11 @@ class Evaluation:
         except Exception as error:  # only a user's comparator can raise here
             return self._fault("result comparator", f"raised {_told(error)}")
 
-    def _open_predicate(self, predicate: f.OpenPredicate, at: int) -> Value:
+    def _open_predicate(self, predicate: f.OpenPredicate, at: int, rows: _Rows) -> Value:
         n = len(self.view)
-        if self.view.hidden:
+        if self.view.hidden or self.view.pending:
             return UNKNOWN  # the function may look at any event
-        operands = [self.view.value(operand) for operand in predicate.operands]
+        operands = [self._value(operand, at, rows) for operand in predicate.operands]
         if at == n > 0 or MISSING in operands:
             return FALSE  # no rule asks behind the end; an undefined operand makes it false
         function = self.view.vocabulary.predicates[predicate.name]
@@ -254,16 +391,16 @@ class Evaluation:
         return UNKNOWN
 
     def _quantified(self, formula: f.Quantifier, wide: bool, rows: _Rows) -> Steps[Row]:
-        """One instance for each value of the domain, combined like `&` or `|`."""
-        table, empty = (MEET, VACUOUS) if isinstance(formula, f.ForAll) else (JOIN, FALSE)
+        """One instance for each value of a domain that is the same everywhere."""
+        table, empty = _QUANTIFIED[type(formula)]
         result = [empty] * (len(self.view) + 1 if wide else 1)
         try:
-            found = elements(formula.domain, self.view)
+            found = self.elements(formula.domain, 0)
         except Exception as error:  # a user's extractor
             name = getattr(formula.domain, "name", "extractor")
             return [self._fault(name, f"raised {_told(error)}")] * len(result)
-        values = found.values if formula.variable in formula.body.free else found.values[:1]
-        for value in values:
+        values = distinct(found.values)
+        for value in values if formula.variable in formula.body.free else values[:1]:
             instance = substitute(formula.body, formula.variable, value)
             # What an instance computes is dropped with it, so that memory does not add up.
             row = yield self._row(instance, wide, ChainMap({}, rows))
@@ -271,6 +408,73 @@ class Evaluation:
         if not found.complete:
             result = [table[a, UNKNOWN] for a in result]
         return result
+
+
+_QUANTIFIED = {f.ForAll: (MEET, VACUOUS), f.Exists: (JOIN, FALSE)}
+"""How instances combine, and what there is without any."""
+
+
+class _Unsure(Exception):
+    """Which event is meant depends on what is not known."""
+
+
+class _Spot:
+    """A position of the trace, as values are read there."""
+
+    def __init__(self, evaluation: Evaluation, at: int, rows: _Rows) -> None:
+        self.evaluation = evaluation
+        self.view = evaluation.view
+        self.at = at
+        self.rows = rows
+
+    def field(self, name: str) -> Seen:
+        return self.view.field(self.at, name)
+
+    def answer(self) -> Seen:
+        return MISSING if self.view.trace.answer is None else self.view.trace.answer
+
+    def labels(self) -> Seen:
+        return self.view.trace.labels
+
+    def last(self, term: Last) -> Seen:
+        if self.at in self.view.hidden:
+            return UNSEEN
+        try:
+            found = self.evaluation._last(term.condition, self.at, self.rows)
+        except _Unsure:
+            return UNSEEN
+        return MISSING if found is None else self.view.event_object(found)
+
+    def counted(self, term: Counted) -> Seen:
+        return self.evaluation._counted(term, self.at, self.rows)
+
+
+def _reads_event(domain: f.Domain) -> bool:
+    """Does the domain differ from event to event?"""
+    match domain:
+        case f.Listed(items):
+            return not all(map(is_constant, items))
+        case f.Found(term):
+            return not is_constant(term)
+        case _:
+            return False
+
+
+@lru_cache(maxsize=65536)
+def _asked_alone(formula: f.Formula) -> bool:
+    """Is this, below connectives alone, a quantifier over values read from the event?"""
+    pending: list[f.Formula] = [formula]
+    while pending:
+        match pending.pop():
+            case f.ForAll(_, domain, _) | f.Exists(_, domain, _) if _reads_event(domain):
+                return True
+            case f.Not(operand):
+                pending.append(operand)
+            case f.And(operands) | f.Or(operands):
+                pending.extend(operands)
+            case f.Implies(left, right) | f.Iff(left, right):
+                pending += (left, right)
+    return False
 
 
 _Table: TypeAlias = dict[tuple[Value, Value], Value]

@@ -21,14 +21,22 @@ from typing import Any, Final
 
 from bylaw.errors import Diagnostic, SpecError, did_you_mean, shown
 from bylaw.logic import formula as f
-from bylaw.logic.operators import BY_NODE, BY_TAG, COMPARISONS, may_be_variable
+from bylaw.logic.operators import BY_NODE, BY_TAG, COMPARISONS, RELATIONS, may_be_variable
 from bylaw.logic.terms import (
+    FIELDS,
     Answer,
+    Apply,
+    At,
+    Counted,
+    Labels,
+    Last,
     ListTerm,
     Literal,
     ObjectTerm,
+    Reading,
     Term,
     Tool,
+    ToolGlob,
     ToolName,
     ToolSet,
     ToolVariable,
@@ -38,8 +46,10 @@ from bylaw.logic.terms import (
     object_term,
 )
 from bylaw.logic.walk import subformulas
+from bylaw.trace.event import ROLES
 from bylaw.values import MAX_DEPTH, Json
 from bylaw.vocabulary.domains import PathError, compile_path
+from bylaw.vocabulary.function_table import FUNCTIONS
 from bylaw.vocabulary.predicates import PREDICATES
 from bylaw.vocabulary.signature import Kind
 
@@ -55,8 +65,9 @@ def to_json(formula: f.Formula) -> dict[str, Json]:
     parts: list[Json] = []
     for part in _innermost_first(formula):
         if part not in numbers:
+            written = _PartWriter(numbers).part(part)
             numbers[part] = len(parts)
-            parts.append(_part(part, [numbers[sub] for sub in subformulas(part)]))
+            parts.append(written)
     return {"bylaw": VERSION, "formula": parts}
 
 
@@ -70,87 +81,114 @@ def _innermost_first(formula: f.Formula) -> Iterator[f.Formula]:
     return reversed(order)
 
 
-def _part(formula: f.Formula, below: list[int]) -> Json:
-    match formula:
-        case f.Truth(holds):
-            return {"truth": holds}
-        case f.Event(tool, patterns):
-            content: dict[str, Json] = {} if tool is None else {"tool": _tool(tool)}
-            return {
-                "event": content | ({"where": list(map(_pattern, patterns))} if patterns else {})
-            }
-        case f.OpenPredicate(name, operands):
-            return {"predicate": {"name": name, "operands": list(map(_term, operands))}}
-        case f.TracePredicate(name, operands):
-            names = [parameter.name for parameter in PREDICATES[name].parameters]
-            return {name: dict(zip(names, map(_operand, operands), strict=True))}
-        case f.ForAll(variable, domain, _) | f.Exists(variable, domain, _):
-            tag = BY_NODE[type(formula)].tag
-            return {tag: {"variable": variable, "in": _domain(domain), "body": below[0]}}
-        case _:
-            return {BY_NODE[type(formula)].tag: below}
+class _PartWriter:
+    """Writes one part; `numbers` are those of the parts before it."""
 
+    def __init__(self, numbers: Mapping[f.Formula, int]) -> None:
+        self.numbers = numbers
 
-def _operand(operand: f.Operand) -> Json:
-    match operand:
-        case f.Count(comparison, number):
-            return {"is": comparison, "number": _term(number)}
-        case f.ToolList(tools):
-            return list(map(_tool, tools))
-        case f.Arguments(patterns):
-            return list(map(_pattern, patterns))
-        case ToolName() | ToolSet() | ToolVariable():
-            return _tool(operand)
-        case _:
-            return _term(operand)
+    def part(self, formula: f.Formula) -> Json:
+        match formula:
+            case f.Truth(holds):
+                return {"truth": holds}
+            case f.Event(tool, patterns):
+                content: dict[str, Json] = {} if tool is None else {"tool": self.tool(tool)}
+                where = {"where": list(map(self.pattern, patterns))} if patterns else {}
+                return {"event": content | where}
+            case f.Says(role):
+                return {"says": role}
+            case f.Compare(symbol, left, right):
+                return {"compare": [self.term(left), symbol, self.term(right)]}
+            case f.OpenPredicate(name, operands):
+                return {"predicate": {"name": name, "operands": list(map(self.term, operands))}}
+            case f.TracePredicate(name, operands):
+                names = [parameter.name for parameter in PREDICATES[name].parameters]
+                return {name: dict(zip(names, map(self.operand, operands), strict=True))}
+            case f.ForAll() | f.Exists():
+                return {BY_NODE[type(formula)].tag: self.binder(formula)}
+            case _:
+                below = [self.numbers[part] for part in subformulas(formula)]
+                return {BY_NODE[type(formula)].tag: below}
 
+    def binder(self, binder: f.Quantifier | Counted) -> Json:
+        return {
+            "variable": binder.variable,
+            "in": self.domain(binder.domain),
+            "body": self.numbers[binder.body],
+        }
 
-def _tool(tool: Tool) -> Json:
-    match tool:
-        case ToolName(name):
-            return name
-        case ToolVariable(name):
-            return {"variable": name}
-        case ToolSet(members):
-            return {"any": list(map(_tool, members))}
+    def operand(self, operand: f.Operand) -> Json:
+        match operand:
+            case f.Count(comparison, number):
+                return {"is": comparison, "number": self.term(number)}
+            case f.ToolList(tools):
+                return list(map(self.tool, tools))
+            case f.Arguments(patterns):
+                return list(map(self.pattern, patterns))
+            case ToolName() | ToolSet() | ToolVariable() | ToolGlob():
+                return self.tool(operand)
+            case _:
+                return self.term(operand)
 
+    def tool(self, tool: Tool) -> Json:
+        match tool:
+            case ToolName(name):
+                return name
+            case ToolVariable(name):
+                return {"variable": name}
+            case ToolGlob(pattern):
+                return {"like": pattern}
+            case ToolSet(members):
+                return {"any": list(map(self.tool, members))}
 
-def _term(term: Term) -> Json:
-    match term:
-        case Literal():
-            return {"literal": term.value}
-        case Variable(name):
-            return {"variable": name}
-        case Answer():
-            return {"answer": True}
-        case ListTerm(items):
-            return {"list": list(map(_term, items))}
-        case ObjectTerm(entries):
-            return {"object": {entry.key: _term(entry.value) for entry in entries}}
+    def term(self, term: Term) -> Json:
+        match term:
+            case Literal():
+                return {"literal": term.value}
+            case Variable(name):
+                return {"variable": name}
+            case Answer():
+                return {"answer": True}
+            case Labels():
+                return {"labels": True}
+            case Reading(field):
+                return {"read": field}
+            case At(base, key):
+                return {"at": [self.term(base), self.term(key)]}
+            case Apply(function, operands):
+                return {"apply": {"function": function, "to": list(map(self.term, operands))}}
+            case Last(condition):
+                return {"last": self.numbers[condition]}
+            case Counted():
+                return {"count": self.binder(term)}
+            case ListTerm(items):
+                return {"list": list(map(self.term, items))}
+            case ObjectTerm(entries):
+                return {"object": {entry.key: self.term(entry.value) for entry in entries}}
 
+    def pattern(self, pattern: f.Pattern) -> Json:
+        match pattern:
+            case f.OutcomeIs(outcome):
+                return {"outcome": outcome}
+            case f.ArgumentIs(path, expected):
+                return {"argument": list(path), "is": self.term(expected)}
+            case f.ResultIs(path, expected):
+                return {"result": list(path), "is": self.term(expected)}
 
-def _pattern(pattern: f.Pattern) -> Json:
-    match pattern:
-        case f.OutcomeIs(outcome):
-            return {"outcome": outcome}
-        case f.ArgumentIs(path, expected):
-            return {"argument": list(path), "is": _term(expected)}
-        case f.ResultIs(path, expected):
-            return {"result": list(path), "is": _term(expected)}
-
-
-def _domain(domain: f.Domain) -> Json:
-    match domain:
-        case f.Listed(items):
-            return {"listed": list(map(_term, items))}
-        case f.FromArgs(tool, path):
-            return {"args": {"tool": _tool(tool), "path": path}}
-        case f.FromResults(tool, path):
-            return {"results": {"tool": _tool(tool), "path": path}}
-        case f.FromMetrics(path):
-            return {"metrics": {"path": path}}
-        case f.Extracted(name, operands):
-            return {"extracted": {"name": name, "operands": list(map(_term, operands))}}
+    def domain(self, domain: f.Domain) -> Json:
+        match domain:
+            case f.Listed(items):
+                return {"listed": list(map(self.term, items))}
+            case f.Found(term):
+                return {"found": self.term(term)}
+            case f.FromArgs(tool, path):
+                return {"args": {"tool": self.tool(tool), "path": path}}
+            case f.FromResults(tool, path):
+                return {"results": {"tool": self.tool(tool), "path": path}}
+            case f.FromMetrics(path):
+                return {"metrics": {"path": path}}
+            case f.Extracted(name, operands):
+                return {"extracted": {"name": name, "operands": list(map(self.term, operands))}}
 
 
 # ── reading ───────────────────────────────────────────────────────────────────────────────
@@ -178,10 +216,6 @@ def _error(where: str, message: str, code: str = "E116", help: str | None = None
     return SpecError(Diagnostic(code, message, help, where=where))
 
 
-def _is_variable(value: Json) -> bool:
-    return isinstance(value, dict) and value.keys() == {"variable"}
-
-
 class _PartReader:
     """Reads one part; `built` are the parts before it."""
 
@@ -203,10 +237,16 @@ class _PartReader:
             case "predicate":
                 name, operands = self.fields(content, "name", "operands")
                 return f.OpenPredicate(self.text(name), self.each(self.term, operands))
+            case "says" if isinstance(content, str) and content in ROLES:
+                return f.Says(content)
+            case "compare" if isinstance(content, list) and len(content) == 3:
+                left, symbol, right = content
+                if not isinstance(symbol, str) or symbol not in RELATIONS:
+                    raise self.fail(f"{shown(symbol)} is not one of {', '.join(RELATIONS)}")
+                return f.Compare(symbol, self.term(left), self.term(right))
             case "forall" | "exists":
-                variable, domain, body = self.fields(content, "variable", "in", "body")
                 node = f.ForAll if tag == "forall" else f.Exists
-                return node(self.variable(variable), self.domain(domain), self.earlier(body))
+                return node(*self.binder(content))
             case _ if tag in PREDICATES:
                 return self.predicate(tag, content)
             case _ if tag in BY_TAG and isinstance(content, list):
@@ -268,6 +308,8 @@ class _PartReader:
         match tag:
             case "listed":
                 return f.Listed(self.some(self.term, content))
+            case "found":
+                return f.Found(self.term(content))
             case "args" | "results":
                 tool, path = self.fields(content, "tool", "path")
                 node = f.FromArgs if tag == "args" else f.FromResults
@@ -287,9 +329,11 @@ class _PartReader:
                 return ToolName(value)
             case {"variable": str(name), **rest} if not rest:
                 return ToolVariable(name)
+            case {"like": str(pattern), **rest} if pattern and not rest:
+                return ToolGlob(pattern)
             case {"any": [_, *_] as members, **rest} if not rest:
-                if not all(isinstance(m, str) or _is_variable(m) for m in members):
-                    raise self.fail("a set of tools holds names and variables")
+                if any(isinstance(m, dict) and "any" in m for m in members):
+                    raise self.fail("a set of tools holds names, forms and variables")
                 tools = self.each(self.tool, members)
                 return ToolSet(tuple(flat for tool in tools for flat in members_of(tool)))
             case _:
@@ -306,12 +350,36 @@ class _PartReader:
                 return Variable(self.text(content))
             case "answer":
                 return Answer()
+            case "labels":
+                return Labels()
+            case "read" if isinstance(content, str) and content in FIELDS:
+                return Reading(content)  # type: ignore[arg-type]  # one of the fields
+            case "at" if isinstance(content, list) and len(content) == 2:
+                base, key = (self.term(each, depth + 1) for each in content)
+                return At(base, key)
+            case "apply":
+                name, operands = self.fields(content, "function", "to")
+                function = FUNCTIONS.get(self.text(name))
+                if function is None:
+                    raise self.fail(f"unknown function '{name}'", did_you_mean(name, FUNCTIONS))
+                given = self.each(lambda v: self.term(v, depth + 1), operands)
+                if len(given) != len(function.takes):
+                    raise self.fail(f"'{name}' takes {len(function.takes)} operands")
+                return Apply(function.name, given)
+            case "last":
+                return Last(self.earlier(content))
+            case "count":
+                return Counted(*self.binder(content))
             case "list" if isinstance(content, list):
                 return list_term([self.term(item, depth + 1) for item in content])
             case "object" if isinstance(content, dict):
                 return object_term({k: self.term(v, depth + 1) for k, v in content.items()})
             case _:
                 raise self.fail(f"'{tag}' is not a value")
+
+    def binder(self, content: Json) -> tuple[str, f.Domain, f.Formula]:
+        variable, domain, body = self.fields(content, "variable", "in", "body")
+        return self.variable(variable), self.domain(domain), self.earlier(body)
 
     # ── small helpers ────────────────────────────────────────────────────────────────────
 

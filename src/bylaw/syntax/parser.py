@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from functools import cache
+from itertools import starmap
 from pathlib import Path as FilePath
 from typing import Any, NoReturn
 
@@ -13,11 +15,12 @@ from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedTok
 
 from bylaw.errors import Diagnostic, Span, SpecError
 from bylaw.logic.formula import Formula
-from bylaw.logic.operators import KEYWORDS
+from bylaw.logic.operators import KEYWORDS, is_plain, may_be_variable
 from bylaw.syntax import shapes
 from bylaw.syntax.elaborate import elaborate
-from bylaw.syntax.scope import Scope
-from bylaw.values import JsonError, read_json
+from bylaw.syntax.scope import Macro, Scope
+from bylaw.values import Json, JsonError, read_json
+from bylaw.vocabulary.function_table import compiled
 from bylaw.vocabulary.registry import Vocabulary
 
 
@@ -27,13 +30,38 @@ def parse(
     tools: Iterable[str] | None = None,
     groups: Mapping[str, Iterable[str]] | None = None,
     vocabulary: Vocabulary | None = None,
+    constants: Mapping[str, Json] | None = None,
+    define: Mapping[str, str] | None = None,
 ) -> Formula:
     """The formula that a text writes.
 
     With `tools`, a tool that is not among them is an error; `groups` may stand for sets of
-    tools; `vocabulary` lends its registered names. Raises SpecError with every mistake found.
+    tools; `vocabulary` lends its registered names; `constants` are named values, and `define`
+    names formulas, values and sets of tools: `{"order(i)": "last(call(get_order, id = i))"}`.
+    Raises SpecError with every mistake found.
     """
-    return elaborate(read_shape(text), text, Scope.of(tools, groups, vocabulary))
+    macros = {m.name: m for m in starmap(read_definition, (define or {}).items())}
+    return parse_in(text, Scope.of(tools, groups, vocabulary, constants, macros))
+
+
+def parse_in(text: str, scope: Scope) -> Formula:
+    """The formula that a text writes in a scope."""
+    return elaborate(read_shape(text), text, scope)
+
+
+_HEAD = re.compile(r"\s*([^\W\d]\w*)\s*(?:\((.*)\)\s*)?")
+
+
+def read_definition(head: str, body: str) -> Macro:
+    """One definition: `name` or `name(parameter, …)`, and what it stands for."""
+    found = _HEAD.fullmatch(head)
+    parameters = [] if found is None or found[2] is None else found[2].split(",")
+    names = [parameter.strip() for parameter in parameters]
+    plain = found is not None and is_plain(found[1]) and all(map(may_be_variable, names))
+    if found is None or not plain or len(set(names)) < len(names):
+        help = 'For example: pending(o): o.status = "pending".'
+        raise SpecError(Diagnostic("E118", f"'{head}' is not a name with parameters", help))
+    return Macro(found[1], tuple(names), read_shape(body))
 
 
 def read_shape(text: str) -> shapes.Shape:
@@ -93,10 +121,26 @@ class _Shaper(Transformer[Token, Any]):
     def arguments(self, children: list[Any]) -> list[Any]:
         return children
 
+    def regex(self, children: list[Any]) -> shapes.Constant:
+        return _regex(children[0])
+
     def path(self, children: list[Any]) -> shapes.Path:
-        base, *keys = children
-        names = tuple(_string(key).value if key.type == "STRING" else str(key) for key in keys)
-        return shapes.Path(_from(base, keys[-1]), base, names)
+        base, *accessors = children
+        last = accessors[-1][1]
+        return shapes.Path(_from(base, last), base, tuple(key for key, _ in accessors))
+
+    def key(self, children: list[Any]) -> tuple[str, Any]:
+        (key,) = children
+        return (_string(key).value if key.type == "STRING" else str(key)), key
+
+    def index(self, children: list[Any]) -> tuple[str | shapes.Shape, Any]:
+        _, key, closing = children
+        written = isinstance(key, shapes.Constant) and isinstance(key.value, str)
+        return (key.value if written else key), closing
+
+    def arithmetic(self, children: list[Any]) -> shapes.Arithmetic:
+        left, symbol, right = children
+        return shapes.Arithmetic(_from(left, right), str(symbol), left, right)
 
     def comparison(self, children: list[Any]) -> shapes.Comparison:
         left, symbol, right = children
@@ -108,7 +152,7 @@ class _Shaper(Transformer[Token, Any]):
 
     def pair(self, children: list[Any]) -> shapes.Pair:
         key, _, value = children
-        return shapes.Pair(_from(key, value), _string(key), value)
+        return shapes.Pair(_from(key, value), key, value)
 
     def prefix(self, children: list[Any]) -> shapes.Prefix:
         symbol, operand = children
@@ -126,6 +170,17 @@ class _Shaper(Transformer[Token, Any]):
         symbol, variable, _, domain, _, body = children
         return shapes.Binder(_from(symbol, body), str(symbol), _name(variable), domain, body)
 
+    def binding(self, children: list[Any]) -> shapes.Binding:
+        variable, symbol, value = children
+        return shapes.Binding(_from(variable, value), _name(variable), str(symbol), value)
+
+    def bindings(self, children: list[Any]) -> list[Any]:
+        return children
+
+    def let(self, children: list[Any]) -> shapes.Let:
+        symbol, bindings, _, body = children
+        return shapes.Let(_from(symbol, body), tuple(bindings), body)
+
 
 def _name(token: Token) -> shapes.Name:
     return shapes.Name(_span(token), str(token))
@@ -138,6 +193,13 @@ def _string(token: Token) -> shapes.Constant:
         message = "the string has an escape or a character that JSON does not know"
         help = 'Write \\" for a quote, \\\\ for a backslash, \\n for a new line.'
         raise _BadToken(token, message, help) from None
+
+
+def _regex(token: Token) -> shapes.Constant:
+    pattern = str(token)[1:-1].replace("\\/", "/")
+    if compiled(pattern) is None:
+        raise _BadToken(token, "this is not a regular expression", "Python's `re` must read it.")
+    return shapes.Constant(_span(token), pattern)
 
 
 def _constant(token: Token) -> shapes.Constant:
@@ -172,8 +234,12 @@ class _BadToken(Exception):
         self.token, self.message, self.help = token, message, help
 
 
-_BEGINS = {"NAME", "STRING", "NUMBER", "CONSTANT", "LPAR", "LBRACE", "LSQB", "PREFIX", "BINDER"}
+_BEGINS = {
+    *("NAME", "STRING", "NUMBER", "CONSTANT", "REGEX", "LPAR", "LBRACE", "LSQB"),
+    *("PREFIX", "BINDER", "LET"),
+}
 _CONTINUES = {"IFF", "IMPLIES", "OR", "AND", "TEMPORAL"}
+_WITHIN = {"DOT", "COMPARE", "IN", "CONTAINS", "MATCHES", "PLUS", "MINUS", "STAR", "SLASH"}
 _WORDS = {
     "LPAR": "'('",
     "RPAR": "')'",
@@ -188,6 +254,12 @@ _WORDS = {
     "NAME": "a name",
     "STRING": "a string",
     "COMPARE": "a comparison",
+    "CONTAINS": "'contains'",
+    "MATCHES": "'~'",
+    "PLUS": "'+'",
+    "MINUS": "'-'",
+    "STAR": "'*'",
+    "SLASH": "'/'",
     "$END": "the end",
 }
 _OTHER_LANGUAGES = {
@@ -246,7 +318,7 @@ def _expected(terminals: set[str]) -> str:
         terminals -= _BEGINS
     if terminals >= _CONTINUES:
         words.append("an operator")
-        terminals -= _CONTINUES | {"DOT", "COMPARE", "LPAR"}
+        terminals -= _CONTINUES | _WITHIN | {"LPAR", "LSQB"}
     words += sorted(_WORDS.get(terminal, terminal) for terminal in terminals)
     return " or ".join(words) if len(words) < 3 else ", ".join(words[:-1]) + " or " + words[-1]
 

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from bylaw.logic import formula as f
-from bylaw.logic.operators import BY_NODE, Operator, is_plain
+from bylaw.logic.operators import ARITHMETIC, BY_NODE, Operator, is_plain
 from bylaw.logic.terms import (
     Answer,
+    Apply,
+    At,
+    Counted,
+    Labels,
+    Last,
     ListTerm,
     Literal,
     ObjectTerm,
+    Reading,
     Term,
     Tool,
+    ToolGlob,
     ToolName,
     ToolSet,
     ToolVariable,
@@ -18,6 +27,7 @@ from bylaw.logic.terms import (
 )
 from bylaw.logic.walk import Steps, everything, run
 from bylaw.values import write_json
+from bylaw.vocabulary.function_table import compiled
 from bylaw.vocabulary.predicates import PREDICATES
 from bylaw.vocabulary.signature import Kind
 
@@ -25,30 +35,43 @@ _ATOM = 100
 """Binds tighter than any operator."""
 
 
-def to_text(formula: f.Formula) -> str:
-    """The text that `parse` reads back as this formula."""
-    bound = {q.variable for q in everything(formula) if isinstance(q, f.ForAll | f.Exists)}
-    return run(_Printer(bound).written(formula))[0]
+def to_text(formula: f.Formula, names: Mapping[str, str] | None = None) -> str:
+    """The text that `parse` reads back as this formula.
+
+    `names` are for people: a value whose canonical text is among them is written by its name.
+    """
+    binders = f.ForAll | f.Exists | Counted
+    bound = {part.variable for part in everything(formula) if isinstance(part, binders)}
+    return run(_Printer(bound, names or {}).written(formula))[0]
+
+
+def term_text(term: Term, names: Mapping[str, str] | None = None) -> str:
+    """A value as the text form writes it; `names` as in `to_text`."""
+    return _Printer(set(), names or {}).term(term)
 
 
 def tool_text(tool: Tool) -> str:
     """A tool as the text form writes it."""
-    return _Printer(set()).tool(tool)
+    return _Printer(set(), {}).tool(tool)
 
 
 class _Printer:
     """Writes the parts of one formula; `bound` are its variables, which tools must not resemble."""
 
-    def __init__(self, bound: set[str]) -> None:
+    def __init__(self, bound: set[str], names: Mapping[str, str]) -> None:
         self.bound = bound
+        self.names = names
 
     def written(self, formula: f.Formula) -> Steps[tuple[str, int]]:
         """The text, and how tightly its outermost operator binds."""
         match formula:
             case f.Truth(holds):
                 return ("true" if holds else "false"), _ATOM
-            case f.Event() | f.TracePredicate() | f.OpenPredicate():
+            case f.Event() | f.TracePredicate() | f.OpenPredicate() | f.Says() | f.Compare():
                 return self.atom(formula), _ATOM
+            case f.ForAll(_, f.Listed((item,)), _) if not isinstance(item, Literal):
+                written = yield self.let(formula)
+                return written, BY_NODE[f.ForAll].precedence
             case f.ForAll(name, domain, body) | f.Exists(name, domain, body):
                 operator = BY_NODE[type(formula)]
                 text, _ = yield self.written(body)
@@ -70,13 +93,32 @@ class _Printer:
         right = yield self.operand(formula.right, operator.precedence)  # type: ignore[union-attr]
         return f"{left} {operator.symbol} {right}", operator.precedence
 
+    def let(self, formula: f.Formula) -> Steps[str]:
+        """`let x = a, y = b: c`, for quantifiers over a single value each."""
+        bindings = []
+        while True:
+            match formula:
+                case f.ForAll(name, f.Listed((item,)), body) if not isinstance(item, Literal):
+                    bindings.append(f"{name} = {self.sum(item)}")
+                    formula = body
+                case _:
+                    text, _ = yield self.written(formula)
+                    return f"let {', '.join(bindings)}: {text}"
+
     def operand(self, formula: f.Formula, least: int) -> Steps[str]:
         """The text of an operand, in parentheses unless it binds at least so tightly."""
         text, precedence = yield self.written(formula)
         return text if precedence >= least else f"({text})"
 
-    def atom(self, atom: f.Event | f.TracePredicate | f.OpenPredicate) -> str:
+    def atom(self, atom: f.Atom) -> str:
         match atom:
+            case f.Event(None, (f.OutcomeIs(outcome),)):
+                return outcome
+            case f.Says(role):
+                return f"says({role})"
+            case f.Compare(symbol, left, right):
+                second = self.pattern_text(right) if symbol == "~" else self.sum(right)
+                return f"{self.sum(left)} {symbol} {second}"
             case f.Event(None, ()):
                 return "call"
             case f.Event(tool, ()) if tool is not None:
@@ -92,6 +134,8 @@ class _Printer:
                     text for place, operand in places for text in self.operands(place.kind, operand)
                 ]
                 return f"{name}({', '.join(written)})"
+            case f.Truth(holds):
+                return "true" if holds else "false"
 
     def operands(self, kind: Kind, operand: f.Operand) -> list[str]:
         match operand:
@@ -103,7 +147,7 @@ class _Printer:
                 return [f"{comparison} {self.term(number)}"]
             case f.ToolList(tools):
                 return [f"[{', '.join(map(self.tool, tools))}]"]
-            case ToolName() | ToolSet() | ToolVariable():
+            case ToolName() | ToolSet() | ToolVariable() | ToolGlob():
                 return [self.tool(operand)]
             case _:
                 return [self.term(operand)]
@@ -126,7 +170,9 @@ class _Printer:
     def domain(self, domain: f.Domain) -> str:
         match domain:
             case f.Listed(items):
-                return f"[{', '.join(map(self.term, items))}]"
+                return f"[{', '.join(map(self.sum, items))}]"
+            case f.Found(term):
+                return self.sum(term)
             case f.FromArgs(tool, path):
                 return f"args({self.tool(tool)}, {write_json(path)})"
             case f.FromResults(tool, path):
@@ -143,23 +189,62 @@ class _Printer:
                 return write_json(name) if name in self.bound else _key(name)
             case ToolVariable(name):
                 return name
+            case ToolGlob(pattern):
+                return f"like({write_json(pattern)})"
             case ToolSet(members):
                 return "{" + ", ".join(map(self.tool, members)) + "}"
 
     def term(self, term: Term) -> str:
-        """A term as the text form writes it."""
+        """A term as the text form writes it, in parentheses if it is a calculation."""
+        return self.sum(term, _ATOM)
+
+    def sum(self, term: Term, least: int = 0) -> str:
+        """A term, in parentheses only if it is a calculation that binds less tightly."""
         match term:
+            case Apply(symbol, (left, right)) if symbol in ARITHMETIC:
+                binds = ARITHMETIC[symbol]
+                text = f"{self.sum(left, binds)} {symbol} {self.sum(right, binds + 1)}"
+                return f"({text})" if binds < least else text
+            case Literal(text) if text in self.names:
+                return self.names[text]
             case Literal():
                 return write_json(term.value)
             case Variable(name):
                 return name
             case Answer():
                 return "answer"
+            case Labels():
+                return "labels"
+            case Reading(field):
+                return field
+            case At(base, key):
+                return self.term(base) + self.accessor(key)
+            case Apply(function, operands):
+                return f"{function}({', '.join(map(self.sum, operands))})"
+            case Last(condition):
+                return f"last({run(self.written(condition))[0]})"
+            case Counted(variable, domain, body):
+                text = run(self.written(body))[0]
+                return f"count({variable} in {self.domain(domain)}: {text})"
             case ListTerm(items):
-                return "[" + ", ".join(map(self.term, items)) + "]"
+                return "[" + ", ".join(map(self.sum, items)) + "]"
             case ObjectTerm(entries):
-                pairs = (f"{write_json(e.key)}: {self.term(e.value)}" for e in entries)
+                pairs = (f"{write_json(e.key)}: {self.sum(e.value)}" for e in entries)
                 return "{" + ", ".join(pairs) + "}"
+
+    def accessor(self, key: Term) -> str:
+        if isinstance(key, Literal) and isinstance(key.value, str) and key.text not in self.names:
+            return f".{_key(key.value)}"
+        return f"[{self.sum(key)}]"
+
+    def pattern_text(self, term: Term) -> str:
+        """A regular expression between slashes, where it is one."""
+        value = term.value if isinstance(term, Literal) else None
+        if not isinstance(value, str) or not value or not value.isprintable():
+            return self.sum(term)
+        if "\\/" in value or value.endswith("\\") or compiled(value) is None:
+            return self.sum(term)
+        return f"/{value.replace('/', chr(92) + '/')}/"
 
 
 def _prefixed(operator: Operator, text: str) -> str:

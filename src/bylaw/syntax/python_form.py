@@ -9,11 +9,18 @@ from bylaw.logic import formula as f
 from bylaw.logic.operators import BY_NODE
 from bylaw.logic.terms import (
     Answer,
+    Apply,
+    At,
+    Counted,
+    Labels,
+    Last,
     ListTerm,
     Literal,
     ObjectTerm,
+    Reading,
     Term,
     Tool,
+    ToolGlob,
     ToolName,
     ToolSet,
     ToolVariable,
@@ -33,8 +40,10 @@ def _written(formula: f.Formula) -> Steps[str]:
     match formula:
         case f.Truth(holds):
             return "true" if holds else "false"
-        case f.Event() | f.TracePredicate() | f.OpenPredicate():
+        case f.Event() | f.TracePredicate() | f.OpenPredicate() | f.Says() | f.Compare():
             return _atom(formula)
+        case f.ForAll(name, f.Listed((item,)), body) if not isinstance(item, Literal):
+            return f"let({name!r}, {_term(item)}, {yield _written(body)})"
         case f.ForAll(name, domain, body) | f.Exists(name, domain, body):
             quantifier = BY_NODE[type(formula)].symbol
             return f"{quantifier}({name!r}, {_domain(domain)}, {yield _written(body)})"
@@ -65,8 +74,14 @@ def _closed(formula: f.Formula) -> Steps[str]:
     return f"({text})" if infix else text
 
 
-def _atom(atom: f.Event | f.TracePredicate | f.OpenPredicate) -> str:
+def _atom(atom: f.Atom) -> str:
     match atom:
+        case f.Truth(holds):
+            return "true" if holds else "false"
+        case f.Says(role):
+            return f"says({role!r})"
+        case f.Compare(symbol, left, right):
+            return f"compare({_term(left)}, {symbol!r}, {_term(right)})"
         case f.Event(tool, patterns):
             positional, named = _patterns(patterns)
             leading = [_tool(tool)] if tool else ["None"] if positional else []
@@ -90,7 +105,7 @@ def _operands(kind: Kind, operand: f.Operand) -> Sequence[str]:
         case f.Arguments(patterns):
             positional, named = _patterns(patterns)
             return [*positional, *named]
-        case ToolName() | ToolSet() | ToolVariable():
+        case ToolName() | ToolSet() | ToolVariable() | ToolGlob():
             return [_tool(operand)]
         case _:
             return [_term(operand)]
@@ -126,6 +141,8 @@ def _domain(domain: f.Domain) -> str:
     match domain:
         case f.Listed(items):
             return f"listed({', '.join(map(_term, items))})"
+        case f.Found(term):
+            return f"found({_term(term)})"
         case f.FromArgs(tool, path):
             return f"args({_tool(tool)}, {path!r})"
         case f.FromResults(tool, path):
@@ -142,6 +159,8 @@ def _tool(tool: Tool) -> str:
             return repr(name)
         case ToolVariable(name):
             return f"var({name!r})"
+        case ToolGlob(pattern):
+            return f"like({pattern!r})"
         case ToolSet(members):
             return f"[{', '.join(map(_tool, members))}]"
 
@@ -154,7 +173,27 @@ def _term(term: Term) -> str:
             return f"var({name!r})"
         case Answer():
             return "answer"
+        case Labels():
+            return "labels"
+        case Reading(field):
+            return f"this.{field}"
+        case At():
+            return _path(term)
+        case Apply(function, operands):
+            return f"apply({', '.join([repr(function), *map(_term, operands)])})"
+        case Last(condition):
+            return f"last({run(_written(condition))})"
+        case Counted(variable, domain, body):
+            return f"count({variable!r}, {_domain(domain)}, {run(_written(body))})"
         case ListTerm(items):
             return f"[{', '.join(map(_term, items))}]"
         case ObjectTerm(entries):
             return "{" + ", ".join(f"{e.key!r}: {_term(e.value)}" for e in entries) + "}"
+
+
+def _path(term: Term) -> str:
+    keys: list[str] = []
+    while isinstance(term, At):
+        keys.append(_term(term.key))
+        term = term.base
+    return f"at({', '.join([_term(term), *reversed(keys)])})"

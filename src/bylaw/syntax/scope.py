@@ -3,21 +3,59 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
-from bylaw.errors import Diagnostic, SpecError, did_you_mean, listing
+from bylaw.errors import Diagnostic, Span, SpecError, did_you_mean, listing
+from bylaw.logic.terms import ToolGlob, ToolMember, ToolName
 from bylaw.names import FINAL_ANSWER
+from bylaw.syntax.shapes import Operand, Shape
+from bylaw.values import Json
+from bylaw.vocabulary.patterns import is_named
 from bylaw.vocabulary.registry import EMPTY, Vocabulary
 
 
 @dataclass(frozen=True, slots=True)
+class Macro:
+    """A definition: what a name with operands stands for, wherever it is used."""
+
+    name: str
+    parameters: tuple[str, ...]
+    body: Shape
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """Where a definition is used: mistakes inside it are reported there."""
+
+    macro: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """What a parameter of a definition stands for: a shape, and the scope it was written in."""
+
+    shape: Operand
+    scope: Scope
+
+
+@dataclass(frozen=True, slots=True)
 class Scope:
-    """Tools (None: any name is a tool), groups of tools, registered functions, bound variables."""
+    """Tools (None: any name is a tool), groups, functions, constants, definitions, variables."""
 
     tools: frozenset[str] | None
-    groups: Mapping[str, tuple[str, ...]]
+    groups: Mapping[str, tuple[ToolMember, ...]]
     vocabulary: Vocabulary
-    variables: frozenset[str] = frozenset()
+    constants: Mapping[str, Json] = field(default_factory=dict)
+    macros: Mapping[str, Macro] = field(default_factory=dict)
+    variables: Mapping[str, str] = field(default_factory=dict)
+    """The bound names, and what the formula calls them."""
+    arguments: Mapping[str, Argument] = field(default_factory=dict)
+    """Inside a definition: what its parameters stand for."""
+    uses: tuple[Use, ...] = ()
+    """Inside a definition: where it, and those around it, are used."""
+    elsewhere: bool = False
+    """Inside a definition: may this be read at another event than the one it is used at?"""
 
     @classmethod
     def of(
@@ -25,17 +63,43 @@ class Scope:
         tools: Iterable[str] | None = None,
         groups: Mapping[str, Iterable[str]] | None = None,
         vocabulary: Vocabulary | None = None,
+        constants: Mapping[str, Json] | None = None,
+        macros: Mapping[str, Macro] | None = None,
     ) -> Scope:
         """A scope without variables. Every group must have a member."""
-        members = {name: tuple(group) for name, group in (groups or {}).items()}
+        known = None if tools is None else frozenset(tools)
+        listed = {name: tuple(group) for name, group in (groups or {}).items()}
+        members = {name: group_members(name, listed) for name in listed}
         if empty := [name for name, group in members.items() if not group]:
             raise SpecError(Diagnostic("E106", f"the group '{empty[0]}' is empty"))
-        known = None if tools is None else frozenset(tools)
-        return cls(known, members, vocabulary or EMPTY)
+        return cls(known, members, vocabulary or EMPTY, constants or {}, macros or {})
 
     def binding(self, variable: str) -> Scope:
-        """The scope inside a quantifier."""
-        return replace(self, variables=self.variables | {variable})
+        """The scope inside a quantifier.
+
+        Inside a definition the variable may get another name, so that it does not catch one that
+        the definition's operands speak of.
+        """
+        name, taken = variable, _spoken_of(self.arguments.values())
+        while name in taken:
+            name += "_"
+        arguments = {key: value for key, value in self.arguments.items() if key != variable}
+        return replace(self, variables={**self.variables, variable: name}, arguments=arguments)
+
+    def inside(self, macro: Macro, operands: Iterable[Operand], span: Span) -> Scope:
+        """The scope inside a definition: it knows its parameters, and none of our variables."""
+        given = (Argument(operand, self) for operand in operands)
+        return replace(
+            self,
+            variables={},
+            arguments=dict(zip(macro.parameters, given, strict=True)),
+            uses=(*self.uses, Use(macro.name, span)),
+            elsewhere=False,
+        )
+
+    def at_other_events(self) -> Scope:
+        """The scope below an operator that looks at other events."""
+        return replace(self, elsewhere=True) if self.uses else self
 
     def knows_tool(self, name: str) -> bool:
         """May this name stand for a tool?"""
@@ -47,3 +111,46 @@ class Scope:
         close = did_you_mean(name, [*known, FINAL_ANSWER])
         tools = f"The procedure's tools are: {listing(known)}."
         return f"{close} {tools}" if close else tools
+
+
+def _spoken_of(arguments: Iterable[Argument]) -> set[str]:
+    """The variables that operands of definitions may speak of."""
+    found: set[str] = set()
+    pending = list(arguments)
+    while pending:
+        scope = pending.pop().scope
+        found.update(scope.variables.values())
+        pending.extend(scope.arguments.values())
+    return found
+
+
+def group_members(name: str, groups: Mapping[str, tuple[str, ...]]) -> tuple[ToolMember, ...]:
+    """The tools of a group: a member may be another group, or a form of names such as `get_*`."""
+    found: dict[ToolMember, None] = {}
+    pending, seen = [name], {name}
+    while pending:
+        for member in groups[pending.pop()]:
+            if member in groups:
+                if member not in seen:
+                    seen.add(member)
+                    pending.append(member)
+            elif "*" in member:
+                found[ToolGlob(member)] = None
+            else:
+                found[ToolName(member)] = None
+    return tuple(found)
+
+
+def group_problem(
+    member: str, groups: Iterable[str], tools: Iterable[str] | None
+) -> tuple[str, str | None] | None:
+    """What is wrong with a member of a group, and what to do about it."""
+    if tools is None or member in groups:
+        return None
+    if "*" in member:
+        if any(is_named(tool, ToolGlob(member)) for tool in tools):
+            return None
+        return f"no tool is called like '{member}'", None
+    if member in tools or member == FINAL_ANSWER:
+        return None
+    return f"unknown tool '{member}'", did_you_mean(member, [*tools, *groups])

@@ -50,11 +50,28 @@ class Braces:
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """`result.status`"""
+    """`result.status`, `table[x]`"""
 
     span: Span
     base: Shape
-    keys: tuple[str, ...]
+    keys: tuple[str | Shape, ...]
+    """A key that is written out, or what stands in brackets."""
+
+    @property
+    def plain_keys(self) -> tuple[str, ...] | None:
+        """The keys, if all are written out."""
+        written = tuple(key for key in self.keys if isinstance(key, str))
+        return written if len(written) == len(self.keys) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Arithmetic:
+    """`a + b`"""
+
+    span: Span
+    symbol: str
+    left: Shape
+    right: Shape
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +124,25 @@ class Binder:
 
 
 @dataclass(frozen=True, slots=True)
+class Binding:
+    """`x = a`, in a `let`."""
+
+    span: Span
+    variable: Name
+    symbol: str
+    value: Shape
+
+
+@dataclass(frozen=True, slots=True)
+class Let:
+    """`let x = a, y = b: c`"""
+
+    span: Span
+    bindings: tuple[Binding, ...]
+    body: Shape
+
+
+@dataclass(frozen=True, slots=True)
 class HalfComparison:
     """`<= 3`, as an operand."""
 
@@ -117,10 +153,10 @@ class HalfComparison:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """`"key": value`, as an operand."""
+    """`"key": value`, or `x in D: a`, as an operand."""
 
     span: Span
-    key: Constant
+    key: Shape
     value: Shape
 
 
@@ -131,10 +167,12 @@ Shape: TypeAlias = (
     | Brackets
     | Braces
     | Path
+    | Arithmetic
     | Comparison
     | Prefix
     | Infix
     | Flat
     | Binder
+    | Let
 )
 Operand: TypeAlias = Shape | HalfComparison | Pair

@@ -1,18 +1,21 @@
 """Trace files: one JSON document, or JSONL with one record a line, read as a stream.
 
 A file yields one item per record, a trace or the error that kept it from being one, so that
-one damaged record never hides the others. Memory holds one record at a time.
+one damaged record never hides the others. Memory holds one record at a time. Each record may be
+of any known format (`bylaw.trace.formats`).
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO, Final
 
 from bylaw.errors import Diagnostic, Span, TraceError
+from bylaw.trace.formats import format_of, read, records_in
 from bylaw.trace.trace import Trace
 from bylaw.values import JsonError, read_json
 
@@ -23,6 +26,8 @@ MAX_DOCUMENT: Final = 1024 * MEGABYTE
 """The largest file that is read as a single JSON document."""
 
 _JSONL_ENDINGS: Final = (".jsonl", ".ndjson")
+_OPENS_A_LIST: Final = re.compile(r'(?:\{.*"results"\s*:\s*)?\[')
+"""The first line of a document whose next line may be a whole record."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +38,8 @@ class Entry:
     """`run.json`, or `runs.jsonl:17` for the record on line 17."""
     trace: Trace | None
     error: TraceError | None = None
+    notes: tuple[Diagnostic, ...] = ()
+    """What was odd about the record and did not keep it from being read."""
 
     def required(self) -> Trace:
         """The trace; raises the error if there is none."""
@@ -128,7 +135,10 @@ def _is_jsonl(first: _Line, second: _Line) -> bool:
         goes_on = error.position is not None and error.position >= len(text)
         # A first line that just ends early is the start of a document, or a damaged record
         # if a whole record follows it.
-        return not goes_on or (isinstance(second.content, bytes) and _is_record(second.content))
+        if not goes_on:
+            return True
+        whole = isinstance(second.content, bytes) and _is_record(second.content)
+        return whole and not _OPENS_A_LIST.fullmatch(text)
     except UnicodeDecodeError:
         return True
     return True
@@ -139,11 +149,12 @@ def _is_record(line: bytes) -> bool:
         value = read_json(line.decode())
     except (JsonError, UnicodeDecodeError):
         return False
-    return isinstance(value, dict) and "tool_calls" in value
+    # A message can have tool calls as a record can, and be one of a list that is spread out.
+    return isinstance(value, dict) and format_of(value) is not None and "role" not in value
 
 
 def _document(name: str, lines: Iterator[_Line]) -> Iterator[Entry]:
-    """The whole file as one JSON value: a record, or a list of records."""
+    """The whole file as one JSON value: a record, or several."""
     pieces: list[bytes] = []
     size, number = 0, 0
     for line in lines:
@@ -168,7 +179,7 @@ def _entry(entry: str, content: bytes | Diagnostic, source: str, line: int) -> E
 
 
 def _parsed(entry: str, content: bytes, source: str, line: int | None) -> Iterator[Entry]:
-    """The records in one JSON text. A list of records is taken apart only in a document."""
+    """The records in one JSON text. Several are taken apart only in a document."""
     try:
         text = content.decode("utf-8-sig").rstrip()
         value = read_json(text)
@@ -179,13 +190,14 @@ def _parsed(entry: str, content: bytes, source: str, line: int | None) -> Iterat
     except JsonError as error:
         yield _failure(entry, _json_diagnostic(error, text, source, line))
         return
-    if line is None and isinstance(value, list):
-        if not value:
-            yield _failure(entry, Diagnostic("E311", "the file holds no record", source=source))
-        for number, item in enumerate(value):
-            yield _traced(f"{entry}[{number}]", item, source, line)
-    else:
+    several = records_in(value) if line is None else None
+    if several is None:
         yield _traced(entry, value, source, line)
+        return
+    if not several:
+        yield _failure(entry, Diagnostic("E311", "the file holds no record", source=source))
+    for number, item in enumerate(several):
+        yield _traced(f"{entry}[{number}]", item, source, line)
 
 
 def _json_diagnostic(error: JsonError, text: str, source: str, line: int | None) -> Diagnostic:
@@ -205,15 +217,16 @@ def _json_diagnostic(error: JsonError, text: str, source: str, line: int | None)
 
 
 def _traced(entry: str, value: object, source: str, line: int | None) -> Entry:
+    place = entry if line is None else source
+
+    def located(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+        return tuple(replace(d.located(place), line=line or d.line) for d in diagnostics)
+
     try:
-        return Entry(entry, Trace.from_record(value, name=entry, checked=True))
+        reading = read(value, name=entry, checked=True)
     except TraceError as error:
-        found = [
-            Diagnostic.located(d, entry if line is None else source) for d in error.diagnostics
-        ]
-        if line is not None:
-            found = [replace(d, line=line) for d in found]
-        return Entry(entry, None, TraceError(found))
+        return Entry(entry, None, TraceError(located(error.diagnostics)))
+    return Entry(entry, reading.trace, notes=located(reading.notes))
 
 
 def _failure(entry: str, diagnostic: Diagnostic) -> Entry:

@@ -1,4 +1,4 @@
-"""What quantifiers range over: values found in the whole trace, wherever the quantifier stands.
+"""What quantifiers over the whole trace range over, wherever the quantifier stands.
 
 A path that yields a list contributes its elements, null or missing nothing, anything else
 itself. Equal values count once.
@@ -10,13 +10,13 @@ import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import jmespath
 import jmespath.exceptions
 
 from bylaw.errors import shown
-from bylaw.logic.formula import Domain, Extracted, FromArgs, FromMetrics, FromResults, Listed
+from bylaw.logic.formula import Extracted, FromArgs, FromMetrics, FromResults
 from bylaw.trace.event import MISSING, Call
 from bylaw.values import Json, identity, problem
 from bylaw.vocabulary.view import View
@@ -31,20 +31,21 @@ class Elements:
     """Could hidden events add no more?"""
 
 
-def elements(domain: Domain, view: View) -> Elements:
-    """The values that a quantifier ranges over."""
+WholeTrace: TypeAlias = FromArgs | FromResults | FromMetrics | Extracted
+"""The domains that are the same wherever the quantifier stands."""
+
+
+def elements(domain: WholeTrace, view: View) -> Elements:
+    """The values that a quantifier over the whole trace ranges over."""
     match domain:
-        case Listed(items):
-            values = [view.value(item) for item in items]
-            return Elements(_distinct(v for v in values if v is not MISSING), True)
         case FromArgs(tool, path):
             found = (call.args for call in _calls(view, tool))
-            return Elements(_distinct(contributed(path, found)), not view.hidden)
+            return Elements(distinct(contributed(path, found)), not view.hidden)
         case FromResults(tool, path):
             returned = (call.value for call in _calls(view, tool) if call.result is not MISSING)
-            return Elements(_distinct(contributed(path, returned)), not view.hidden)
+            return Elements(distinct(contributed(path, returned)), not view.hidden)
         case FromMetrics(path):
-            return Elements(_distinct(contributed(path, [view.trace.metrics])), True)
+            return Elements(distinct(contributed(path, [view.trace.metrics])), True)
         case Extracted(name, operands):
             if view.hidden:
                 return Elements((), False)  # the function may look at any event
@@ -56,7 +57,7 @@ def elements(domain: Domain, view: View) -> Elements:
             for value in values:
                 if reason := problem(value):
                     raise ValueError(f"yielded {shown(value)}, which is not a JSON value: {reason}")
-            return Elements(_distinct(values), True)
+            return Elements(distinct(values), True)
 
 
 def _calls(view: View, tool: Any) -> Iterator[Call]:
@@ -79,7 +80,8 @@ def contributed(path: str, values: Iterable[Json]) -> Iterator[Json]:
                 yield item
 
 
-def _distinct(values: Iterable[Json]) -> tuple[Json, ...]:
+def distinct(values: Iterable[Json]) -> tuple[Json, ...]:
+    """The values, equal ones once."""
     return tuple({identity(value): value for value in reversed(list(values))}.values())[::-1]
 
 

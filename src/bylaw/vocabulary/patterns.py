@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from fnmatch import fnmatchcase
 from typing import TypeAlias
 
 from bylaw.logic.formula import ArgumentIs, OutcomeIs, Pattern, ResultIs
-from bylaw.logic.terms import Term, Tool, ToolName, ToolSet
+from bylaw.logic.terms import Term, Tool, ToolGlob, ToolName, ToolSet, members_of
 from bylaw.names import FINAL_ANSWER
 from bylaw.trace.event import MISSING, Call, Missing
 from bylaw.values import Json, equal
@@ -17,7 +18,39 @@ ValueOf: TypeAlias = Callable[[Term], Json | Missing]
 
 def is_tool(call: Call, tool: Tool | None) -> bool:
     """Is this a call of the tool? Every call is one of any tool, except the final answer."""
-    return call.tool != FINAL_ANSWER if tool is None else call.tool in names_of(tool)
+    return call.tool != FINAL_ANSWER if tool is None else is_named(call.tool, tool)
+
+
+def is_named(name: str, tool: Tool) -> bool:
+    """Does the tool, which has no variables, stand for this name?"""
+    if isinstance(tool, ToolName):
+        return tool.name == name
+    return any(
+        member.name == name if isinstance(member, ToolName) else _has_form(name, member)
+        for member in members_of(tool)
+    )
+
+
+def _has_form(name: str, member: object) -> bool:
+    # The answer is never reached through a form.
+    return (
+        isinstance(member, ToolGlob)
+        and name != FINAL_ANSWER
+        and fnmatchcase(name, member.pattern.replace("[", "[[]").replace("?", "[?]"))
+    )
+
+
+def names_among(names: Iterable[str], tool: Tool) -> list[str]:
+    """Those of the names that the tool stands for."""
+    if forms_of(tool):
+        return [name for name in names if is_named(name, tool)]
+    wanted = names_of(tool)
+    return [name for name in wanted if name in names]
+
+
+def forms_of(tool: Tool) -> tuple[str, ...]:
+    """The forms of names that a tool stands for: `get_*`."""
+    return tuple(m.pattern for m in members_of(tool) if isinstance(m, ToolGlob))
 
 
 def fits(call: Call, pattern: Pattern, value_of: ValueOf) -> bool:
@@ -34,7 +67,7 @@ def fits(call: Call, pattern: Pattern, value_of: ValueOf) -> bool:
 
 
 def names_of(tool: Tool) -> tuple[str, ...]:
-    """The tool names that a tool without variables stands for."""
+    """The tool names that a tool without variables writes out."""
     match tool:
         case ToolName(name):
             return (name,)
@@ -48,7 +81,7 @@ def title(tool: Tool | None) -> str:
     """How people refer to a tool: `"search"`, `"cancel" or "refund"`, `any tool`."""
     if tool is None:
         return "any tool"
-    return " or ".join(f'"{name}"' for name in names_of(tool)) or "no tool"
+    return " or ".join(f'"{name}"' for name in (*names_of(tool), *forms_of(tool))) or "no tool"
 
 
 def lookup(value: Json | Missing, path: Sequence[str]) -> Json | Missing:

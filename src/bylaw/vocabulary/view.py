@@ -1,9 +1,10 @@
 """What a rule sees of a trace, and the paper's auxiliary functions on it.
 
 Some events may be hidden: then it is unknown which call stood there, and a question may have
-no answer yet. `True`, `False` and `None` (unknown) are the answers; on a complete trace there
-is always one. Hiding events is how an explanation is tested: what still follows with the
-others hidden was decided by those that remain.
+no answer yet. Results may be pending: then only what depends on them is unknown. `True`,
+`False` and `None` (unknown) are the answers; on a complete trace there is always one. Hiding
+events is how an explanation is tested: what still follows with the others hidden was decided
+by those that remain.
 """
 
 from __future__ import annotations
@@ -13,14 +14,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
-from bylaw.logic.formula import Pattern
-from bylaw.logic.terms import Answer, ListTerm, ObjectTerm, Term, Tool
+from bylaw.logic.formula import ArgumentIs, Pattern
+from bylaw.logic.terms import Counted, Last, Term, Tool
 from bylaw.logic.terms import Literal as LiteralTerm
 from bylaw.names import FINAL_ANSWER
 from bylaw.trace.event import MISSING, Call, Event, Message, Missing
 from bylaw.trace.trace import Trace
 from bylaw.values import LARGEST, Json, write_json
-from bylaw.vocabulary.patterns import fits, is_tool, names_of
+from bylaw.vocabulary.patterns import fits, is_tool, names_among
+from bylaw.vocabulary.reading import (
+    UNSEEN,
+    Seen,
+    as_object,
+    field_of,
+    known_before_result,
+    value_at,
+)
 from bylaw.vocabulary.registry import EMPTY, Vocabulary
 
 Order: TypeAlias = Literal["position", "step"]
@@ -73,12 +82,14 @@ class View:
         order: Order = "position",
         vocabulary: Vocabulary = EMPTY,
         hidden: frozenset[int] = frozenset(),
+        pending: frozenset[int] = frozenset(),
     ) -> None:
         self.trace: Final = trace
         self.events: Final = events
         self.order: Final = order
         self.vocabulary: Final = vocabulary
         self.hidden: Final = hidden
+        self.pending: Final = pending
         self._by_tool: dict[str, list[int]] = {}
         for position, event in enumerate(events):
             if isinstance(event, Call) and position not in hidden:
@@ -94,11 +105,33 @@ class View:
         if at in self.hidden:
             return None
         event = self.events[at]
-        return (
-            isinstance(event, Call)
-            and is_tool(event, tool)
-            and all(fits(event, pattern, self.value) for pattern in patterns)
-        )
+        if not isinstance(event, Call) or not is_tool(event, tool):
+            return False
+        if at not in self.pending:
+            return all(fits(event, pattern, self.value) for pattern in patterns)
+        known = [pattern for pattern in patterns if isinstance(pattern, ArgumentIs)]
+        if not all(fits(event, pattern, self.value) for pattern in known):
+            return False
+        return True if len(known) == len(patterns) else None
+
+    def field(self, at: int, name: str) -> Seen:
+        """What the event at this position says in a field; nothing behind the end."""
+        if at >= len(self.events):
+            return MISSING
+        if at in self.hidden or (at in self.pending and not known_before_result(name)):
+            return UNSEEN
+        return field_of(self.events[at], name)
+
+    def event_object(self, at: int) -> Seen:
+        """The event at this position as the object that `last` denotes."""
+        unseen = at in self.hidden or at in self.pending
+        return UNSEEN if unseen else as_object(self.events[at])
+
+    def step(self, at: int) -> int:
+        """The step of the event at this position."""
+        step = self.events[at].step
+        assert step is not None, "a trace gives every event a step"
+        return step
 
     # ── the whole trace: the paper's first, nth and first_after ───────────────────────────
 
@@ -107,13 +140,16 @@ class View:
         if tool is None:
             names = [name for name in self._by_tool if name != FINAL_ANSWER]
         else:
-            names = [name for name in names_of(tool) if name in self._by_tool]
+            names = names_among(self._by_tool, tool)
         found = [position for name in names for position in self._by_tool[name]]
         if len(names) > 1:
             found.sort()
+        possible = found
         if patterns:
-            found = [p for p in found if self.matches(p, tool, patterns)]
-        return Occurrences(found, sorted([*found, *self.hidden]) if self.hidden else found)
+            judged = [(p, self.matches(p, tool, patterns)) for p in found]
+            found = [p for p, holds in judged if holds]
+            possible = [p for p, holds in judged if holds is not False]
+        return Occurrences(found, sorted([*possible, *self.hidden]) if self.hidden else possible)
 
     def first(self, tool: Tool) -> Moment:
         """The first call of the tool."""
@@ -131,11 +167,7 @@ class View:
 
     def time(self, position: int) -> int:
         """What ordering predicates compare: the position, or the step under `order: step`."""
-        if self.order == "position":
-            return position
-        step = self.events[position].step
-        assert step is not None, "a trace gives every event a step"
-        return step
+        return position if self.order == "position" else self.step(position)
 
     def positions(self, *tools: Tool, index: int = 0) -> list[int]:
         """The certain positions of the first (or nth) calls of these tools, where there are any."""
@@ -155,20 +187,11 @@ class View:
     # ── values ───────────────────────────────────────────────────────────────────────────
 
     def value(self, term: Term) -> Json | Missing:
-        """The value of a term without variables."""
-        match term:
-            case LiteralTerm():
-                return term.value
-            case Answer():
-                return MISSING if self.trace.answer is None else self.trace.answer
-            case ListTerm(items):
-                values = [self.value(item) for item in items]
-                return MISSING if MISSING in values else values
-            case ObjectTerm(entries):
-                mapping = {entry.key: self.value(entry.value) for entry in entries}
-                return MISSING if MISSING in mapping.values() else mapping
-            case _:
-                return MISSING
+        """The value of a term that is the same at every event, and has no variables."""
+        if isinstance(term, LiteralTerm):
+            return term.value
+        found = value_at(term, _Everywhere(self.trace))
+        return MISSING if found is UNSEEN else found
 
     def shown(self, term: Term) -> str:
         """The value of a term as people read it."""
@@ -181,6 +204,28 @@ class View:
         if type(value) is float and value.is_integer():
             value = int(value)
         return value if type(value) is int and abs(value) <= LARGEST else None
+
+
+class _Everywhere:
+    """No event in particular: only what belongs to the whole trace can be read."""
+
+    def __init__(self, trace: Trace) -> None:
+        self.trace = trace
+
+    def answer(self) -> Seen:
+        return MISSING if self.trace.answer is None else self.trace.answer
+
+    def labels(self) -> Seen:
+        return self.trace.labels
+
+    def field(self, name: str) -> Seen:
+        return MISSING
+
+    def last(self, term: Last) -> Seen:
+        return MISSING
+
+    def counted(self, term: Counted) -> Seen:
+        return MISSING
 
 
 def at_or_after(positions: Sequence[int], position: int) -> int | None:

@@ -1,0 +1,63 @@
+"""How the tools of a procedure report failure, where they do not say so themselves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from bylaw.logic import formula as f
+from bylaw.logic.operators import OPERATORS
+from bylaw.logic.terms import Answer, Last
+from bylaw.logic.walk import everything
+from bylaw.semantics.reference import evaluate
+from bylaw.trace.event import MISSING, Call, Event
+from bylaw.trace.trace import Trace
+from bylaw.vocabulary.reading import field_of
+from bylaw.vocabulary.view import View
+
+_TEMPORAL = tuple(operator.node for operator in OPERATORS if operator.temporal)
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A formula that holds of the calls that failed."""
+
+    formula: f.Formula
+    rule: str
+    """The formula as its author wrote it."""
+
+    def marked(self, event: Event) -> Event:
+        """The event; a call that failed gets its text as error, if it has none of its own."""
+        if not isinstance(event, Call) or event.failed or event.result is MISSING:
+            return event
+        alone = Trace([replace(event, step=0)])
+        if not evaluate(self.formula, View(alone, alone.events)).value.is_true:
+            return event
+        return replace(event, error=str(field_of(event, "text")))
+
+    def marked_trace(self, trace: Trace) -> Trace:
+        """The trace with its failures marked."""
+        marked = [self.marked(event) for event in trace.events]
+        if all(new is old for new, old in zip(marked, trace.events, strict=True)):
+            return trace
+        return Trace(
+            marked,
+            answer=trace.answer,
+            metrics=trace.metrics,
+            labels=trace.labels,
+            name=trace.name,
+        )
+
+
+def failure_problem(formula: f.Formula) -> str | None:
+    """Why a formula cannot say how a call failed, or None if it can."""
+    for part in everything(formula):
+        if isinstance(part, _TEMPORAL):
+            return "failure is told from the call itself, without temporal operators"
+        match part:
+            case Last() | Answer() | f.TracePredicate() | f.OpenPredicate():
+                return "failure is told from the call itself, not from the rest of the trace"
+            case f.FromArgs() | f.FromResults() | f.FromMetrics() | f.Extracted():
+                return "failure is told from the call itself, not from the rest of the trace"
+            case f.OutcomeIs():
+                return "'ok' and 'failed' cannot be used to say what they mean"
+    return None

@@ -1,0 +1,106 @@
+"""One field of a document at a time: what was expected, what was found, and where."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from bylaw.errors import MAX_DIAGNOSTICS, Diagnostic, Span, SpecError, did_you_mean, listing, shown
+from bylaw.procedure.constraint import weight_problem
+from bylaw.procedure.document import Located, align
+from bylaw.trace.record import kind_of
+from bylaw.vocabulary.registry import Vocabulary
+
+
+class FieldReader:
+    """Reads one document; `text` is what it was read from, if there is one."""
+
+    def __init__(self, text: str | None, vocabulary: Vocabulary) -> None:
+        self.text = text
+        self.vocabulary = vocabulary
+        self.problems: list[Diagnostic] = []
+
+    def complain(
+        self, span: Span, where: str, code: str, message: str, help: str | None = None
+    ) -> None:
+        if self.text is None:
+            self.problems.append(Diagnostic(code, message, help, where=where))
+        else:
+            self.problems.append(Diagnostic.at(self.text, span, code, message, help))
+        self.stop_if_enough()
+
+    def stop_if_enough(self) -> None:
+        if len(self.problems) >= MAX_DIAGNOSTICS:
+            raise SpecError(self.problems[:MAX_DIAGNOSTICS])
+
+    def unknown_fields(self, node: Located, known: Sequence[str], where: str) -> None:
+        for name in node.value:
+            if name not in known:
+                span = node.keys.get(name, node.span)
+                help = did_you_mean(name, known) or f"The fields here are: {listing(known)}."
+                self.complain(span, where + name, "E202", f"unknown field '{name}'", help)
+
+    def names(self, node: Located, where: str) -> list[str]:
+        if not isinstance(node.value, list):
+            self.expected(node, where, "a list of tool names")
+            return []
+        found = []
+        for index, item in enumerate(node.value):
+            name = self.string(item, f"{where}[{index}]")
+            if name:
+                found.append(name)
+            elif item.value == "":
+                self.expected(item, f"{where}[{index}]", "a tool name")
+        return found
+
+    def placed(self, problem: Diagnostic, node: Located, where: str) -> Diagnostic:
+        """A mistake inside a rule, pointed at where the rule stands in the file."""
+        if self.text is None or not isinstance(node.value, str):
+            if self.text is None:
+                return problem.inside(where)
+            return Diagnostic.at(self.text, node.span, problem.code, problem.message, problem.help)
+        places = align(node.value, self.text, node.span)
+        if problem.line is None or problem.column is None:
+            span = Span(places[0], places[-1])
+        else:
+            lines = node.value.split("\n")
+            offset = sum(len(line) + 1 for line in lines[: problem.line - 1]) + problem.column - 1
+            start = places[min(offset, len(places) - 1)]
+            end = places[min(offset + problem.width, len(places) - 1)]
+            span = Span(start, max(end, start + 1))
+        return Diagnostic.at(self.text, span, problem.code, problem.message, problem.help)
+
+    # ── single values ────────────────────────────────────────────────────────────────────
+
+    def weight(self, node: Located | None, where: str) -> float:
+        if node is None or node.value is None:
+            return 1.0
+        reason = weight_problem(node.value)
+        if reason:
+            self.complain(node.span, where, "E205", reason)
+            return 1.0
+        return float(node.value)
+
+    def string(self, node: Located | None, where: str) -> str | None:
+        if node is None or node.value is None:
+            return None
+        if not isinstance(node.value, str):
+            self.expected(node, where, "text", 'Put it in quotes: "…".')
+            return None
+        return node.value
+
+    def choice(self, node: Located | None, where: str, choices: Sequence[str]) -> str:
+        """One of the choices; the first where nothing is said."""
+        if node is None or node.value is None:
+            return choices[0]
+        if node.value not in choices:
+            given = node.value if isinstance(node.value, str) else kind_of(node.value)
+            close = did_you_mean(given, choices)
+            message = f"'{where.rpartition('.')[2]}' cannot be {shown(given)}"
+            help = " ".join(filter(None, [close, f"It is one of: {', '.join(choices)}."]))
+            self.complain(node.span, where, "E212", message, help)
+            return choices[0]
+        return str(node.value)
+
+    def expected(self, node: Located, where: str, wanted: str, help: str | None = None) -> None:
+        message = f"expected {wanted}, found {kind_of(node.value)}"
+        self.complain(node.span, where, "E202", message, help)

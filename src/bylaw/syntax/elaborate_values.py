@@ -1,0 +1,343 @@
+"""From shapes to what stands inside atoms: tools, values, domains; and the use of definitions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from bylaw.errors import Diagnostic, Span, did_you_mean
+from bylaw.logic import formula as f
+from bylaw.logic.node import MAX_NESTING
+from bylaw.logic.operators import KEYWORDS, may_be_variable
+from bylaw.logic.terms import (
+    FIELDS,
+    Answer,
+    Apply,
+    Counted,
+    Labels,
+    Last,
+    Literal,
+    Reading,
+    Term,
+    Tool,
+    ToolGlob,
+    ToolName,
+    ToolSet,
+    ToolVariable,
+    Variable,
+    is_constant,
+    list_term,
+    members_of,
+    object_term,
+    path_term,
+)
+from bylaw.logic.walk import Steps, run
+from bylaw.syntax import shapes as s
+from bylaw.syntax.scope import Scope
+from bylaw.vocabulary.domains import PathError, compile_path
+from bylaw.vocabulary.function_table import FUNCTIONS, compiled
+from bylaw.vocabulary.functions import PATTERN
+
+NO_VALUE: Final = Literal.of(None)
+_NO_TOOL: Final = ToolName("?")
+_DOMAINS: Final = ("args", "results", "metrics")
+_MAX_USES: Final = 50
+"""How many definitions may use each other in a row."""
+
+
+class ValueElaborator:
+    """Looks up names and checks operands; keeps every mistake."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.problems: list[Diagnostic] = []
+        self._depth = 0
+
+    def complain(
+        self, span: Span, scope: Scope, code: str, message: str, help: str | None = None
+    ) -> None:
+        """Keeps a mistake; one inside a definition is shown where the definition is used."""
+        if scope.uses:
+            span = scope.uses[0].span
+            message = f"in '{scope.uses[-1].macro}': {message}"
+        self.problems.append(Diagnostic.at(self.text, span, code, message, help))
+
+    def formula(self, shape: s.Operand, scope: Scope) -> Steps[f.Formula]:
+        """The formula that a shape means."""
+        raise NotImplementedError
+
+    @contextmanager
+    def _deeper(self) -> Iterator[bool]:
+        """Is there room for one more value inside the others?"""
+        self._depth += 1
+        try:
+            yield self._depth <= MAX_NESTING
+        finally:
+            self._depth -= 1
+
+    # ── names ────────────────────────────────────────────────────────────────────────────
+
+    def bound(self, variable: s.Name, scope: Scope) -> Scope:
+        """The scope in which a variable is bound."""
+        if not may_be_variable(variable.text):
+            message = f"'{variable.text}' is a word of the language, not a variable"
+            self.complain(variable.span, scope, "E108", message, "Choose another name.")
+        return scope.binding(variable.text)
+
+    def is_macro(self, name: str, scope: Scope) -> bool:
+        """Does the name stand for a definition here?"""
+        return name in scope.macros and name not in scope.variables
+
+    def expanded(self, shape: s.Operand, scope: Scope) -> tuple[s.Shape, Scope] | None:
+        """What a definition stands for, and the scope to read that in."""
+        match shape:
+            case s.Invocation(_, name, operands):
+                pass
+            case s.Name():
+                name, operands = shape, ()
+            case _:
+                raise AssertionError("only a name or a call uses a definition")
+        macro = scope.macros[name.text]
+        if len(operands) != len(macro.parameters):
+            written = (
+                f"{macro.name}({', '.join(macro.parameters)})" if macro.parameters else name.text
+            )
+            message = f"'{macro.name}' has {len(macro.parameters)} parameters, not {len(operands)}"
+            self.complain(shape.span, scope, "E105", message, f"It is defined as {written}.")
+            return None
+        if macro.name in {use.macro for use in scope.uses} or len(scope.uses) >= _MAX_USES:
+            message = f"the definition of '{macro.name}' uses itself"
+            self.complain(shape.span, scope, "E118", message)
+            return None
+        return macro.body, scope.inside(macro, operands, shape.span)
+
+    # ── tools ────────────────────────────────────────────────────────────────────────────
+
+    def tool(self, shape: s.Operand, scope: Scope) -> Tool:
+        """The tool, or set of tools, that a shape means."""
+        match shape:
+            case s.Name(_, name) if name in scope.arguments:
+                return self.tool(scope.arguments[name].shape, scope.arguments[name].scope)
+            case s.Name(_, name) if name in scope.variables:
+                return ToolVariable(scope.variables[name])
+            case s.Name(_, name) if self.is_macro(name, scope):
+                expanded = self.expanded(shape, scope)
+                return _NO_TOOL if expanded is None else self.tool(*expanded)
+            case s.Name(_, name) if name in scope.groups:
+                return ToolSet(scope.groups[name])
+            case s.Invocation(_, s.Name(_, "like"), [s.Constant(_, str(pattern))]) if pattern:
+                return ToolGlob(pattern)
+            case s.Name(span, name) if name in KEYWORDS:
+                message = f"'{name}' is a word of the language, not a tool"
+                help = f'A tool of that name is written "{name}".'
+                self.complain(span, scope, "E106", message, help)
+                return ToolName(name)
+            case s.Name(span, name) | s.Constant(span, str(name)) if name:
+                if not scope.knows_tool(name):
+                    help = scope.suggest_tool(name)
+                    self.complain(span, scope, "E104", f"unknown tool '{name}'", help)
+                return ToolName(name)
+            case s.Braces(span, items):
+                if not items:
+                    self.complain(span, scope, "E106", "the set of tools is empty")
+                    return _NO_TOOL
+                if any(isinstance(item, s.Braces) for item in items):
+                    message = "a set of tools holds names, not other sets"
+                    self.complain(span, scope, "E106", message)
+                    return _NO_TOOL
+                found = [self.tool(item, scope) for item in items]
+                return ToolSet(tuple(flat for tool in found for flat in members_of(tool)))
+            case _:
+                message = f"expected a tool, found {kind_of_shape(shape)}"
+                self.complain(shape.span, scope, "E106", message)
+                return _NO_TOOL
+
+    # ── values ───────────────────────────────────────────────────────────────────────────
+
+    def term(self, shape: s.Operand, scope: Scope) -> Term:
+        """The value that a shape means."""
+        with self._deeper() as room:
+            if not room:
+                message = f"the value nests more than {MAX_NESTING} deep"
+                self.complain(shape.span, scope, "E113", message)
+                return NO_VALUE
+            return self._term(shape, scope)
+
+    def _term(self, shape: s.Operand, scope: Scope) -> Term:
+        match shape:
+            case s.Constant(_, value):
+                return Literal.of(value)
+            case s.Name():
+                return self._named(shape, scope)
+            case s.Path(_, base, keys):
+                found = self.term(base, scope)
+                given = (key if isinstance(key, str) else self.term(key, scope) for key in keys)
+                return path_term(found, *given)
+            case s.Arithmetic(_, symbol, left, right):
+                return Apply(symbol, (self.term(left, scope), self.term(right, scope)))
+            case s.Brackets(_, items):
+                return list_term([self.term(item, scope) for item in items])
+            case s.Braces(_, items) if all(isinstance(item, s.Pair) for item in items):
+                return self._object(shape, scope)
+            case s.Invocation(_, s.Name(_, name), _) if self.is_macro(name, scope):
+                expanded = self.expanded(shape, scope)
+                return NO_VALUE if expanded is None else self.term(*expanded)
+            case s.Invocation():
+                return self._invoked(shape, scope)
+            case _:
+                message = f"expected a value, found {kind_of_shape(shape)}"
+                self.complain(shape.span, scope, "E107", message)
+        return NO_VALUE
+
+    def _named(self, shape: s.Name, scope: Scope) -> Term:
+        name = shape.text
+        if name in scope.arguments:
+            return self._argument(shape, scope)
+        if name in scope.variables:
+            return Variable(scope.variables[name])
+        if self.is_macro(name, scope):
+            expanded = self.expanded(shape, scope)
+            return NO_VALUE if expanded is None else self.term(*expanded)
+        if name in scope.constants:
+            return Literal.of(scope.constants[name])
+        if name in FIELDS:
+            return Reading(name)  # type: ignore[arg-type]  # one of the fields
+        if name in ("answer", "labels"):
+            return Answer() if name == "answer" else Labels()
+        close = did_you_mean(name, [*scope.variables, *scope.constants, *scope.macros, *FIELDS])
+        help = f'{close or "Nothing binds it."} A string is written "{name}".'
+        self.complain(shape.span, scope, "E108", f"unknown variable '{name}'", help)
+        return NO_VALUE
+
+    def _argument(self, shape: s.Name, scope: Scope) -> Term:
+        """What a parameter stands for. Read at another event, it would be another value."""
+        argument = scope.arguments[shape.text]
+        value = self.term(argument.shape, argument.scope)
+        if scope.elsewhere and not is_constant(value):
+            message = f"the operand '{shape.text}' reads the event, but is used at another one"
+            help = "Name it first, where it is used: let x = …: and pass x."
+            self.complain(shape.span, scope, "E119", message, help)
+        return value
+
+    def _invoked(self, shape: s.Invocation, scope: Scope) -> Term:
+        name, operands = shape.name.text, shape.operands
+        match name, operands:
+            case "last", [condition]:
+                return Last(run(self.formula(condition, scope.at_other_events())))
+            case "count", [s.Pair(_, s.Comparison(_, "in", s.Name() as variable, domain), body)]:
+                values = self.domain(domain, scope)
+                bound = self.bound(variable, scope)
+                inner = run(self.formula(body, bound))
+                return Counted(bound.variables[variable.text], values, inner)
+            case (("last" | "count"), _):
+                example = "last(a)" if name == "last" else "count(x in args.items: x.price > 5)"
+                self.complain(shape.span, scope, "E105", f"'{name}' is written {example}")
+                return NO_VALUE
+        function = FUNCTIONS.get(name)
+        if function is None:
+            close = did_you_mean(name, [*FUNCTIONS, *scope.macros, "last", "count"])
+            self.complain(shape.span, scope, "E103", f"unknown function '{name}'", close)
+            return NO_VALUE
+        if len(operands) != len(function.takes):
+            message = f"'{name}' takes {len(function.takes)} operands, not {len(operands)}"
+            self.complain(shape.span, scope, "E105", message, f"For example: {function.example}.")
+            return NO_VALUE
+        for place, operand in zip(function.takes, operands, strict=True):
+            if place is PATTERN:
+                self.check_pattern(operand, scope)
+        return Apply(name, tuple(self.term(operand, scope) for operand in operands))
+
+    def check_pattern(self, shape: s.Operand, scope: Scope) -> None:
+        """Complains about a text that is no regular expression."""
+        pattern = shape.value if isinstance(shape, s.Constant) else None
+        if isinstance(pattern, str) and compiled(pattern) is None:
+            message = "this is not a regular expression"
+            self.complain(shape.span, scope, "E102", message, "Python's `re` must read it.")
+
+    def _object(self, shape: s.Braces, scope: Scope) -> Term:
+        entries: dict[str, Term] = {}
+        for item in shape.items:
+            assert isinstance(item, s.Pair), "the caller looked"
+            match item.key:
+                case s.Constant(_, str(key)) if key not in entries:
+                    entries[key] = self.term(item.value, scope)
+                case s.Constant(span, str(key)):
+                    self.complain(span, scope, "E105", f"the key {key!r} appears twice")
+                case other:
+                    message = f"expected a key in quotes, found {kind_of_shape(other)}"
+                    self.complain(other.span, scope, "E105", message)
+        return object_term(entries)
+
+    # ── domains ──────────────────────────────────────────────────────────────────────────
+
+    def domain(self, shape: s.Operand, scope: Scope) -> f.Domain:
+        """What a quantifier ranges over."""
+        match shape:
+            case s.Brackets(_, items) if items:
+                return f.Listed(tuple(self.term(item, scope) for item in items))
+            case s.Brackets(span):
+                self.complain(span, scope, "E106", "the list of values is empty")
+            case s.Invocation(_, s.Name(_, ("args" | "results") as name), [tool, path]):
+                node = f.FromArgs if name == "args" else f.FromResults
+                return node(self.tool(tool, scope), self.path(path, scope))
+            case s.Invocation(_, s.Name(_, "metrics"), [path]):
+                return f.FromMetrics(self.path(path, scope))
+            case s.Invocation(span, s.Name(_, name), _) if name in _DOMAINS:
+                example = 'metrics("path")' if name == "metrics" else f'{name}(tool, "path")'
+                self.complain(span, scope, "E110", f"'{name}' is written {example}")
+            case s.Invocation(_, s.Name(_, name), operands) if not self._gives_value(name, scope):
+                known = [*_DOMAINS, *scope.vocabulary.extractors, *FUNCTIONS]
+                close = did_you_mean(name, known)
+                if close and name not in scope.vocabulary.extractors:
+                    message = f"unknown domain '{name}'"
+                    self.complain(shape.name.span, scope, "E110", message, close)
+                given = tuple(self.term(operand, scope) for operand in operands)
+                return f.Extracted(name, given)
+            case s.Name() | s.Path() | s.Invocation() | s.Arithmetic():
+                return f.Found(self.term(shape, scope))
+            case _:
+                message = f"expected a domain, found {kind_of_shape(shape)}"
+                help = 'Write a list, args.items, args(tool, "path") or results(tool, "path").'
+                self.complain(shape.span, scope, "E110", message, help)
+        return f.Listed((NO_VALUE,))
+
+    def _gives_value(self, name: str, scope: Scope) -> bool:
+        return name in FUNCTIONS or name in ("last", "count") or self.is_macro(name, scope)
+
+    def path(self, shape: s.Operand, scope: Scope) -> str:
+        """A JMESPath expression in quotes."""
+        match shape:
+            case s.Constant(span, str(path)):
+                try:
+                    compile_path(path)
+                except PathError as error:
+                    self.complain(span, scope, "E109", f"not a JMESPath expression: {error}")
+                return path
+            case _:
+                message = f"expected a path in quotes, found {kind_of_shape(shape)}"
+                self.complain(shape.span, scope, "E109", message, 'For example: "items[].id".')
+                return "@"
+
+
+_KINDS = {
+    s.Invocation: "a call",
+    s.Brackets: "a list",
+    s.Braces: "a set or object",
+    s.Path: "a path",
+    s.Arithmetic: "a calculation",
+    s.Comparison: "a comparison",
+    s.HalfComparison: "half a comparison",
+    s.Pair: "a key with a value",
+}
+
+
+def kind_of_shape(shape: s.Operand) -> str:
+    """What a shape is, in words."""
+    match shape:
+        case s.Name(_, text):
+            return f"'{text}'"
+        case s.Constant(_, value):
+            return f"the value {Literal.of(value).text[:40]}"
+        case _:
+            return _KINDS.get(type(shape), "a formula")

@@ -1,0 +1,173 @@
+"""What a value of the language denotes at an event.
+
+A value may be undefined (MISSING), and it may be UNSEEN: it exists, but the event is hidden, or
+the result has not arrived. What is computed from something unseen is unseen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from enum import Enum
+from typing import Final, Protocol, TypeAlias
+
+from bylaw.logic.terms import (
+    FIELDS,
+    Answer,
+    Apply,
+    At,
+    Counted,
+    Labels,
+    Last,
+    ListTerm,
+    Literal,
+    ObjectTerm,
+    Reading,
+    Term,
+    Variable,
+)
+from bylaw.trace.event import MISSING, Call, Event, Missing
+from bylaw.values import Json, write_json
+from bylaw.vocabulary.function_table import apply
+from bylaw.vocabulary.functions import is_list
+
+
+class Unseen(Enum):
+    """The one value that says: there may be a value, and it is not known."""
+
+    UNSEEN = "unseen"
+
+    def __repr__(self) -> str:
+        return "UNSEEN"
+
+
+UNSEEN: Final = Unseen.UNSEEN
+Seen: TypeAlias = Json | Missing | Unseen
+
+_OF_RESULT: Final = ("result", "text", "error")
+"""What is not known of a call before its result is."""
+
+
+class Place(Protocol):
+    """Where values are read: an event, and what leads away from it."""
+
+    def field(self, name: str) -> Seen:
+        """What the event says in this field."""
+        ...
+
+    def answer(self) -> Seen:
+        """The final answer."""
+        ...
+
+    def labels(self) -> Seen:
+        """The labels of the trace."""
+        ...
+
+    def last(self, term: Last) -> Seen:
+        """The event that `last` finds, as an object."""
+        ...
+
+    def counted(self, term: Counted) -> Seen:
+        """For how many values the body holds."""
+        ...
+
+
+def value_at(term: Term, place: Place) -> Seen:
+    """The value of a term without variables at a place."""
+    match term:
+        case Literal():
+            return term.value
+        case Reading(field):
+            return place.field(field)
+        case At(base, key):
+            return found_at(value_at(base, place), value_at(key, place))
+        case Apply(function, operands):
+            values = [value_at(operand, place) for operand in operands]
+            return UNSEEN if UNSEEN in values else apply(function, values)
+        case Last():
+            return place.last(term)
+        case Counted():
+            return place.counted(term)
+        case ListTerm(items):
+            return _whole([value_at(item, place) for item in items])
+        case ObjectTerm(entries):
+            whole = _whole([value_at(entry.value, place) for entry in entries])
+            if whole is MISSING or whole is UNSEEN:
+                return whole
+            return {entry.key: value for entry, value in zip(entries, whole, strict=True)}
+        case Answer():
+            return place.answer()
+        case Labels():
+            return place.labels()
+        case Variable():
+            return MISSING
+
+
+def _whole(values: list[Seen]) -> Seen:
+    """A list, if all its parts are there."""
+    return UNSEEN if UNSEEN in values else MISSING if MISSING in values else values
+
+
+def found_at(base: Seen, key: Seen) -> Seen:
+    """What a key finds in an object, or in each element of a list; or an index in a list."""
+    if base is UNSEEN or key is UNSEEN:
+        return UNSEEN
+    if base is MISSING or key is MISSING:
+        return MISSING
+    if isinstance(key, float) and key.is_integer():
+        key = int(key)
+    if isinstance(key, str):
+        if isinstance(base, Mapping):
+            return base.get(key, MISSING)
+        if is_list(base):
+            found = (found_at(element, key) for element in base)
+            return [value for value in found if value is not MISSING and value is not None]
+    elif type(key) is int and is_list(base) and -len(base) <= key < len(base):
+        return base[key]
+    return MISSING
+
+
+def field_of(event: Event, name: str) -> Json | Missing:
+    """What an event says in a field."""
+    if name == "step":
+        return MISSING if event.step is None else event.step
+    if not isinstance(event, Call):
+        return event.text if name == "text" else MISSING
+    match name:
+        case "args":
+            return event.args
+        case "result":
+            return event.value
+        case "tool":
+            return event.tool
+        case "text":
+            return _text(event)
+        case _:
+            return MISSING if event.error is None else event.error
+
+
+def _text(call: Call) -> str | Missing:
+    """The raw result, and the error text where it says something else."""
+    parts = []
+    if call.result is not MISSING:
+        parts.append(call.result if isinstance(call.result, str) else write_json(call.result))
+    if call.error is not None and call.error not in parts:
+        parts.append(call.error)
+    return "\n".join(parts) if parts else MISSING
+
+
+def known_before_result(name: str) -> bool:
+    """Is this field of a call known when it is proposed?"""
+    return name not in _OF_RESULT
+
+
+def as_object(event: Event) -> Json:
+    """An event as the object that `last` denotes."""
+    fields = ((name, field_of(event, name)) for name in FIELDS)
+    return {name: value for name, value in fields if value is not MISSING}
+
+
+def elements_of(value: Json | Missing) -> Sequence[Json]:
+    """What a quantifier ranges over: a list's elements; null or nothing, none; else the value."""
+    if value is MISSING or value is None:
+        return ()
+    return value if is_list(value) else (value,)
