@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from notation import Row, all_rows, trace
+from notation import Row, all_rows
 from strategies import formulas, quantified, traces
 
 from bylaw import Call, Trace, holds, parse
@@ -18,21 +18,23 @@ from bylaw.logic.walk import sees_answer
 from bylaw.semantics.monitor import Monitor
 from bylaw.semantics.slices import Slices
 from bylaw.semantics.verdict import Verdict
+from bylaw.trace.trace import Events
 from bylaw.vocabulary.view import Order
 
 ORDERS = st.sampled_from(["position", "step"])
 
 
-def _events(formula: Formula, subject: Trace) -> tuple[Any, ...]:
-    return subject.seen("calls", sees_answer(formula))
+def _events(formula: Formula, subject: Trace, events: Events = "calls") -> tuple[Any, ...]:
+    return subject.seen(events, sees_answer(formula))
 
 
 @pytest.mark.parametrize("row", list(all_rows()), ids=lambda row: row.place)
 def test_truth_tables(row: Row) -> None:
-    formula, subject = parse(row.formula), trace(row.trace)
+    formula, subject = parse(row.formula), row.subject()
     order: Any = row.order
-    monitor = Monitor(formula, order=order)
-    for event in _events(formula, subject):
+    events: Any = row.events
+    monitor = Monitor(formula, order=order, events=events)
+    for event in _events(formula, subject, events):
         monitor.step(event)
     assert monitor.verdict.holds_now is (row.value != "no")
 

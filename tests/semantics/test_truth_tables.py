@@ -6,6 +6,7 @@ from typing import cast
 
 import pytest
 from notation import Row, all_rows, rows, trace
+from textbook import textbook
 
 from bylaw import parse
 from bylaw.logic import formula as f
@@ -13,6 +14,7 @@ from bylaw.logic.operators import OPERATORS
 from bylaw.logic.walk import everything
 from bylaw.semantics.reference import evaluate, holds, view_of
 from bylaw.semantics.verdict import Value
+from bylaw.trace.trace import Events
 from bylaw.vocabulary.predicates import PREDICATES
 from bylaw.vocabulary.view import Order
 
@@ -22,10 +24,12 @@ ROWS = list(all_rows())
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.place} {row.formula} on {row.trace}")
 def test_row(row: Row) -> None:
-    formula, subject, order = parse(row.formula), trace(row.trace), cast(Order, row.order)
-    evaluation = evaluate(formula, view_of(formula, subject, order))
+    formula, subject = parse(row.formula), row.subject()
+    order, events = cast(Order, row.order), cast(Events, row.events)
+    evaluation = evaluate(formula, view_of(formula, subject, order, events))
     assert evaluation.value is VALUES[row.value], row.why
-    assert holds(formula, subject, order=order) is (row.value != "no"), row.why
+    assert holds(formula, subject, order=order, events=events) is (row.value != "no"), row.why
+    assert textbook(formula, subject, order, events) is (row.value != "no"), row.why
 
 
 def _rows_with(node: type[f.Formula] | str, table: str) -> list[Row]:

@@ -1,38 +1,63 @@
-"""The definitions of the paper's appendix, transcribed with `any` and `all`, truth values only.
+"""The definitions, transcribed with `any` and `all`, truth values only: those of the paper's
+appendix, and those of values and of other steps.
 
 Written apart from `bylaw.semantics.reference`, and as slowly as the definitions read, to be
-compared with it.
+compared with it. Variables live in an environment; nothing is put in their place, except in
+patterns and trace predicates, which are taken as they are.
 """
 
 from __future__ import annotations
 
-from bylaw import Trace
+import json
+from collections.abc import Mapping
+from typing import Any, TypeAlias, cast
+
+from bylaw import Call, Trace
 from bylaw.logic import formula as f
+from bylaw.logic import terms as t
+from bylaw.logic.node import Node
 from bylaw.logic.walk import sees_answer, substitute
+from bylaw.trace.event import MISSING, Event, Message
+from bylaw.trace.trace import Events
 from bylaw.vocabulary.domains import elements
+from bylaw.vocabulary.function_table import FUNCTIONS
 from bylaw.vocabulary.predicates import PREDICATES
+from bylaw.vocabulary.relations import RELATIONS
 from bylaw.vocabulary.view import Order, View
 
+Environment: TypeAlias = Mapping[str, Any]
 
-def textbook(formula: f.Formula, trace: Trace, order: Order = "position") -> bool:
+
+def textbook(
+    formula: f.Formula, trace: Trace, order: Order = "position", events: Events = "calls"
+) -> bool:
     """Does the trace satisfy the formula?"""
-    view = View(trace, trace.seen("calls", sees_answer(formula)), order)
-    return _at(formula, view, 0)
+    view = View(trace, trace.seen(events, sees_answer(formula)), order)
+    return _at(formula, view, 0, {})
 
 
-def _at(formula: f.Formula, view: View, i: int) -> bool:
+def _at(formula: f.Formula, view: View, i: int, env: Environment) -> bool:
     n = len(view)
 
     def at(part: f.Formula, j: int) -> bool:
-        return _at(part, view, j)
+        return _at(part, view, j, env)
 
     match formula:
         case f.Truth(truth):
             return truth
-        case f.Event(tool, patterns):
-            return i < n and view.matches(i, tool, patterns) is True
-        case f.TracePredicate(name, operands):
-            return PREDICATES[name].judge(view, operands) is True
+        case f.Event():
+            bound = cast(f.Event, _bound(formula, env))
+            return i < n and view.matches(i, bound.tool, bound.patterns) is True
+        case f.TracePredicate(name):
+            predicate = cast(f.TracePredicate, _bound(formula, env))
+            return PREDICATES[name].judge(view, predicate.operands) is True
+        case f.Says(role):
+            event = view.events[i] if i < n else None
+            return isinstance(event, Message) and event.role == role
+        case f.Compare(symbol, left, right):
+            a, b = _value(left, view, i, env), _value(right, view, i, env)
+            undefined = any(value is MISSING or value is None for value in (a, b))
+            return not undefined and RELATIONS[symbol](a, b)
         case f.Not(a):
             return not at(a, i)
         case f.And(parts):
@@ -69,9 +94,129 @@ def _at(formula: f.Formula, view: View, i: int) -> bool:
                 at(b, j) and all(at(a, k) for k in range(j + 1, i + 1))
                 for j in range(min(i + 1, n))
             )
+        case f.Earlier(a):
+            return any(at(a, j) for j in range(n) if i < n and _step(view, j) < _step(view, i))
+        case f.Later(a):
+            return any(at(a, j) for j in range(n) if i < n and _step(view, j) > _step(view, i))
         case f.ForAll(x, domain, body):
-            return all(at(substitute(body, x, v), i) for v in elements(domain, view).values)
+            return all(_at(body, view, i, {**env, x: v}) for v in _values(domain, view, i, env))
         case f.Exists(x, domain, body):
-            return any(at(substitute(body, x, v), i) for v in elements(domain, view).values)
+            return any(_at(body, view, i, {**env, x: v}) for v in _values(domain, view, i, env))
         case f.OpenPredicate():
             raise AssertionError("not generated")
+
+
+def _bound(node: Node, env: Environment) -> Node:
+    """A pattern, predicate or path with the values of its variables."""
+    for name, value in env.items():
+        node = substitute(node, name, value)  # type: ignore[arg-type, assignment]
+    return node
+
+
+def _step(view: View, i: int) -> int:
+    step = view.events[i].step
+    assert step is not None
+    return step
+
+
+# ── values ────────────────────────────────────────────────────────────────────────────────
+
+
+def _values(domain: f.Domain, view: View, i: int, env: Environment) -> list[Any]:
+    """What a quantifier ranges over."""
+    match domain:
+        case f.Listed(items):
+            found = [_value(item, view, i, env) for item in items]
+            return [value for value in found if value is not MISSING]
+        case f.Found(term):
+            value = _value(term, view, i, env)
+            if value is MISSING or value is None:
+                return []
+            return value if isinstance(value, list) else [value]
+        case _:
+            return list(elements(cast(Any, _bound(domain, env)), view).values)
+
+
+def _value(term: t.Term, view: View, i: int, env: Environment) -> Any:
+    """What a term denotes at a position, or MISSING."""
+
+    def value(part: t.Term) -> Any:
+        return _value(part, view, i, env)
+
+    match term:
+        case t.Literal():
+            return term.value
+        case t.Variable(name):
+            return env[name]
+        case t.Reading(field):
+            return _read(view.events[i], field) if i < len(view) else MISSING
+        case t.At(base, key):
+            return _found(value(base), value(key))
+        case t.Apply(function, operands):
+            return FUNCTIONS[function](*map(value, operands))
+        case t.Last(condition):
+            found = [
+                j
+                for j in range(len(view))
+                if i < len(view)
+                and _step(view, j) < _step(view, i)
+                and _at(condition, view, j, env)
+            ]
+            return _as_object(view.events[max(found)]) if found else MISSING
+        case t.Counted(x, domain, body):
+            if isinstance(domain, f.Found) and value(domain.term) is MISSING:
+                return MISSING
+            values = _values(domain, view, i, env)
+            return sum(_at(body, view, i, {**env, x: v}) for v in values)
+        case t.ListTerm(items):
+            listed = [value(item) for item in items]
+            return MISSING if any(item is MISSING for item in listed) else listed
+        case t.ObjectTerm(entries):
+            named = {entry.key: value(entry.value) for entry in entries}
+            return MISSING if any(item is MISSING for item in named.values()) else named
+        case t.Answer():
+            return MISSING if view.trace.answer is None else view.trace.answer
+        case t.Labels():
+            return view.trace.labels
+
+
+_FIELDS = ("args", "result", "tool", "step", "text", "error")
+
+
+def _read(event: Event, field: str) -> Any:
+    if not isinstance(event, Call):
+        return {"text": event.text, "step": event.step}.get(field, MISSING)
+    raw = event.result
+    if raw is not MISSING and not isinstance(raw, str):
+        raw = json.dumps(raw, ensure_ascii=False)
+    texts = [text for text in (raw, event.error) if text is not MISSING and text is not None]
+    found = {
+        "args": event.args,
+        "result": event.value,
+        "tool": event.tool,
+        "step": event.step,
+        "text": "\n".join(dict.fromkeys(texts)) if texts else MISSING,
+        "error": MISSING if event.error is None else event.error,
+    }
+    return found[field]
+
+
+def _as_object(event: Event) -> dict[str, Any]:
+    found = {field: _read(event, field) for field in _FIELDS}
+    return {field: value for field, value in found.items() if value is not MISSING}
+
+
+def _found(base: Any, key: Any) -> Any:
+    """`base.key`, `base[key]`"""
+    if isinstance(key, str) and isinstance(base, Mapping):
+        return base.get(key, MISSING)
+    if isinstance(key, str) and isinstance(base, list):
+        found = [_found(element, key) for element in base]
+        return [value for value in found if value is not MISSING and value is not None]
+    is_number = isinstance(key, int | float) and not isinstance(key, bool)
+    if is_number and key == int(key) and isinstance(base, list):
+        try:
+            return base[int(key)]
+        except IndexError:
+            return MISSING
+    return MISSING

@@ -1,7 +1,9 @@
 """Following a formula that needs the whole trace: by keeping it.
 
 Open predicates, the answer as a value, and domains that are read at the end cannot be followed
-in constant memory. The verdict if the trace ended now is still exact; nothing is ever final.
+in constant memory. The verdict if the trace ended now is still exact. Nothing is ever final,
+except for a rule about the past: that is lost once it is false at an event, whatever results are
+still to come.
 """
 
 from __future__ import annotations
@@ -11,9 +13,10 @@ from dataclasses import replace
 
 from bylaw.logic import formula as f
 from bylaw.logic.walk import sees_answer
+from bylaw.names import FINAL_ANSWER
 from bylaw.semantics.reference import evaluate
-from bylaw.semantics.verdict import Outcome, Verdict
-from bylaw.trace.event import Call, Event
+from bylaw.semantics.verdict import FALSE, Outcome, Value, Verdict
+from bylaw.trace.event import MISSING, Call, Event
 from bylaw.trace.trace import Events, Trace
 from bylaw.values import Json
 from bylaw.vocabulary.registry import Vocabulary
@@ -30,12 +33,18 @@ class History:
         events: Events,
         vocabulary: Vocabulary,
         metrics: Mapping[str, Json],
+        labels: Mapping[str, Json],
+        *,
+        past: bool,
     ) -> None:
         self.formula = formula
         self.order: Order = order
         self.kind: Events = events
         self.vocabulary = vocabulary
         self.metrics = metrics
+        self.labels = labels
+        self.past = past
+        """Is the formula decided at each event, whatever comes after it?"""
         self.events: list[Event] = []
 
     def step(self, event: Event, position: int, new_step: bool) -> None:
@@ -58,9 +67,19 @@ class History:
 
     def verdict(self) -> Verdict:
         """The verdict if the trace ended now; an error counts as a violation."""
-        trace = Trace(self.events, metrics=self.metrics)
-        seen = trace.seen(self.kind, sees_answer(self.formula))
-        view = View(trace, seen, self.order, self.vocabulary)
-        outcome = evaluate(self.formula, view).outcome
-        passed = outcome in (Outcome.SATISFIED, Outcome.VACUOUS)
+        pending = frozenset(i for i, event in enumerate(self.events) if _may_get_result(event))
+        if self.past and self._value(pending) is FALSE:
+            return Verdict.VIOLATED
+        passed = Outcome.of(self._value(frozenset())) in (Outcome.SATISFIED, Outcome.VACUOUS)
         return Verdict.PRESUMABLY_SATISFIED if passed else Verdict.PRESUMABLY_VIOLATED
+
+    def _value(self, pending: frozenset[int]) -> Value:
+        trace = Trace(self.events, metrics=self.metrics, labels=self.labels)
+        seen = trace.seen(self.kind, sees_answer(self.formula))
+        view = View(trace, seen, self.order, self.vocabulary, pending=pending)
+        return evaluate(self.formula, view).value
+
+
+def _may_get_result(event: Event) -> bool:
+    open_result = isinstance(event, Call) and event.result is MISSING and not event.failed
+    return open_result and getattr(event, "tool", None) != FINAL_ANSWER

@@ -16,9 +16,11 @@ from bylaw.logic.walk import sees_answer
 from bylaw.names import FINAL_ANSWER
 from bylaw.semantics.alphabet import Letter
 from bylaw.semantics.closure import Unsupported
+from bylaw.semantics.compiled import past_bodies
 from bylaw.semantics.history import History
 from bylaw.semantics.machine import Machine
 from bylaw.semantics.reference import check_closed
+from bylaw.semantics.registers import Registers
 from bylaw.semantics.search import Explorer
 from bylaw.semantics.slices import Slices
 from bylaw.semantics.verdict import Verdict
@@ -216,9 +218,9 @@ class Follower:
         )
 
 
-Engine: TypeAlias = Follower | Slices | History
-"""The ways to follow a formula: by its machine, by the machines of its instances, or by keeping
-the whole trace."""
+Engine: TypeAlias = Follower | Slices | Registers | History
+"""The ways to follow a formula: by its machine, by the machines of its instances, by what is
+remembered of the past, or by keeping the whole trace."""
 
 
 def engine_for(
@@ -227,6 +229,7 @@ def engine_for(
     events: Events,
     vocabulary: Vocabulary,
     metrics: Mapping[str, Json],
+    labels: Mapping[str, Json],
 ) -> tuple[Engine, str | None]:
     """The cheapest way to follow a formula, and why its final verdicts may come late."""
     check_closed(formula, vocabulary)
@@ -240,7 +243,22 @@ def engine_for(
             return slices, "values are still to come; it is final once one instance is"
         except Unsupported as error:
             reason = str(error)
-    return History(formula, order, events, vocabulary, metrics), reason
+    try:
+        return Registers(formula, labels), None
+    except Unsupported as error:
+        reason = str(error)
+    past = past_bodies(formula) is not None
+    history = History(formula, order, events, vocabulary, metrics, labels, past=past)
+    return history, None if past else reason
+
+
+def opens_step(previous: Event | None, event: Event, last_step: int | None) -> bool:
+    """Is the event in another step than the one before? An assistant's text shares its calls'."""
+    if event.step is not None or previous is None:
+        return event.step is None or event.step != last_step
+    return not (
+        isinstance(previous, Message) and previous.role == "assistant" and isinstance(event, Call)
+    )
 
 
 class Monitor:
@@ -248,7 +266,7 @@ class Monitor:
 
     `step` takes in a call (or message); a call without a result may get one later, through
     `record`. `verdict` is the verdict on what has happened so far; the two final ones never
-    change. `metrics` is what rules that read the metrics record see. `exact` says whether final
+    change. `metrics` and `labels` are what rules that read them see. `exact` says whether final
     verdicts are reported as soon as they are true.
     """
 
@@ -260,16 +278,20 @@ class Monitor:
         events: Events = "calls",
         vocabulary: Vocabulary = EMPTY,
         metrics: Mapping[str, Json] | None = None,
+        labels: Mapping[str, Json] | None = None,
     ) -> None:
         self.formula: Final = formula
         self.events: Final[Events] = events
         self.length = 0
         """How many events have been taken in."""
         self._last_step: int | None = None
+        self._previous: Event | None = None
         self._verdict: Verdict | None = None
         self._waiting: dict[int, Call] = {}
         self._engine: Engine
-        self._engine, self._reason = engine_for(formula, order, events, vocabulary, metrics or {})
+        self._engine, self._reason = engine_for(
+            formula, order, events, vocabulary, metrics or {}, labels or {}
+        )
 
     @property
     def exact(self) -> bool:
@@ -289,8 +311,8 @@ class Monitor:
         """Takes in the next event."""
         if isinstance(event, Message) and self.events == "calls":
             return
-        new_step = event.step is None or event.step != self._last_step
-        self._last_step = event.step
+        new_step = opens_step(self._previous, event, self._last_step)
+        self._last_step, self._previous = event.step, event
         position, self.length = self.length, self.length + 1
         if self._verdict is not None and self._verdict.final:
             return
@@ -302,6 +324,8 @@ class Monitor:
 
     def record(self, position: int, result: Json, *, error: str | None = None) -> None:
         """Takes in the result of the call at a position, counted from 0; in any order."""
+        if self._verdict is not None and self._verdict.final:
+            return
         if not isinstance(self._engine, Follower):
             self._engine.record(position, result, error)
         elif position in self._waiting:
@@ -309,8 +333,7 @@ class Monitor:
             self._engine.record(position, replace(call, result=result, error=error))
         else:
             return  # the result makes no difference to the formula
-        if self._verdict is None or not self._verdict.final:
-            self._verdict = None
+        self._verdict = None
 
     def end_step(self) -> None:
         """Says that the current step is over: the next event is in a new one."""

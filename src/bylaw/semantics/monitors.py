@@ -7,14 +7,15 @@ The cost of a call is that of the few rules it concerns, not of all.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from bylaw.logic import formula as f
-from bylaw.semantics.monitor import Engine, Follower, engine_for
+from bylaw.semantics.monitor import Engine, Follower, engine_for, opens_step
 from bylaw.semantics.verdict import Verdict
 from bylaw.trace.event import Call, Event, Message
 from bylaw.trace.trace import Events
+from bylaw.values import Json
 from bylaw.vocabulary.registry import EMPTY, Vocabulary
 from bylaw.vocabulary.view import Order
 
@@ -29,13 +30,15 @@ class Monitors:
         order: Order = "position",
         events: Events = "calls",
         vocabulary: Vocabulary = EMPTY,
+        labels: Mapping[str, Json] | None = None,
     ) -> None:
         self.events: Final[Events] = events
         self.length = 0
         self._last_step: int | None = None
+        self._previous: Event | None = None
         self._engines: list[Engine] = []
         for formula in formulas:
-            engine, _ = engine_for(formula, order, events, vocabulary, {})
+            engine, _ = engine_for(formula, order, events, vocabulary, {}, labels or {})
             self._engines.append(engine)
         self.verdicts: list[Verdict] = [engine.verdict() for engine in self._engines]
         self._open = {i for i, verdict in enumerate(self.verdicts) if not verdict.final}
@@ -64,8 +67,8 @@ class Monitors:
         """Takes in the next event; which formulas does it doom?"""
         if isinstance(event, Message) and self.events == "calls":
             return []
-        new_step = event.step is None or event.step != self._last_step
-        self._last_step = event.step
+        new_step = opens_step(self._previous, event, self._last_step)
+        self._last_step, self._previous = event.step, event
         position, self.length = self.length, self.length + 1
         concerned = self._concerned_by(event.tool if isinstance(event, Call) else "")
         if self._restless:

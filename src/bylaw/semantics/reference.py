@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections import ChainMap
 from collections.abc import Iterable, MutableMapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, reduce
+from functools import lru_cache
 from typing import TypeAlias, assert_never
 
 from bylaw.errors import Diagnostic, SpecError, did_you_mean, shown
@@ -134,16 +134,17 @@ class Evaluation:
 
     def at(self, formula: f.Formula, position: int) -> Value:
         """The value of a part at a position."""
-        return self.row(formula)[position] if position else self._start(formula)
+        known = self._rows.get((formula, True))
+        if known is None and position == 0:
+            known = self._rows.get((formula, False))
+        if known is not None:
+            return known[position]
+        return run(self._point(formula, position, self._rows))
 
     def row(self, formula: f.Formula) -> Row:
         """The value of a part at every position, and behind the last."""
         known = self._rows.get((formula, True))
         return run(self._row(formula, True, self._rows)) if known is None else known
-
-    def _start(self, formula: f.Formula) -> Value:
-        known = self._rows.get((formula, False)) or self._rows.get((formula, True))
-        return (run(self._row(formula, False, self._rows)) if known is None else known)[0]
 
     def _row(self, formula: f.Formula, wide: bool, rows: _Rows) -> Steps[Row]:
         key = (formula, wide)
@@ -185,14 +186,18 @@ class Evaluation:
             case f.Not(operand):
                 return [NOT[a] for a in (yield self._row(operand, wide, rows))]
             case f.And(operands) | f.Or(operands):
-                table = MEET if isinstance(formula, f.And) else JOIN
-                all_rows = []
-                for operand in operands:
-                    all_rows.append((yield self._row(operand, wide, rows)))
-                return [
-                    reduce(lambda a, b: table[a, b], column)
-                    for column in zip(*all_rows, strict=True)
-                ]
+                table, decided = _JUNCTIONS[type(formula)]
+                joined = list((yield self._row(operands[0], wide, rows)))
+                for operand in operands[1:]:
+                    if isinstance(operand, f.Compare) and (operand, wide) not in rows:
+                        # Values are worth reading only where they can still decide something.
+                        for i, before in enumerate(joined):
+                            if before is not decided:
+                                joined[i] = table[before, self._compared(operand, i, rows)]
+                    else:
+                        column = yield self._row(operand, wide, rows)
+                        joined = [table[pair] for pair in zip(joined, column, strict=True)]
+                return joined
             case f.Implies(left, right):
                 a, b = (yield self._row(left, wide, rows)), (yield self._row(right, wide, rows))
                 return list(map(implies, a, b))
@@ -255,7 +260,7 @@ class Evaluation:
             case f.Not(operand):
                 return NOT[(yield self._point(operand, at, rows))]
             case f.And(operands) | f.Or(operands):
-                table, decided = (MEET, FALSE) if isinstance(formula, f.And) else (JOIN, TRUE)
+                table, decided = _JUNCTIONS[type(formula)]
                 value: Value = yield self._point(operands[0], at, rows)
                 for operand in operands[1:]:
                     if value is not decided:
@@ -410,6 +415,8 @@ class Evaluation:
         return result
 
 
+_JUNCTIONS = {f.And: (MEET, FALSE), f.Or: (JOIN, TRUE)}
+"""How operands combine, and the value that none of the others can change."""
 _QUANTIFIED = {f.ForAll: (MEET, VACUOUS), f.Exists: (JOIN, FALSE)}
 """How instances combine, and what there is without any."""
 

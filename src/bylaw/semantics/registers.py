@@ -1,0 +1,259 @@
+"""Following a rule about the past by its memories: the same cost at every event.
+
+`G` over a body without future operators is decided at each event: a monitor asks the body there,
+and lets the memories take the event in. It is doomed exactly when the body is false at an event.
+
+A result may be unknown when its event, or a later one, is judged. Then the answer may be unknown
+too, and what the memories took in may have to change. From the first such event on, the events
+are kept with the way back; when a result arrives, they are taken in again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+from bylaw.logic import formula as f
+from bylaw.logic.walk import sees_answer
+from bylaw.names import FINAL_ANSWER
+from bylaw.semantics.closure import Unsupported
+from bylaw.semantics.compiled import Compiler, heard_role, past_bodies, triggers
+from bylaw.semantics.memories import Index, Memory, Moment, Test, Undo, event_of, event_record
+from bylaw.semantics.verdict import Verdict
+from bylaw.trace.event import MISSING, Call, Event
+from bylaw.values import Json
+from bylaw.vocabulary.view import Kleene
+
+
+@dataclass(slots=True)
+class Waiting:
+    """An event that was taken in while a result was unknown."""
+
+    event: Event
+    position: int
+    step: int
+
+
+class Registers:
+    """A rule's bodies and memories, and the events that wait for results."""
+
+    def __init__(self, formula: f.Formula, labels: Mapping[str, Json]) -> None:
+        bodies = past_bodies(formula)
+        if bodies is None or formula.free:
+            raise Unsupported("it looks ahead, and compares data")
+        compiler = Compiler(labels)
+        self._bodies: Final = [(compiler.formula(body, {}), triggers(body)) for body in bodies]
+        self.memories: Final = compiler.memories
+        self._heard: Final = compiler.heard
+        self._size: Final = compiler.size
+        self._sees_answer: Final = sees_answer(formula)
+        self._concerned: dict[str, tuple[list[Test], list[Memory]]] = {}
+        self._step = -1
+        self._tail: Waiting | None = None
+        """The latest event, not yet taken in: its result may come before the next one does."""
+        self.queue: list[Waiting] = []
+        """The events from the first one on that depends on a result that is unknown."""
+        self._journal: list[Undo] = []
+        """How to take the queue back."""
+        self._undecided = False
+        """Does the judgement of some event depend on a result that is unknown?"""
+        self.violated = False
+
+    def concerns(self, name: str) -> bool:
+        """Does an event of this tool, or role, make any difference to the rule?"""
+        bodies, memories = self._concerned_by(name)
+        return bool(bodies or memories)
+
+    def _concerned_by(self, name: str) -> tuple[list[Test], list[Memory]]:
+        found = self._concerned.get(name)
+        if found is None:
+            bodies = [test for test, heard in self._bodies if heard is None or name in heard]
+            pairs = zip(self.memories, self._heard, strict=True)
+            memories = [memory for memory, heard in pairs if heard is None or name in heard]
+            found = self._concerned[name] = (bodies, memories)
+        return found
+
+    # ── taking in events ─────────────────────────────────────────────────────────────────
+
+    def step(self, event: Event, position: int, new_step: bool) -> None:
+        """Takes in an event."""
+        self._step += new_step
+        if isinstance(event, Call) and event.tool == FINAL_ANSWER and not self._sees_answer:
+            return
+        self._settle_tail()
+        self._tail = Waiting(event, position, self._step)
+        self._judge_tail()
+
+    def skip(self, new_step: bool) -> None:
+        """Lets an event pass that makes no difference."""
+        self._step += new_step
+
+    def _settle_tail(self) -> None:
+        """Takes in the latest event as far as it is known."""
+        if self._tail is None:
+            return
+        waiting, self._tail = self._tail, None
+        undecided = self._undecided and not self.queue  # then it is the tail that is
+        unknown = self._absorb(waiting, assume_missing=False)
+        if self.queue or unknown or undecided:
+            self.queue.append(waiting)
+        else:
+            self._journal.clear()
+
+    def _moment(self, waiting: Waiting, *, assume_missing: bool) -> Moment:
+        event = waiting.event
+        pending = (
+            not assume_missing
+            and isinstance(event, Call)
+            and event.result is MISSING
+            and not event.failed
+            and event.tool != FINAL_ANSWER
+        )
+        return Moment(event, waiting.position, waiting.step, pending, self._size)
+
+    def _absorb(self, waiting: Waiting, *, assume_missing: bool) -> bool:
+        """Lets the memories take in an event; does what they keep depend on unknown results?"""
+        _, memories = self._concerned_by(_heard_as(waiting.event))
+        if not memories:
+            return False
+        moment = self._moment(waiting, assume_missing=assume_missing)
+        unknown = False
+        # Memories ask those inside them, which must not have taken in the event yet.
+        for memory in reversed(memories):
+            undo, depends = memory.take(moment)
+            self._journal += undo
+            unknown = unknown or depends
+        return unknown
+
+    def _judge(self, waiting: Waiting, *, assume_missing: bool) -> Kleene:
+        """Do the bodies hold at an event?"""
+        bodies, _ = self._concerned_by(_heard_as(waiting.event))
+        answer: Kleene = True
+        if bodies:
+            moment = self._moment(waiting, assume_missing=assume_missing)
+            for body in bodies:
+                here = body(moment)
+                if here is False:
+                    return False
+                answer = answer if here else None
+        return answer
+
+    def _judge_tail(self) -> None:
+        if self._tail is not None:
+            answer = self._judge(self._tail, assume_missing=False)
+            self.violated = self.violated or answer is False
+            self._undecided = self._undecided or answer is None
+
+    # ── results ──────────────────────────────────────────────────────────────────────────
+
+    def record(self, position: int, result: Json, error: str | None) -> None:
+        """Takes in the result of an earlier call."""
+        if self._tail is not None and self._tail.position == position:
+            self._tail.event = _with_result(self._tail.event, result, error)
+            if not self.queue:
+                self._undecided = False
+                self._judge_tail()
+                return
+        else:
+            found = [waiting for waiting in self.queue if waiting.position == position]
+            if not found:
+                return  # the result makes no difference
+            found[0].event = _with_result(found[0].event, result, error)
+        self._replay()
+
+    def _replay(self) -> None:
+        """Takes the queue in again, and lets go of what no longer waits for anything."""
+        self._take_back()
+        waiting, self.queue = self.queue, []
+        self._undecided = False
+        for each in waiting:
+            answer = self._judge(each, assume_missing=False)
+            self.violated = self.violated or answer is False
+            self._undecided = self._undecided or answer is None
+            unknown = self._absorb(each, assume_missing=False)
+            if self.queue or unknown or answer is None:
+                self.queue.append(each)
+            else:
+                self._journal.clear()
+        self._judge_tail()
+
+    def _take_back(self) -> None:
+        while self._journal:
+            self._journal.pop()()
+
+    # ── verdicts ─────────────────────────────────────────────────────────────────────────
+
+    def verdict(self) -> Verdict:
+        """Doomed once a body was false; else as if no more results arrived."""
+        if self.violated:
+            return Verdict.VIOLATED
+        if not self._undecided or self._holds_without_results():
+            return Verdict.PRESUMABLY_SATISFIED
+        return Verdict.PRESUMABLY_VIOLATED
+
+    def _holds_without_results(self) -> bool:
+        """Would the rule hold if the results that are unknown never arrived?"""
+        self._take_back()
+        holds = True
+        for each in (*self.queue, self._tail):
+            if each is not None and holds:
+                holds = self._judge(each, assume_missing=True) is not False
+                self._absorb(each, assume_missing=True)
+        self._take_back()
+        for each in self.queue:
+            self._absorb(each, assume_missing=False)
+        return holds
+
+    def end_step(self) -> None:
+        """The current step is over; the next event says so itself."""
+
+    @property
+    def keeps_events(self) -> bool:
+        """Are events kept that later questions look through, so that the cost may grow?"""
+        return any(isinstance(memory, Index) and memory.keeps_events for memory in self.memories)
+
+    # ── saving ───────────────────────────────────────────────────────────────────────────
+
+    def save(self) -> Json:
+        """What is remembered, and the events that wait, as JSON."""
+        self._take_back()
+        remembered = [memory.save() for memory in self.memories]
+        for each in self.queue:
+            self._absorb(each, assume_missing=False)
+        return {
+            "memories": remembered,
+            "queue": [_written(each) for each in self.queue],
+            "tail": None if self._tail is None else _written(self._tail),
+            "step": self._step,
+            "undecided": self._undecided,
+            "violated": self.violated,
+        }
+
+    def restore(self, saved: Json) -> None:
+        """Goes back to what was remembered."""
+        for memory, remembered in zip(self.memories, saved["memories"], strict=True):
+            memory.restore(remembered, self._size)
+        self.queue = [_read(each) for each in saved["queue"]]
+        self._tail = None if saved["tail"] is None else _read(saved["tail"])
+        self._step, self.violated = saved["step"], saved["violated"]
+        self._undecided = saved["undecided"]
+        for each in self.queue:
+            self._absorb(each, assume_missing=False)
+
+
+def _written(waiting: Waiting) -> Json:
+    return [event_record(waiting.event), waiting.position, waiting.step]
+
+
+def _read(written: Json) -> Waiting:
+    event, position, step = written
+    return Waiting(event_of(event), position, step)
+
+
+def _heard_as(event: Event) -> str:
+    return event.tool if isinstance(event, Call) else heard_role(event.role)
+
+
+def _with_result(event: Event, result: Json, error: str | None) -> Event:
+    return replace(event, result=result, error=error) if isinstance(event, Call) else event
