@@ -57,6 +57,10 @@ class History:
         if isinstance(call, Call):
             self.events[position] = replace(call, result=result, error=error)
 
+    def concerns(self, name: str) -> bool:
+        """Every event is kept."""
+        return True
+
     def save(self) -> Json:
         """The events as JSON."""
         return Trace(self.events).to_record()

@@ -48,7 +48,7 @@ class Waiting:
         return self.event, self.position, self.new_step
 
 
-def _may_get_result(event: Event) -> TypeGuard[Call]:
+def may_get_result(event: Event) -> TypeGuard[Call]:
     """Is this a call whose result is not there yet?"""
     return (
         isinstance(event, Call)
@@ -94,7 +94,7 @@ class Follower:
 
     def _take(self, event: Event, position: int, new_step: bool) -> bool:
         """Moves every state by an event; False if its result may turn out in too many ways."""
-        if _may_get_result(event):
+        if may_get_result(event):
             letters = self.machine.alphabet.letters_of(event)
             if not self.machine.alphabet.complete:
                 # Its letter may be one that no sample shows, unless results do not matter.
@@ -206,6 +206,10 @@ class Follower:
             return common  # the queue cannot change what is final before it
         holds = self.machine.accepts(self.now)
         return Verdict.PRESUMABLY_SATISFIED if holds else Verdict.PRESUMABLY_VIOLATED
+
+    def concerns(self, name: str) -> bool:
+        """Does the formula name the tool?"""
+        return name in self.machine.alphabet.named
 
     def idles(self) -> bool:
         """Would a call of a tool that the formula does not name change nothing?"""
@@ -319,7 +323,7 @@ class Monitor:
         self._verdict = None
         self._engine.step(event, position, new_step)
         engine = self._engine
-        if isinstance(engine, Follower) and _may_get_result(event) and engine.awaits(position):
+        if isinstance(engine, Follower) and may_get_result(event) and engine.awaits(position):
             self._waiting[position] = event
 
     def record(self, position: int, result: Json, *, error: str | None = None) -> None:

@@ -1,4 +1,4 @@
-"""Many formulas followed at once: a call touches only those that can tell it from others.
+"""Many formulas followed at once: an event touches only those that can tell it from others.
 
 A formula is touched by a call if it names the tool, if it could not pass over the call of a
 tool that it does not name (`X`, a window of positions), or if it asks about calls in general.
@@ -7,13 +7,16 @@ The cost of a call is that of the few rules it concerns, not of all.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 from bylaw.logic import formula as f
-from bylaw.semantics.monitor import Engine, Follower, engine_for, opens_step
+from bylaw.semantics.compiled import heard_role
+from bylaw.semantics.monitor import Engine, Follower, engine_for, may_get_result, opens_step
+from bylaw.semantics.registers import Registers
 from bylaw.semantics.verdict import Verdict
-from bylaw.trace.event import Call, Event, Message
+from bylaw.trace.event import Call, Event
 from bylaw.trace.trace import Events
 from bylaw.values import Json
 from bylaw.vocabulary.registry import EMPTY, Vocabulary
@@ -21,69 +24,110 @@ from bylaw.vocabulary.view import Order
 
 
 class Monitors:
-    """Follows several formulas; `verdicts` are theirs, in the order given."""
+    """Follows several formulas; `verdicts` are theirs, in the order given.
+
+    `events` may be one for all, or one for each formula.
+    """
 
     def __init__(
         self,
         formulas: Iterable[f.Formula],
         *,
         order: Order = "position",
-        events: Events = "calls",
+        events: Events | Sequence[Events] = "calls",
         vocabulary: Vocabulary = EMPTY,
         labels: Mapping[str, Json] | None = None,
     ) -> None:
-        self.events: Final[Events] = events
+        rules = list(formulas)
+        self._kinds: Final = [events] * len(rules) if isinstance(events, str) else list(events)
         self.length = 0
+        """How many events have been taken in."""
+        self._calls = 0
+        self._step = -1
         self._last_step: int | None = None
         self._previous: Event | None = None
-        self._engines: list[Engine] = []
-        for formula in formulas:
-            engine, _ = engine_for(formula, order, events, vocabulary, {}, labels or {})
-            self._engines.append(engine)
+        self._waiting: dict[int, tuple[Call, int, frozenset[int]]] = {}
+        """Calls without a result yet: the call, its number among calls, who took it in."""
+        self._engines: list[Engine] = [
+            engine_for(rule, order, kind, vocabulary, {}, labels or {})[0]
+            for rule, kind in zip(rules, self._kinds, strict=True)
+        ]
         self.verdicts: list[Verdict] = [engine.verdict() for engine in self._engines]
         self._open = {i for i, verdict in enumerate(self.verdicts) if not verdict.final}
         self._always = {i for i in self._open if self._hears_everything(i)}
-        self._restless = self._open - self._always
+        self._restless = {i for i in self._open - self._always if self._is_machine(i)}
         """Those that any call might move, at present; before the first call that is all."""
         self._concerned: dict[str, frozenset[int]] = {}
 
+    def _is_machine(self, index: int) -> bool:
+        return isinstance(self._engines[index], Follower)
+
     def _hears_everything(self, index: int) -> bool:
         engine = self._engines[index]
-        return not isinstance(engine, Follower) or engine.machine.alphabet.elsewhere is None
+        if isinstance(engine, Follower):
+            return engine.machine.alphabet.elsewhere is None
+        return not isinstance(engine, Registers)
 
-    def _concerned_by(self, tool: str) -> frozenset[int]:
-        """Those that name the tool, or must hear of every call."""
-        found = self._concerned.get(tool)
+    def _concerned_by(self, name: str) -> frozenset[int]:
+        """Those that name the tool or role, or must hear of every event."""
+        found = self._concerned.get(name)
         if found is None:
-            naming = {
-                i
-                for i, engine in enumerate(self._engines)
-                if isinstance(engine, Follower) and tool in engine.machine.alphabet.named
-            }
-            found = self._concerned[tool] = frozenset(naming | self._always)
+            naming = {i for i, engine in enumerate(self._engines) if engine.concerns(name)}
+            found = self._concerned[name] = frozenset(naming | self._always)
         return found
 
     def step(self, event: Event) -> list[int]:
         """Takes in the next event; which formulas does it doom?"""
-        if isinstance(event, Message) and self.events == "calls":
-            return []
         new_step = opens_step(self._previous, event, self._last_step)
         self._last_step, self._previous = event.step, event
+        self._step += new_step
         position, self.length = self.length, self.length + 1
-        concerned = self._concerned_by(event.tool if isinstance(event, Call) else "")
+        is_call = isinstance(event, Call)
+        number, self._calls = self._calls, self._calls + is_call
+        concerned = self._concerned_by(
+            event.tool if isinstance(event, Call) else heard_role(event.role)
+        )
         if self._restless:
             concerned = concerned | self._restless
         doomed = []
-        for index in concerned:
-            if index not in self._open:
+        for index in concerned & self._open:
+            everything = self._kinds[index] == "all"
+            if not is_call and not everything:
                 continue
-            if self._moved(index, event, position, new_step) is Verdict.VIOLATED:
+            engine = self._engines[index]
+            place = position if everything else number
+            if isinstance(engine, Registers):
+                engine.take(event, place, self._step)
+            else:
+                engine.step(event, place, new_step)
+            if self._settled(index) is Verdict.VIOLATED:
+                doomed.append(index)
+        if may_get_result(event):
+            self._waiting[position] = (event, number, concerned & self._open)
+        return doomed
+
+    def record(self, position: int, result: Json, *, error: str | None = None) -> list[int]:
+        """Takes in the result of the event at a position; which formulas does it doom?"""
+        if position not in self._waiting:
+            return []
+        call, number, concerned = self._waiting.pop(position)
+        doomed = []
+        for index in concerned & self._open:
+            engine = self._engines[index]
+            place = position if self._kinds[index] == "all" else number
+            if not isinstance(engine, Follower):
+                engine.record(place, result, error)
+            elif engine.awaits(place):
+                engine.record(place, replace(call, result=result, error=error))
+            else:
+                continue
+            if self._settled(index) is Verdict.VIOLATED:
                 doomed.append(index)
         return doomed
 
-    def _moved(self, index: int, event: Event, position: int, new_step: bool) -> Verdict:
+    def _settled(self, index: int) -> Verdict:
+        """The verdict on a formula that was moved; if it is final, nothing moves it again."""
         engine = self._engines[index]
-        engine.step(event, position, new_step)
         if isinstance(engine, Follower) and index not in self._always:
             if engine.idles():
                 self._restless.discard(index)

@@ -79,15 +79,15 @@ class Registers:
     def step(self, event: Event, position: int, new_step: bool) -> None:
         """Takes in an event."""
         self._step += new_step
+        self.take(event, position, self._step)
+
+    def take(self, event: Event, position: int, step: int) -> None:
+        """Takes in an event of a step. Events that make no difference may be left out."""
         if isinstance(event, Call) and event.tool == FINAL_ANSWER and not self._sees_answer:
             return
         self._settle_tail()
-        self._tail = Waiting(event, position, self._step)
+        self._tail = Waiting(event, position, step)
         self._judge_tail()
-
-    def skip(self, new_step: bool) -> None:
-        """Lets an event pass that makes no difference."""
-        self._step += new_step
 
     def _settle_tail(self) -> None:
         """Takes in the latest event as far as it is known."""

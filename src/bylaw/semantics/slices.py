@@ -91,6 +91,10 @@ class Slices:
         self.queue.append(event)
         self._drain()
 
+    def concerns(self, name: str) -> bool:
+        """A value may turn up in any event."""
+        return True
+
     def record(self, position: int, result: Json, error: str | None) -> None:
         """Takes in the result of an earlier call."""
         index = position - self.taken
