@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import cast
+from collections.abc import Callable
+from typing import cast, get_args
 
 import pytest
 from notation import Row, all_rows, rows, trace
@@ -10,11 +11,15 @@ from textbook import textbook
 
 from bylaw import parse
 from bylaw.logic import formula as f
-from bylaw.logic.operators import OPERATORS
+from bylaw.logic.node import Node
+from bylaw.logic.operators import OPERATORS, RELATIONS, Operator
+from bylaw.logic.terms import FIELDS, Apply, Reading, Term, ToolGlob
 from bylaw.logic.walk import everything
 from bylaw.semantics.reference import evaluate, holds, view_of
 from bylaw.semantics.verdict import Value
+from bylaw.trace.event import ROLES
 from bylaw.trace.trace import Events
+from bylaw.vocabulary.function_table import FUNCTIONS
 from bylaw.vocabulary.predicates import PREDICATES
 from bylaw.vocabulary.view import Order
 
@@ -32,28 +37,77 @@ def test_row(row: Row) -> None:
     assert textbook(formula, subject, order, events) is (row.value != "no"), row.why
 
 
-def _rows_with(node: type[f.Formula] | str, table: str) -> list[Row]:
+def _rows_where(uses: Callable[[Node], bool], *tables: str) -> list[Row]:
+    """The rows of these tables whose formula has such a part."""
+    return [
+        row
+        for table in tables
+        for row in rows(table)
+        if any(map(uses, everything(parse(row.formula))))
+    ]
+
+
+def _rows_with(node: type[Node] | str, table: str) -> list[Row]:
     """The rows of a table whose formula contains an operator or a predicate."""
-    found = []
-    for row in rows(table):
-        parts = everything(parse(row.formula))
-        if isinstance(node, str):
-            uses = any(isinstance(p, f.TracePredicate) and p.name == node for p in parts)
-        else:
-            uses = any(isinstance(part, node) for part in parts)
-        if uses:
-            found.append(row)
-    return found
+    if isinstance(node, str):
+        return _rows_where(lambda p: isinstance(p, f.TracePredicate) and p.name == node, table)
+    return _rows_where(lambda p: isinstance(p, node), table)
+
+
+def _complete(found: list[Row]) -> bool:
+    """Both truth values and the empty trace."""
+    values = {row.value for row in found}
+    return {"yes", "no"} <= values and any(row.trace == "(empty)" for row in found)
+
+
+_TABLES = {
+    f.ForAll: "quantifiers.cases",
+    f.Exists: "quantifiers.cases",
+    f.Earlier: "data.cases",
+    f.Later: "data.cases",
+}
 
 
 @pytest.mark.parametrize("operator", OPERATORS, ids=lambda operator: operator.tag)
-def test_every_operator_has_rows(operator: object) -> None:
-    """Both truth values and the empty trace."""
-    node = operator.node  # type: ignore[attr-defined]
-    table = "quantifiers.cases" if node in (f.ForAll, f.Exists) else "operators.cases"
-    found = _rows_with(node, table)
+def test_every_operator_has_rows(operator: Operator) -> None:
+    assert _complete(_rows_with(operator.node, _TABLES.get(operator.node, "operators.cases")))
+
+
+DATA = (f.Earlier, f.Later, f.Says, f.Compare, f.Listed, f.Found, ToolGlob, *get_args(Term))
+
+
+@pytest.mark.parametrize("node", DATA, ids=lambda node: node.__name__)
+def test_every_part_that_speaks_of_data_has_rows(node: type[Node]) -> None:
+    assert _complete(_rows_with(node, "data.cases"))
+
+
+@pytest.mark.parametrize("field", FIELDS)
+def test_every_field_has_rows(field: str) -> None:
+    assert _complete(_rows_where(lambda part: part == Reading(field), "data.cases"))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_every_role_has_rows(role: str) -> None:
+    assert _complete(_rows_where(lambda part: part == f.Says(role), "data.cases"))
+
+
+@pytest.mark.parametrize("symbol", RELATIONS)
+def test_every_relation_has_rows(symbol: str) -> None:
+    """Also with undefined and null operands."""
+    found = _rows_where(lambda p: isinstance(p, f.Compare) and p.symbol == symbol, "data.cases")
+    assert _complete(found)
+    assert any(row.trace == "a" and row.value == "no" for row in found)
+    assert any("null" in row.trace and row.value == "no" for row in found)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_every_function_has_rows(name: str) -> None:
+    """Both truth values, an undefined operand, and a list where it takes them one by one."""
+    found = _rows_where(lambda p: isinstance(p, Apply) and p.function == name, "functions.cases")
     assert {"yes", "no"} <= {row.value for row in found}
-    assert any(row.trace == "(empty)" for row in found)
+    assert any(row.trace == "a" and row.value == "no" for row in found)
+    if any(place.lifts for place in FUNCTIONS[name].takes):
+        assert any("[" in row.trace and row.value == "yes" for row in found)
 
 
 @pytest.mark.parametrize("name", PREDICATES)

@@ -11,7 +11,31 @@ from hypothesis.strategies import SearchStrategy
 from bylaw import Call, Message, Trace
 from bylaw import formulas as b
 from bylaw.logic import formula as f
-from bylaw.logic.terms import Term, Tool, ToolVariable, Variable, term_of, tool_of
+from bylaw.logic.operators import RELATIONS
+from bylaw.logic.terms import (
+    FIELDS,
+    Answer,
+    Apply,
+    At,
+    Counted,
+    Labels,
+    Last,
+    ListTerm,
+    Literal,
+    ObjectTerm,
+    Reading,
+    Term,
+    Tool,
+    ToolGlob,
+    ToolVariable,
+    Variable,
+    path_term,
+    term_of,
+    tool_of,
+)
+from bylaw.trace.event import ROLES
+from bylaw.vocabulary.function_table import FUNCTIONS
+from bylaw.vocabulary.functions import PATTERN
 
 TOOLS = ("a", "b", "c")
 KEYS = ("i", "j")
@@ -30,24 +54,40 @@ small_values: SearchStrategy[Any] = st.integers(0, 2) | st.sampled_from(["a", "b
 # ── traces ────────────────────────────────────────────────────────────────────────────────
 
 
+data_values: SearchStrategy[Any] = st.one_of(
+    small_values,
+    small_values,
+    st.booleans(),
+    st.lists(small_values, max_size=3),
+    st.dictionaries(st.sampled_from(("i", "j")), small_values, max_size=2),
+    st.lists(st.dictionaries(st.just("i"), small_values, max_size=1), max_size=2),
+)
+"""Values to look into and to range over."""
+
+
 @st.composite
-def calls(draw: st.DrawFn) -> Call:
+def calls(draw: st.DrawFn, values: SearchStrategy[Any] = small_values) -> Call:
     """A call without a step."""
     extra: dict[str, Any] = {}
     if draw(st.booleans()):
         extra["result"] = draw(small_values | st.just('{"i": 1}') | st.just({"i": [1, 2]}))
     if draw(st.integers(0, 5)) == 0:
         extra["error"] = "failed"
-    arguments = draw(st.dictionaries(st.sampled_from(KEYS), small_values, max_size=2))
+    arguments = draw(st.dictionaries(st.sampled_from(KEYS), values, max_size=2))
     return Call(draw(st.sampled_from((*TOOLS, "other"))), arguments, **extra)
 
 
 @st.composite
-def traces(draw: st.DrawFn, max_size: int = 7, messages: bool = False) -> Trace:
+def traces(
+    draw: st.DrawFn,
+    max_size: int = 7,
+    messages: bool = False,
+    values: SearchStrategy[Any] = small_values,
+) -> Trace:
     """A trace with parallel steps, and perhaps an answer."""
     events: list[Call | Message] = []
     step = 0
-    for call in draw(st.lists(calls(), max_size=max_size)):
+    for call in draw(st.lists(calls(values), max_size=max_size)):
         if messages and draw(st.booleans()):
             role: Any = draw(st.sampled_from(["user", "assistant", "system"]))
             events.append(Message(role, draw(st.sampled_from(["hi", "yes", ""])), step))
@@ -57,6 +97,14 @@ def traces(draw: st.DrawFn, max_size: int = 7, messages: bool = False) -> Trace:
     answer = draw(st.none() | st.sampled_from(["42", ""]))
     metrics = {"n": draw(st.integers(0, 2)), "ids": draw(st.lists(small_values, max_size=2))}
     return Trace(events, answer=answer, metrics=metrics)
+
+
+@st.composite
+def data_traces(draw: st.DrawFn, max_size: int = 6) -> Trace:
+    """A trace with messages, labels, and arguments to look into."""
+    found = draw(traces(max_size, messages=True, values=data_values))
+    labels = draw(st.dictionaries(st.sampled_from(KEYS), data_values, max_size=2))
+    return Trace(found.events, answer=found.answer, metrics=found.metrics, labels=labels)
 
 
 # ── formulas ──────────────────────────────────────────────────────────────────────────────
@@ -206,3 +254,131 @@ def quantified(draw: st.DrawFn) -> f.Formula:
     body = draw(formulas(2, ("x",), quantifiers=False))
     formula = draw(st.sampled_from(binders))("x", domain, body)
     return formula if draw(st.booleans()) else f.Not(formula)
+
+
+# ── formulas that speak of data ───────────────────────────────────────────────────────────
+
+EXPRESSIONS = ("a", "^h", "e.|b", r"\d", "")
+"""Regular expressions."""
+_PATHS = (("args",), ("args", "i"), ("args", "j"), ("result",), ("result", "i"))
+
+
+def _leaves(variables: tuple[str, ...]) -> SearchStrategy[Term]:
+    read = st.sampled_from(FIELDS).map(Reading)
+    paths = st.sampled_from(_PATHS).map(lambda p: path_term(Reading(p[0]), *p[1:]))  # type: ignore[arg-type]
+    labels = st.sampled_from(KEYS).map(lambda key: At(Labels(), Literal.of(key)))
+    bound = [st.sampled_from(variables).map(Variable)] * 3 if variables else []
+    plain = data_values.map(term_of)
+    return st.one_of(paths, paths, paths, read, plain, plain, labels, st.just(Answer()), *bound)
+
+
+@st.composite
+def data_terms(
+    draw: st.DrawFn, depth: int = 2, variables: tuple[str, ...] = (), future: bool = True
+) -> Term:
+    """A value read from events, computed, found, or counted."""
+    kind = draw(st.integers(0, 11)) if depth else 0
+
+    def inner() -> Term:
+        return draw(data_terms(depth - 1, variables, future))
+
+    def condition(bound: tuple[str, ...] = variables) -> f.Formula:
+        return draw(data_formulas(depth - 1, bound, future))
+
+    if kind <= 4:
+        return draw(_leaves(variables))
+    if kind <= 6:
+        keys = st.sampled_from([*KEYS, "text", "args", "result", 0, -1, 1.0]).map(Literal.of)
+        return At(inner(), draw(keys) if draw(st.integers(0, 3)) else inner())
+    if kind <= 8:
+        name = draw(st.sampled_from(sorted(FUNCTIONS)))
+        operands = []
+        for place in FUNCTIONS[name].takes:
+            written = place is PATTERN
+            operands.append(
+                Literal.of(draw(st.sampled_from(EXPRESSIONS))) if written else inner()
+            )
+        return Apply(name, tuple(operands))
+    if kind == 9:
+        return term_of([inner(), inner()] if draw(st.booleans()) else {"i": inner()})
+    if kind == 10:
+        path = draw(st.sampled_from([(), ("args", "i"), ("result",), ("text",), ("step",)]))
+        return path_term(Last(condition()), *path)
+    name = draw(st.sampled_from(["x", "y"]))
+    domain = draw(data_domains(depth - 1, variables, future))
+    return Counted(name, domain, condition((*variables, name)))
+
+
+@st.composite
+def data_domains(
+    draw: st.DrawFn, depth: int, variables: tuple[str, ...], future: bool
+) -> f.Domain:
+    """Something to range over, mostly found at the event."""
+    kind = draw(st.integers(0, 5 if future else 4))
+    if kind <= 2:
+        term = draw(data_terms(depth, variables, future))
+        written = isinstance(term, Literal | ListTerm | ObjectTerm)
+        return f.Listed((term,)) if written else f.Found(term)
+    if kind <= 4:
+        items = st.lists(data_terms(depth, variables, future), min_size=1, max_size=2)
+        return f.Listed(tuple(draw(items)))
+    return draw(domains(variables))
+
+
+def _data_atoms(depth: int, variables: tuple[str, ...], future: bool) -> SearchStrategy[f.Formula]:
+    term = data_terms(depth, variables, future)
+    matched = term | st.sampled_from(EXPRESSIONS).map(Literal.of)
+    glob = st.sampled_from(["*", "a*", "*er"]).map(ToolGlob)
+    compare = st.one_of(
+        st.builds(f.Compare, st.sampled_from(RELATIONS), term, term),
+        st.builds(f.Compare, st.sampled_from(["=", "!="]), term, term),
+        st.builds(f.Compare, st.just("~"), term, matched),
+    )
+    return st.one_of(
+        compare,
+        compare,
+        compare,
+        events(variables),
+        st.builds(f.Event, glob | st.tuples(glob, tools(variables)).map(tool_of)),
+        st.sampled_from(ROLES).map(f.Says),
+        st.sampled_from([b.call(None, b.ok), b.call(None, b.failed), b.true]),
+    )
+
+
+_NOW: tuple[Callable[..., f.Formula], ...] = (f.Not, f.Implies, f.Iff, f.And, f.Or)
+_PAST = (f.Yesterday, f.Once, f.Historically, f.Since, f.Earlier, f.Earlier)
+_FUTURE = (f.Next, f.WeakNext, f.Eventually, f.Always, f.Until, f.WeakUntil, f.Release, f.Later)
+
+
+@st.composite
+def data_formulas(
+    draw: st.DrawFn, depth: int = 3, variables: tuple[str, ...] = (), future: bool = True
+) -> f.Formula:
+    """A closed formula with comparisons, let, quantifiers at the event, last, earlier, …"""
+    kind = draw(st.integers(0, 9)) if depth > 0 else 0
+
+    def inner(bound: tuple[str, ...] = variables) -> f.Formula:
+        return draw(data_formulas(depth - 1, bound, future))
+
+    if kind <= 2:
+        return draw(_data_atoms(max(depth - 1, 0), variables, future))
+    if kind <= 6:
+        operators = (*_NOW, *_PAST, *(_FUTURE if future else ()))
+        node: Callable[..., f.Formula] = draw(st.sampled_from(operators))
+        if node in (f.And, f.Or):
+            return node((inner(), inner()))
+        binary = "right" in node.__slots__
+        return node(inner(), inner()) if binary else node(inner())
+    name = draw(st.sampled_from(["x", "y"]))
+    bound = (*variables, name)
+    if kind == 7:
+        term = draw(data_terms(depth - 1, variables, future))
+        return f.ForAll(name, f.Listed((term,)), inner(bound))
+    binders: tuple[Callable[..., f.Formula], ...] = (f.ForAll, f.Exists)
+    domain = draw(data_domains(depth - 1, variables, future))
+    return draw(st.sampled_from(binders))(name, domain, inner(bound))
+
+
+def past_rules() -> SearchStrategy[f.Always]:
+    """`G` over what an event and those before it decide."""
+    return data_formulas(future=False).map(f.Always)

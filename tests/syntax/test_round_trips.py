@@ -7,7 +7,7 @@ import json
 import pytest
 from hypothesis import given, settings
 from notation import all_rows
-from strategies import formulas, json_values
+from strategies import data_formulas, formulas, json_values
 
 from bylaw import SpecError, from_json, parse, to_json, to_python, to_text
 from bylaw import formulas as python
@@ -19,19 +19,19 @@ from bylaw.trace.trace import Trace
 
 
 @settings(max_examples=250)
-@given(formulas())
+@given(formulas() | data_formulas())
 def test_text(formula: Formula) -> None:
     assert parse(to_text(formula)) == formula
 
 
 @settings(max_examples=150)
-@given(formulas())
+@given(formulas() | data_formulas())
 def test_json(formula: Formula) -> None:
     assert from_json(json.loads(json.dumps(to_json(formula)))) == formula
 
 
 @settings(max_examples=150)
-@given(formulas())
+@given(formulas() | data_formulas())
 def test_python(formula: Formula) -> None:
     assert eval(to_python(formula), vars(python)) == formula
 

@@ -5,6 +5,9 @@ alphabet also lists letters that can occur at all, each with a call that shows i
 tool that is named, and for one that is not, the combinations of the argument and result
 values that the probes speak of, a fresh value, and none. Equality and presence on one path are
 decided together, because the sample calls are real calls; different paths are combined freely.
+Order comparisons are shown by values around
+those they compare with. What cannot be shown by values (regular expressions, functions,
+containment) is taken as independent of everything else: it may be true or false of any event.
 Where the samples may not show everything (a pattern looks inside a value that another compares
 whole, a comparator of the user's decides, there are too many combinations), the alphabet says
 that it is not complete, and nobody may conclude anything from what is not there.
@@ -16,14 +19,17 @@ import copy
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, get_args
 
-from bylaw.logic.formula import ArgumentIs, OutcomeIs, ResultIs
+from bylaw.logic.formula import ArgumentIs, Formula, OutcomeIs, ResultIs, Says
 from bylaw.logic.terms import Literal
+from bylaw.logic.walk import everything
 from bylaw.names import FINAL_ANSWER
-from bylaw.trace.event import MISSING, Call, Event, Message
+from bylaw.semantics.conditions import hinted, reads_result, simple
+from bylaw.trace.event import MISSING, Call, Event, Message, Role
 from bylaw.values import Json, canonical, decoded, equal, identity
-from bylaw.vocabulary.patterns import names_of
+from bylaw.vocabulary.local import local_test
+from bylaw.vocabulary.patterns import forms_of, is_named, names_of
 from bylaw.vocabulary.registry import EMPTY, Vocabulary
 from bylaw.vocabulary.tracker import Probe
 
@@ -32,6 +38,8 @@ Letter: TypeAlias = frozenset[int]
 
 MAX_SAMPLES: Final = 2_000
 """How many sample calls are tried for one tool before the list counts as incomplete."""
+MAX_ASSUMED: Final = 6
+"""How many conditions are assumed to come out either way at one event."""
 OTHER: Final = "something_else"
 """The stem of a tool that no formula names."""
 _FRESH: Final = "another value"
@@ -46,6 +54,8 @@ class Sample:
     event: Event
     final: bool = False
     """Is it the final answer, behind which nothing comes?"""
+    real: bool = True
+    """Does the event have the letter? Else some condition was only assumed to come out so."""
 
 
 class Alphabet:
@@ -62,17 +72,25 @@ class Alphabet:
         self.probes: Final = tuple(dict.fromkeys(probes))
         self.vocabulary: Final = vocabulary
         self.number: Final = {probe: i for i, probe in enumerate(self.probes)}
-        named = {name for p in self.probes if p.tool is not None for name in names_of(p.tool)}
+        tools = [probe.tool for probe in self.probes if probe.tool is not None]
+        named = {name for tool in tools for name in names_of(tool)}
+        self._forms = sorted({form for tool in tools for form in forms_of(tool)})
         self._general = [i for i, p in enumerate(self.probes) if p.tool is None]
+        self._of_anything = [i for i, p in enumerate(self.probes) if p.of_any_event]
+        self._opaque = _opaque(self.probes)
         self._of_tool: dict[str, list[int]] = {name: self._asked_of(name) for name in named}
         self._fixed: dict[str, Letter] = {}
         words = _words(self.probes) | named
         self.other: Final = _unused(OTHER, words)
         """A tool that no formula names."""
         self._fresh, self._extra = _unused(_FRESH, words), _unused(_EXTRA, words)
-        self.complete = vocabulary.compares_plainly or all(p.result is None for p in self.probes)
+        self.complete = (
+            vocabulary.compares_plainly or all(p.result is None for p in self.probes)
+        ) and (len(self._forms) < 2 or all(form.find("*") == len(form) - 1 for form in self._forms))
         """Does `samples` show every letter that can occur?"""
-        self.elsewhere: Final = self._letter_by_tool(self.other, self._general)
+        self.elsewhere: Final = (
+            None if self._forms else self._letter_by_tool(self.other, self._general)
+        )
         """The letter of every call of a tool that is not named, if they all have one."""
         self.named: Final = frozenset(named)
         for name, numbers in self._of_tool.items():
@@ -86,42 +104,78 @@ class Alphabet:
         return [
             i
             for i, probe in enumerate(self.probes)
-            if (probe.tool is None and name != FINAL_ANSWER)
-            or (probe.tool is not None and name in names_of(probe.tool))
+            if (probe.tool is None and (name != FINAL_ANSWER or probe.of_any_event))
+            or (probe.tool is not None and is_named(name, probe.tool))
         ]
+
+    def _asked(self, name: str) -> list[int]:
+        """The same, for any name."""
+        known = self._of_tool.get(name)
+        if known is not None:
+            return known
+        return self._asked_of(name) if self._forms or name == FINAL_ANSWER else self._general
+
+    @property
+    def assumes(self) -> bool:
+        """Are there conditions that are taken as independent of everything else?"""
+        return bool(self._opaque)
 
     def _letter_by_tool(self, name: str, numbers: list[int]) -> Letter | None:
         """The letter of every call of a tool, if its arguments and result do not matter."""
-        if all(_bare(self.probes[i]) for i in numbers):
+        if all(self.probes[i].bare for i in numbers):
             return frozenset(numbers)
         return None
 
     def letter(self, event: Event) -> Letter:
         """The letter of an event."""
         if isinstance(event, Message):
-            return frozenset()
-        fixed = self._fixed.get(event.tool)
-        if fixed is not None:
-            return fixed
-        numbers = self._of_tool.get(event.tool)
-        if numbers is None:
-            if self.elsewhere is not None and event.tool != FINAL_ANSWER:
+            numbers = self._of_anything
+        else:
+            fixed = self._fixed.get(event.tool)
+            if fixed is not None:
+                return fixed
+            unnamed = event.tool not in self.named and event.tool != FINAL_ANSWER
+            if unnamed and self.elsewhere is not None:
                 return self.elsewhere
-            numbers = self._general
+            numbers = self._asked(event.tool)
         probes, vocabulary = self.probes, self.vocabulary
         return frozenset(i for i in numbers if probes[i].matches(event, vocabulary))
 
+    def _assumed(self, event: Event, numbers: Sequence[int], late: bool) -> Iterator[Letter]:
+        """The letters an event could have if its opaque conditions came out otherwise.
+
+        With `late`, only those that depend on the result.
+        """
+        asked = {c for i in numbers for c in self.probes[i].conditions}
+        free = [c for c in self._opaque if c in asked and (not late or reads_result(c))]
+        if len(free) > MAX_ASSUMED:
+            self.complete = False
+            free = free[:MAX_ASSUMED]
+        matching = [i for i in numbers if self.probes[i].matches_call(event, self.vocabulary)]
+        for values in itertools.product((False, True), repeat=len(free)):
+            truth = dict(zip(free, values, strict=True))
+            yield frozenset(
+                i
+                for i in matching
+                if all(
+                    truth[c] if c in truth else local_test(c)(event)
+                    for c in self.probes[i].conditions
+                )
+            )
+
     def depends_on_result(self, tool: str) -> bool:
         """Can the result of a call of this tool make a difference?"""
-        numbers = self._of_tool.get(tool, self._general)
-        return any(_asks_result(self.probes[i]) for i in numbers)
+        return any(_asks_result(self.probes[i]) for i in self._asked(tool))
 
     def letters_of(self, call: Call) -> dict[Letter, Call]:
         """The letters that a call can have once its result is known, each shown by one."""
         found: dict[Letter, Call] = {}
-        for result, error in self._outcomes(self._of_tool.get(call.tool, self._general)):
+        numbers = self._asked(call.tool)
+        for result, error in self._outcomes(numbers):
             shown = Call(call.tool, call.args, result, call.step, error)
             found.setdefault(self.letter(shown), shown)
+            for letter in self._assumed(shown, numbers, late=True) if self._opaque else ():
+                found.setdefault(letter, shown)
         return found
 
     # ── letters that can occur ───────────────────────────────────────────────────────────
@@ -135,23 +189,33 @@ class Alphabet:
 
     def _found(self) -> Iterator[Sample]:
         seen: set[tuple[Letter, bool]] = set()
-        for event, final in self._events():
+        events = list(self._events())
+        for event, final in events:
             sample = Sample(self.letter(event), event, final)
             if (sample.letter, final) not in seen:
                 seen.add((sample.letter, final))
                 yield sample
+        for event, final in events if self._opaque else ():
+            numbers = self._asked(event.tool) if isinstance(event, Call) else self._of_anything
+            for letter in self._assumed(event, numbers, late=False):
+                if (letter, final) not in seen:
+                    seen.add((letter, final))
+                    yield Sample(letter, event, final, real=False)
 
     def _events(self) -> Iterator[tuple[Event, bool]]:
-        for name in (*sorted(self._of_tool), self.other):
+        formed = (form.replace("*", self.other) for form in self._forms)
+        for name in (*sorted(self._of_tool), *formed, self.other):
             if name != FINAL_ANSWER:
                 yield from ((call, False) for call in self._calls(name))
         if self._messages:
-            yield Message("user", ""), False
+            texts = ["", *self._texts(self._of_anything)]
+            roles: tuple[Role, ...] = get_args(Role) if self._of_anything else ("user",)
+            yield from ((Message(role, text), False) for role in roles for text in texts)
         if self._answer:
             yield from ((call, True) for call in self._calls(FINAL_ANSWER))
 
     def _calls(self, name: str) -> Iterator[Call]:
-        numbers = self._of_tool.get(name, self._general)
+        numbers = self._asked(name)
         choices = itertools.product(self._arguments(numbers), self._outcomes(numbers))
         for tried, (arguments, (result, error)) in enumerate(choices):
             if tried >= MAX_SAMPLES:
@@ -169,6 +233,8 @@ class Alphabet:
                     wanted.setdefault(key, {}).setdefault(tuple(rest), []).append(
                         pattern.expected.value
                     )
+        for (key, *rest), near in self._compared(numbers, "args"):
+            wanted.setdefault(key, {}).setdefault(tuple(rest), []).extend(near)
         options = [[MISSING, *self._values(paths)] for paths in wanted.values()]
         if any(self.probes[i].exactly for i in numbers):
             wanted[self._extra] = {}
@@ -189,12 +255,38 @@ class Alphabet:
                 asks_outcome = asks_outcome or isinstance(pattern, OutcomeIs)
                 if isinstance(pattern, ResultIs) and isinstance(pattern.expected, Literal):
                     wanted.setdefault(pattern.path, []).append(pattern.expected.value)
+        for path, values in self._compared(numbers, "result"):
+            wanted.setdefault(path, []).extend(values)
+        texts = self._texts(numbers)
+        if texts:
+            wanted.setdefault((), []).extend(texts)
         asks_result = bool(wanted)
+        asks_outcome = asks_outcome or any(
+            isinstance(part, OutcomeIs)
+            for i in numbers
+            for condition in self.probes[i].conditions
+            for part in everything(condition)
+        )
         results: list[Any] = [MISSING]
         if asks_result or asks_outcome:
             results += self._results(wanted) if asks_result else [self._fresh]
         errors = [None, "failed"] if asks_outcome else [None]
         return [(result, error) for error in errors for result in results]
+
+    def _compared(
+        self, numbers: Sequence[int], field: str
+    ) -> Iterator[tuple[tuple[str, ...], list[Json]]]:
+        """The paths that conditions compare, with values on either side of each comparison."""
+        for condition in dict.fromkeys(c for i in numbers for c in self.probes[i].conditions):
+            found = simple(condition) or hinted(condition)
+            if found and found.field == field and (found.path or field == "result"):
+                yield found.path, found.values
+
+    def _texts(self, numbers: Sequence[int]) -> list[str]:
+        """Texts that conditions on `text` look for."""
+        conditions = dict.fromkeys(c for i in numbers for c in self.probes[i].conditions)
+        hints = [hint for c in conditions if (hint := hinted(c)) and hint.field == "text"]
+        return [value for hint in hints for value in hint.values]
 
     def _values(self, paths: dict[tuple[str, ...], list[Json]]) -> list[Json]:
         """Values that show what can be true at these paths: whole ones, and built ones."""
@@ -236,13 +328,15 @@ def _distinct(values: Iterable[Json]) -> list[Json]:
     return list({identity(value): value for value in values}.values())
 
 
-def _bare(probe: Probe) -> bool:
-    return not probe.patterns and not probe.exactly and probe.result is None
-
-
 def _asks_result(probe: Probe) -> bool:
     asked = any(isinstance(pattern, ResultIs | OutcomeIs) for pattern in probe.patterns)
-    return asked or probe.result is not None
+    return asked or probe.result is not None or any(map(reads_result, probe.conditions))
+
+
+def _opaque(probes: Iterable[Probe]) -> tuple[Formula, ...]:
+    """The conditions that values cannot show for certain."""
+    conditions = dict.fromkeys(c for probe in probes for c in probe.conditions)
+    return tuple(c for c in conditions if simple(c) is None and not isinstance(c, Says))
 
 
 def _inside(inner: tuple[str, ...], outer: tuple[str, ...]) -> bool:
@@ -259,6 +353,8 @@ def _words(probes: Iterable[Probe]) -> set[str]:
                 found |= set(pattern.path)
                 found |= {pattern.expected.text} if isinstance(pattern.expected, Literal) else set()
         found |= {probe.result.text} if probe.result is not None else set()
+        for condition in probe.conditions:
+            found |= {part.text for part in everything(condition) if isinstance(part, Literal)}
     return found
 
 

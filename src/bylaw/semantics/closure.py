@@ -12,10 +12,13 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
 from bylaw.logic import formula as f
-from bylaw.logic.terms import Answer, Labels, ToolGlob, Variable
-from bylaw.logic.terms import Literal as LiteralTerm
+from bylaw.logic.reach import is_local, reads_event
+from bylaw.logic.terms import Answer, Labels, Last
 from bylaw.logic.walk import Steps, everything, run, substitute
+from bylaw.trace.event import MISSING
+from bylaw.values import Json
 from bylaw.vocabulary.predicates import PREDICATES
+from bylaw.vocabulary.reading import elements_of, written_value
 from bylaw.vocabulary.tracker import Probe, Tracker
 from bylaw.vocabulary.view import Order
 
@@ -95,6 +98,9 @@ class Closure:
             self.probes.append(probe)
         return self._probe_numbers[probe]
 
+    def _asked(self, probe: Probe, sign: bool) -> int:
+        return self._add("probe" if sign else "not probe", self._probe(probe))
+
     def _tracker(self, predicate: f.TracePredicate) -> int:
         if predicate not in self._tracker_numbers:
             self._tracker_numbers[predicate] = len(self.trackers)
@@ -113,8 +119,11 @@ class Closure:
             case f.Truth(truth):
                 return self.true if truth is sign else self.false
             case f.Event(tool, patterns):
-                probe = self._probe(Probe(tool, patterns))
-                return self._add("probe" if sign else "not probe", probe)
+                return self._asked(Probe(tool, patterns), sign)
+            case f.Compare() | f.Says():
+                return self._asked(Probe(None, conditions=(formula,), of_any_event=True), sign)
+            case f.ForAll() | f.Exists() if reads_event(formula.domain):
+                return self._asked(Probe(None, conditions=(formula,), of_any_event=True), sign)
             case f.TracePredicate():
                 tracker = self._tracker(formula)
                 return self._add("predicate" if sign else "not predicate", tracker)
@@ -123,6 +132,9 @@ class Closure:
                 return negated
             case f.And(operands) | f.Or(operands):
                 below = []
+                if isinstance(formula, f.And):
+                    probe, operands = _together(operands)
+                    below = [self._asked(probe, sign)] if probe else []
                 for operand in operands:
                     below.append((yield self._prepared(operand, sign)))
                 return self._junction("and" if isinstance(formula, f.And) is sign else "or", below)
@@ -177,10 +189,12 @@ class Closure:
             case f.Since(left, right):
                 a, b = (yield self._prepared(left, sign)), (yield self._prepared(right, sign))
                 return self._add("since" if sign else "trigger", a, b)
-            case f.ForAll(x, f.Listed(items), body) | f.Exists(x, f.Listed(items), body):
+            case f.ForAll(x, f.Listed() | f.Found() as domain, body) | f.Exists(
+                x, f.Listed() | f.Found() as domain, body
+            ):
                 below = []
-                for item in items:
-                    instance = substitute(body, x, item.value)  # type: ignore[union-attr]  # literals: outer variables are gone
+                for value in _written(domain):
+                    instance = substitute(body, x, value)
                     below.append((yield self._prepared(instance, sign)))
                 every = isinstance(formula, f.ForAll) is sign
                 return self._junction("and" if every else "or", below)
@@ -208,6 +222,30 @@ class Closure:
         return self._add(shape, a, b)
 
 
+def _written(domain: f.Listed | f.Found) -> list[Json]:
+    """The values of a domain that reads no event."""
+    if isinstance(domain, f.Found):
+        return list(elements_of(written_value(domain.term)))
+    values = map(written_value, domain.items)
+    return [value for value in values if value is not MISSING]
+
+
+def _together(operands: tuple[f.Formula, ...]) -> tuple[Probe | None, tuple[f.Formula, ...]]:
+    """What a conjunction asks of one call, as one question; and the rest."""
+    events = [part for part in operands if isinstance(part, f.Event)]
+    conditions = tuple(
+        part
+        for part in operands
+        if isinstance(part, f.Compare | f.ForAll | f.Exists)
+        and is_local(part)
+        and (isinstance(part, f.Compare) or reads_event(part.domain))
+    )
+    if len(events) != 1 or not conditions:
+        return None, operands
+    probe = Probe(events[0].tool, events[0].patterns, conditions=conditions)
+    return probe, tuple(part for part in operands if part not in (*events, *conditions))
+
+
 def check_supported(formula: f.Formula) -> None:
     """Raises Unsupported if the formula needs more than the events, one after the other."""
     for part in everything(formula):
@@ -218,9 +256,9 @@ def check_supported(formula: f.Formula) -> None:
                 raise Unsupported("the answer is only known at the end")
             case f.FromArgs() | f.FromResults() | f.FromMetrics() | f.Extracted():
                 raise Unsupported("a quantifier reads a domain that is only known at the end")
-            case f.Compare() | f.Says() | f.Found() | f.Earlier() | f.Later() | Labels():
-                raise Unsupported("it compares data of different events")
-            case ToolGlob():
-                raise Unsupported("it speaks of tools by the form of their names")
-            case f.Listed(items) if not all(isinstance(i, LiteralTerm | Variable) for i in items):
+            case f.Earlier() | f.Later() | Last():
+                raise Unsupported("it looks at other steps")
+            case Labels():
+                raise Unsupported("it reads the labels of a trace")
+            case f.ForAll() | f.Exists() if reads_event(part.domain) and not is_local(part):
                 raise Unsupported("it compares data of different events")

@@ -17,31 +17,14 @@ from typing import Final, TypeAlias
 
 from bylaw.trace.event import MISSING, Event
 from bylaw.trace.trace import Trace
-from bylaw.values import Json, equal, identity
+from bylaw.values import Json, identity
 from bylaw.vocabulary.functions import is_list, is_text
+from bylaw.vocabulary.local import Moment, Reader, Test
 from bylaw.vocabulary.reading import UNSEEN, Seen, as_object
 from bylaw.vocabulary.view import Kleene
 
 Undo: TypeAlias = Callable[[], None]
 """Takes back what a memory took in."""
-
-
-class Moment:
-    """An event, where it stands, and the values that the rule's variables have there."""
-
-    __slots__ = ("event", "pending", "position", "step", "values")
-
-    def __init__(self, event: Event, position: int, step: int, pending: bool, size: int) -> None:
-        self.event = event
-        self.position = position
-        self.step = step
-        self.pending = pending
-        """May its result still arrive?"""
-        self.values: list[Seen] = [MISSING] * size
-
-
-Test: TypeAlias = Callable[[Moment], Kleene]
-Reader: TypeAlias = Callable[[Moment], Seen]
 
 
 @dataclass(frozen=True, slots=True)
@@ -315,15 +298,6 @@ def label(value: Json) -> str:
     if isinstance(value, str):
         return f"s{value}"
     return f"j{identity(value)}"
-
-
-def same(left: Seen, right: Seen) -> Kleene:
-    """Are two values equal, as a pattern asks it: a present null counts?"""
-    if left is MISSING or right is MISSING:
-        return False
-    if left is UNSEEN or right is UNSEEN:
-        return None
-    return equal(left, right)
 
 
 def event_record(event: Event) -> Json:

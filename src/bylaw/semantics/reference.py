@@ -18,7 +18,8 @@ from typing import TypeAlias, assert_never
 
 from bylaw.errors import Diagnostic, SpecError, did_you_mean, shown
 from bylaw.logic import formula as f
-from bylaw.logic.terms import Counted, Last, Term, is_constant
+from bylaw.logic.reach import reads_event
+from bylaw.logic.terms import Counted, Last, Term
 from bylaw.logic.walk import Steps, everything, run, sees_answer, substitute
 from bylaw.semantics.verdict import (
     FALSE,
@@ -355,6 +356,8 @@ class Evaluation:
         return Elements(seen, UNSEEN not in values)
 
     def _counted(self, term: Counted, at: int, rows: _Rows) -> Seen:
+        if isinstance(term.domain, f.Found) and self._value(term.domain.term, at, rows) is MISSING:
+            return MISSING
         found = self.elements(term.domain, at, rows)
         if not found.complete:
             return UNSEEN
@@ -456,24 +459,13 @@ class _Spot:
         return self.evaluation._counted(term, self.at, self.rows)
 
 
-def _reads_event(domain: f.Domain) -> bool:
-    """Does the domain differ from event to event?"""
-    match domain:
-        case f.Listed(items):
-            return not all(map(is_constant, items))
-        case f.Found(term):
-            return not is_constant(term)
-        case _:
-            return False
-
-
 @lru_cache(maxsize=65536)
 def _asked_alone(formula: f.Formula) -> bool:
     """Is this, below connectives alone, a quantifier over values read from the event?"""
     pending: list[f.Formula] = [formula]
     while pending:
         match pending.pop():
-            case f.ForAll(_, domain, _) | f.Exists(_, domain, _) if _reads_event(domain):
+            case f.ForAll(_, domain, _) | f.Exists(_, domain, _) if reads_event(domain):
                 return True
             case f.Not(operand):
                 pending.append(operand)

@@ -19,10 +19,11 @@ from bylaw.logic.walk import sees_answer
 from bylaw.names import FINAL_ANSWER
 from bylaw.semantics.closure import Unsupported
 from bylaw.semantics.compiled import Compiler, heard_role, past_bodies, triggers
-from bylaw.semantics.memories import Index, Memory, Moment, Test, Undo, event_of, event_record
+from bylaw.semantics.memories import Index, Memory, Undo, event_of, event_record
 from bylaw.semantics.verdict import Verdict
 from bylaw.trace.event import MISSING, Call, Event
 from bylaw.values import Json
+from bylaw.vocabulary.local import Moment, NotLocal, Test
 from bylaw.vocabulary.view import Kleene
 
 
@@ -43,7 +44,10 @@ class Registers:
         if bodies is None or formula.free:
             raise Unsupported("it looks ahead, and compares data")
         compiler = Compiler(labels)
-        self._bodies: Final = [(compiler.formula(body, {}), triggers(body)) for body in bodies]
+        try:
+            self._bodies: Final = [(compiler.formula(body, {}), triggers(body)) for body in bodies]
+        except NotLocal as error:
+            raise Unsupported(str(error)) from None
         self.memories: Final = compiler.memories
         self._heard: Final = compiler.heard
         self._size: Final = compiler.size

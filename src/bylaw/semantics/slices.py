@@ -315,6 +315,9 @@ def _parts(value: Json) -> list[Json]:
 def _has_slot(probe: Probe) -> bool:
     if isinstance(probe.tool, ToolName) and probe.tool.name == _SLOT:
         return True
+    written = [p.text for c in probe.conditions for p in everything(c) if isinstance(p, Literal)]
+    if any(_SLOT.encode("unicode_escape").decode() in text for text in written):
+        raise Unsupported("its quantifier stands before a comparison of values")
     literals = [p.expected for p in probe.patterns if not isinstance(p, f.OutcomeIs)]
     texts = [each.text for each in (*literals, probe.result) if isinstance(each, Literal)]
     return any(_SLOT.encode("unicode_escape").decode() in text for text in texts)
@@ -332,7 +335,7 @@ def _filled_probe(probe: Probe, value: Json) -> Probe:
         for p in probe.patterns
     )
     result = None if probe.result is None else _filled_literal(probe.result, value)
-    return Probe(tool, patterns, probe.exactly, result)
+    return replace(probe, tool=tool, patterns=patterns, result=result)
 
 
 def _filled_literal(literal: Any, value: Json) -> Literal:

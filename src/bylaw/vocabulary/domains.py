@@ -82,7 +82,10 @@ def contributed(path: str, values: Iterable[Json]) -> Iterator[Json]:
 
 def distinct(values: Iterable[Json]) -> tuple[Json, ...]:
     """The values, equal ones once."""
-    return tuple({identity(value): value for value in reversed(list(values))}.values())[::-1]
+    found: dict[str, Json] = {}
+    for value in values:
+        found.setdefault(identity(value), value)
+    return tuple(found.values())
 
 
 class PathError(ValueError):

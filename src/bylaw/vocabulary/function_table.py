@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from bylaw.trace.event import MISSING
-from bylaw.values import Json, JsonError, identity, problem, read_json, write_json
+from bylaw.values import Json, JsonError, identity, problem, read_json
 from bylaw.vocabulary.functions import (
     ANY,
     LIST,
@@ -158,7 +158,15 @@ def _type(value: Json) -> str:
 
 
 def _unique(values: list[Json]) -> list[Json]:
-    return list({identity(value): value for value in reversed(values)}.values())[::-1]
+    found: dict[str, Json] = {}
+    for value in values:
+        found.setdefault(identity(value), value)
+    return list(found.values())
+
+
+def _round(value: float) -> int:
+    below = math.floor(value)
+    return below + (value - below >= 0.5)
 
 
 _ROWS: Final = (
@@ -194,7 +202,7 @@ _ROWS: Final = (
         'join(", ", ["a", "b"])',
         "The texts with the separator between them.",
     ),
-    Function("keys", (OBJECT,), list, 'keys({"a": 1})', "The keys of an object."),
+    Function("keys", (OBJECT,), sorted, 'keys({"a": 1})', "The keys of an object, sorted."),
     Function(
         "length",
         (SIZED,),
@@ -241,7 +249,7 @@ _ROWS: Final = (
     Function(
         "round",
         (NUMBER,),
-        _whole(lambda v: math.floor(v + 0.5)),
+        _whole(_round),
         "round(1.5)",
         "The nearest whole number; halves upwards.",
     ),
@@ -271,7 +279,7 @@ _ROWS: Final = (
     Function(
         "to_string",
         (SCALAR,),
-        lambda v: v if is_text(v) else write_json(v),
+        lambda v: v if is_text(v) else identity(v),
         "to_string(1)",
         "The text, or the value written as JSON.",
     ),
@@ -282,9 +290,9 @@ _ROWS: Final = (
     Function(
         "values",
         (OBJECT,),
-        lambda o: list(o.values()),
+        lambda o: [o[key] for key in sorted(o)],
         'values({"a": 1})',
-        "The values of an object.",
+        "The values of an object, in the order of its keys.",
     ),
     Function(
         "zip",

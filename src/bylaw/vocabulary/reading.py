@@ -102,6 +102,31 @@ def value_at(term: Term, place: Place) -> Seen:
             return MISSING
 
 
+class _Nowhere:
+    """No event and no trace: only what is written out has a value."""
+
+    def field(self, name: str) -> Seen:
+        return MISSING
+
+    def answer(self) -> Seen:
+        return MISSING
+
+    def labels(self) -> Seen:
+        return MISSING
+
+    def last(self, term: Last) -> Seen:
+        return MISSING
+
+    def counted(self, term: Counted) -> Seen:
+        return MISSING
+
+
+def written_value(term: Term) -> Json | Missing:
+    """The value of a term that depends on nothing but itself."""
+    found = value_at(term, _Nowhere())
+    return MISSING if found is UNSEEN else found
+
+
 def _whole(values: list[Seen]) -> Seen:
     """A list, if all its parts are there."""
     return UNSEEN if UNSEEN in values else MISSING if MISSING in values else values

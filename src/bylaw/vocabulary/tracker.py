@@ -12,12 +12,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
-from bylaw.logic.formula import Pattern
+from bylaw.logic.formula import Formula, Pattern
 from bylaw.logic.terms import Literal, Term, Tool
 from bylaw.names import FINAL_ANSWER
 from bylaw.trace.event import MISSING, Call, Event, Missing
 from bylaw.values import LARGEST, Json
-from bylaw.vocabulary.patterns import fits, is_tool, names_of
+from bylaw.vocabulary.local import local_test
+from bylaw.vocabulary.patterns import fits, forms_of, is_tool, names_of
 from bylaw.vocabulary.registry import EMPTY, Vocabulary
 
 State: TypeAlias = Any
@@ -51,9 +52,27 @@ class Probe:
     """Are the arguments in the patterns all that there may be?"""
     result: Literal | None = None
     """A result that the vocabulary's comparator must accept."""
+    conditions: tuple[Formula, ...] = ()
+    """What else must hold at the event, as far as it can be told from the event alone."""
+    of_any_event: bool = False
+    """Are messages and the final answer asked too, or calls alone?"""
+
+    @property
+    def bare(self) -> bool:
+        """Is the tool all that matters?"""
+        asks = self.patterns or self.conditions or self.exactly or self.of_any_event
+        return not asks and self.result is None
 
     def matches(self, event: Event, vocabulary: Vocabulary = EMPTY) -> bool:
         """Is the event such a call?"""
+        return self.matches_call(event, vocabulary) and all(
+            local_test(condition)(event) for condition in self.conditions
+        )
+
+    def matches_call(self, event: Event, vocabulary: Vocabulary = EMPTY) -> bool:
+        """Is it, apart from the conditions?"""
+        if self.of_any_event:
+            return True
         if not isinstance(event, Call) or not is_tool(event, self.tool):
             return False
         if not all(fits(event, pattern, value_of) for pattern in self.patterns):
@@ -136,8 +155,8 @@ def apart(probes: Sequence[Probe]) -> bool:
     seen: set[str] = set()
     for probe in probes:
         names = set(names_of(probe.tool)) if probe.tool is not None else set()
-        plain = not probe.patterns and not probe.exactly and probe.result is None
-        if not names or not plain or names & seen:
+        names = set() if probe.tool is not None and forms_of(probe.tool) else names
+        if not names or not probe.bare or names & seen:
             return False
         seen |= names
     return FINAL_ANSWER not in seen  # which comes once, and last

@@ -34,7 +34,7 @@ from bylaw.vocabulary.registry import EMPTY, Vocabulary
 
 Order: TypeAlias = Literal["position", "step"]
 Kleene: TypeAlias = bool | None
-"""True, False, or None where it depends on hidden events."""
+"""True, False, or None where it depends on what is not known."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,53 @@
+"""How far a formula looks: at one event, back, or ahead."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Final
+
+from bylaw.logic import formula as f
+from bylaw.logic.terms import Answer, Labels, Last, is_constant
+from bylaw.logic.walk import everything
+
+BACK: Final = (f.Earlier, f.Once, f.Historically, f.Since, f.Yesterday, Last)
+"""What looks at earlier events."""
+_WHOLE: Final = (f.FromArgs, f.FromResults, f.FromMetrics, f.Extracted)
+_AHEAD: Final = (
+    f.Next,
+    f.WeakNext,
+    f.Eventually,
+    f.Always,
+    f.Until,
+    f.WeakUntil,
+    f.Release,
+    f.Later,
+    f.TracePredicate,
+    f.OpenPredicate,
+    Answer,
+    *_WHOLE,
+)
+"""What depends on events to come, or on the trace as a whole."""
+
+
+@lru_cache(maxsize=65536)
+def is_past(formula: f.Formula) -> bool:
+    """Is the formula decided at each event, whatever comes after it?"""
+    return not any(isinstance(part, _AHEAD) for part in everything(formula))
+
+
+@lru_cache(maxsize=65536)
+def is_local(formula: f.Formula) -> bool:
+    """Is the formula, which has no variables from outside, decided by the event alone?"""
+    refused = (*_AHEAD, *BACK, Labels)
+    return not formula.free and not any(isinstance(p, refused) for p in everything(formula))
+
+
+def reads_event(domain: f.Domain) -> bool:
+    """Does the domain differ from event to event?"""
+    match domain:
+        case f.Listed(items):
+            return not all(map(is_constant, items))
+        case f.Found(term):
+            return not is_constant(term)
+        case _:
+            return False

@@ -1,0 +1,352 @@
+"""Formulas that read one event, made into functions of it: true, false, or unknown.
+
+Unknown is what depends on a result that has not arrived. Everything that looks at other events
+is left to subclasses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from typing import Final, TypeAlias
+
+from bylaw.logic import formula as f
+from bylaw.logic.terms import (
+    Answer,
+    Apply,
+    At,
+    Counted,
+    Labels,
+    Last,
+    ListTerm,
+    Literal,
+    ObjectTerm,
+    Reading,
+    Term,
+    Tool,
+    ToolVariable,
+    Variable,
+    members_of,
+)
+from bylaw.names import FINAL_ANSWER
+from bylaw.trace.event import MISSING, Call, Event, Message
+from bylaw.values import Json, equal
+from bylaw.vocabulary.function_table import apply
+from bylaw.vocabulary.patterns import forms_of, is_named, is_tool, lookup, names_of
+from bylaw.vocabulary.reading import (
+    UNSEEN,
+    Seen,
+    elements_of,
+    field_of,
+    found_at,
+    known_before_result,
+)
+from bylaw.vocabulary.relations import related
+from bylaw.vocabulary.view import Kleene
+
+Slots: TypeAlias = Mapping[str, int]
+"""Where the value of each variable is kept."""
+
+
+class NotLocal(Exception):
+    """A formula looks at more than one event; the message says how."""
+
+
+class Moment:
+    """An event, where it stands, and the values that the rule's variables have there."""
+
+    __slots__ = ("event", "pending", "position", "step", "values")
+
+    def __init__(self, event: Event, position: int, step: int, pending: bool, size: int) -> None:
+        self.event = event
+        self.position = position
+        self.step = step
+        self.pending = pending
+        """May its result still arrive?"""
+        self.values: list[Seen] = [MISSING] * size
+
+
+Test: TypeAlias = Callable[[Moment], Kleene]
+Reader: TypeAlias = Callable[[Moment], Seen]
+
+
+class LocalCompiler:
+    """Compiles what can be decided at one event; `elsewhere` and `last` look at others."""
+
+    def __init__(self, labels: Mapping[str, Json]) -> None:
+        self.labels: Final = labels
+        self.size = 0
+        """How many variables there are."""
+
+    def _slot(self) -> int:
+        self.size += 1
+        return self.size - 1
+
+    def elsewhere(self, formula: f.Formula, slots: Slots) -> Test:
+        """A formula that looks at other events."""
+        raise NotLocal("it looks at other events")
+
+    def last(self, condition: f.Formula, slots: Slots) -> Reader:
+        """The event that `last` finds."""
+        raise NotLocal("it looks at other events")
+
+    # ── values ───────────────────────────────────────────────────────────────────────────
+
+    def term(self, term: Term, slots: Slots) -> Reader:
+        """A function that reads the value at a moment."""
+        match term:
+            case Literal():
+                value = term.value
+                return lambda now: value
+            case Variable(name):
+                slot = slots[name]
+                return lambda now: now.values[slot]
+            case Reading(field):
+                return self._field(field)
+            case At(base, key):
+                of_base, of_key = self.term(base, slots), self.term(key, slots)
+                return lambda now: found_at(of_base(now), of_key(now))
+            case Apply(function, operands):
+                readers = [self.term(operand, slots) for operand in operands]
+                return lambda now: _applied(function, [reader(now) for reader in readers])
+            case Last(condition):
+                return self.last(condition, slots)
+            case Counted(variable, domain, body):
+                return self._counted(variable, domain, body, slots)
+            case ListTerm(items):
+                readers = [self.term(item, slots) for item in items]
+                return lambda now: _whole([reader(now) for reader in readers])
+            case ObjectTerm(entries):
+                keys = [entry.key for entry in entries]
+                readers = [self.term(entry.value, slots) for entry in entries]
+                return lambda now: _object(keys, _whole([reader(now) for reader in readers]))
+            case Labels():
+                labels = self.labels
+                return lambda now: labels
+            case Answer():
+                raise NotLocal("the answer is only known at the end")
+
+    def _field(self, field: str) -> Reader:
+        if field == "step":
+            return lambda now: now.step if now.event.step is None else now.event.step
+        if known_before_result(field):
+            return lambda now: field_of(now.event, field)
+        return lambda now: UNSEEN if now.pending else field_of(now.event, field)
+
+    def _values(self, domain: f.Domain, slots: Slots) -> Reader:
+        """A function that reads the list a quantifier ranges over."""
+        match domain:
+            case f.Listed(items):
+                readers = [self.term(item, slots) for item in items]
+                return lambda now: _defined([reader(now) for reader in readers])
+            case f.Found(term):
+                reader = self.term(term, slots)
+                return lambda now: _elements(reader(now))
+            case _:
+                raise NotLocal("a quantifier reads a domain that is only known at the end")
+
+    def _counted(self, variable: str, domain: f.Domain, body: f.Formula, slots: Slots) -> Reader:
+        values, slot = self._values(domain, slots), self._slot()
+        test = self.formula(body, {**slots, variable: slot})
+
+        def count(now: Moment) -> Seen:
+            found = values(now)
+            if found is UNSEEN or found is MISSING:
+                return found
+            number = 0
+            for value in found:
+                now.values[slot] = value
+                answer = test(now)
+                if answer is None:
+                    return UNSEEN
+                number += answer
+            return number
+
+        return count
+
+    # ── formulas ─────────────────────────────────────────────────────────────────────────
+
+    def formula(self, formula: f.Formula, slots: Slots) -> Test:
+        """A function that decides the formula at a moment."""
+        match formula:
+            case f.Truth(truth):
+                return lambda now: truth
+            case f.Event(tool, patterns):
+                return self._event(tool, patterns, slots)
+            case f.Says(role):
+                return lambda now: isinstance(now.event, Message) and now.event.role == role
+            case f.Compare(symbol, left, right):
+                a, b = self.term(left, slots), self.term(right, slots)
+                return lambda now: _compared(a(now), symbol, b(now))
+            case f.Not(operand):
+                inner = self.formula(operand, slots)
+                return lambda now: _not(inner(now))
+            case f.And(operands) | f.Or(operands):
+                tests = [self.formula(operand, slots) for operand in operands]
+                decided = isinstance(formula, f.Or)
+                return lambda now: junction(tests, now, decided)
+            case f.Implies(left, right):
+                tests = [self.formula(f.Not(left), slots), self.formula(right, slots)]
+                return lambda now: junction(tests, now, True)
+            case f.Iff(left, right):
+                first, second = self.formula(left, slots), self.formula(right, slots)
+                return lambda now: _same_truth(first(now), second(now))
+            case f.ForAll(variable, domain, body) | f.Exists(variable, domain, body):
+                return self._quantified(formula, variable, domain, body, slots)
+            case _:
+                return self.elsewhere(formula, slots)
+
+    def _event(self, tool: Tool | None, patterns: Sequence[f.Pattern], slots: Slots) -> Test:
+        called = self._tool(tool, slots)
+        if not patterns:
+            return called
+        tests = [called, *(self._pattern(pattern, slots) for pattern in patterns)]
+        return lambda now: junction(tests, now, False)
+
+    def _tool(self, tool: Tool | None, slots: Slots) -> Test:
+        if tool is not None and tool.free:
+            bound = [slots[m.name] for m in members_of(tool) if isinstance(m, ToolVariable)]
+
+            def is_bound(now: Moment) -> Kleene:
+                event = now.event
+                if not isinstance(event, Call) or event.tool == FINAL_ANSWER:
+                    return isinstance(event, Call) and is_named(event.tool, tool)
+                values = [now.values[slot] for slot in bound]
+                if is_named(event.tool, tool) or event.tool in values:
+                    return True
+                return None if UNSEEN in values else False
+
+            return is_bound
+        if tool is None or forms_of(tool):
+            return lambda now: isinstance(now.event, Call) and is_tool(now.event, tool)
+        names = frozenset(names_of(tool))
+        return lambda now: isinstance(now.event, Call) and now.event.tool in names
+
+    def _pattern(self, pattern: f.Pattern, slots: Slots) -> Test:
+        match pattern:
+            case f.OutcomeIs(outcome):
+                wanted = outcome == "ok"
+                return lambda now: (
+                    None if now.pending else now.event.ok if wanted else now.event.failed  # type: ignore[union-attr]  # asked of calls only
+                )
+            case f.ArgumentIs(path, expected):
+                value = self.term(expected, slots)
+                return lambda now: same(lookup(now.event.args, path), value(now))  # type: ignore[union-attr]
+            case f.ResultIs(path, expected):
+                value = self.term(expected, slots)
+                return lambda now: (
+                    None if now.pending else same(lookup(now.event.value, path), value(now))  # type: ignore[union-attr]
+                )
+
+    def _quantified(
+        self, formula: f.Formula, variable: str, domain: f.Domain, body: f.Formula, slots: Slots
+    ) -> Test:
+        values, slot = self._values(domain, slots), self._slot()
+        test = self.formula(body, {**slots, variable: slot})
+        decided = isinstance(formula, f.Exists)
+
+        def ask(now: Moment) -> Kleene:
+            found = values(now)
+            if found is UNSEEN:
+                return None
+            if found is MISSING:
+                return not decided
+            answer: Kleene = not decided
+            for value in found:
+                now.values[slot] = value
+                here = test(now)
+                if here is decided:
+                    return decided
+                answer = answer if here is not None else None
+            return answer
+
+        return ask
+
+
+@lru_cache(maxsize=4096)
+def local_test(formula: f.Formula) -> Callable[[Event], bool]:
+    """Whether a formula without variables holds at an event, whatever else happened."""
+    compiler = LocalCompiler({})
+    test = compiler.formula(formula, {})
+
+    def holds(event: Event) -> bool:
+        return test(Moment(event, 0, event.step or 0, False, compiler.size)) is True
+
+    return holds
+
+
+def same(left: Seen, right: Seen) -> Kleene:
+    """Are two values equal, as a pattern asks it: a present null counts?"""
+    if left is MISSING or right is MISSING:
+        return False
+    if left is UNSEEN or right is UNSEEN:
+        return None
+    return equal(left, right)
+
+
+# ── three-valued connectives ──────────────────────────────────────────────────────────────
+
+
+def _not(value: Kleene) -> Kleene:
+    return None if value is None else not value
+
+
+def both(left: Kleene, right: Kleene) -> Kleene:
+    """Left and right."""
+    if left is False or right is False:
+        return False
+    return None if left is None or right is None else True
+
+
+def either(left: Kleene, right: Callable[[], Kleene]) -> Kleene:
+    """Left or right, which is asked only if it matters."""
+    if left:
+        return True
+    second = right()
+    return True if second else None if left is None or second is None else False
+
+
+def junction(tests: Sequence[Test], now: Moment, decided: bool) -> Kleene:
+    """All of the tests, or one of them: the first that has the deciding value ends it."""
+    answer: Kleene = not decided
+    for test in tests:
+        here = test(now)
+        if here is decided:
+            return decided
+        if here is None:
+            answer = None
+    return answer
+
+
+def _same_truth(left: Kleene, right: Kleene) -> Kleene:
+    return None if left is None or right is None else left is right
+
+
+def _compared(left: Seen, symbol: str, right: Seen) -> Kleene:
+    if left is MISSING or right is MISSING or left is None or right is None:
+        return False
+    if left is UNSEEN or right is UNSEEN:
+        return None
+    return related(left, symbol, right)
+
+
+def _applied(function: str, values: list[Seen]) -> Seen:
+    return UNSEEN if UNSEEN in values else apply(function, values)
+
+
+def _whole(values: list[Seen]) -> Seen:
+    return UNSEEN if UNSEEN in values else MISSING if MISSING in values else values
+
+
+def _object(keys: Sequence[str], values: Seen) -> Seen:
+    if values is MISSING or values is UNSEEN:
+        return values
+    return dict(zip(keys, values, strict=True))
+
+
+def _defined(values: list[Seen]) -> Seen:
+    return UNSEEN if UNSEEN in values else [value for value in values if value is not MISSING]
+
+
+def _elements(value: Seen) -> Seen:
+    return value if value is UNSEEN or value is MISSING else elements_of(value)

@@ -1,0 +1,215 @@
+"""Laws of values, of let, last, earlier and later, on every formula and trace."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from strategies import (
+    data_domains,
+    data_formulas,
+    data_terms,
+    data_traces,
+    past_rules,
+)
+from textbook import textbook
+
+from bylaw import Trace, holds
+from bylaw import formulas as b
+from bylaw.formulas import F, G, O
+from bylaw.logic import formula as f
+from bylaw.logic.formula import Formula
+from bylaw.logic.operators import RELATIONS
+from bylaw.logic.terms import Last, Term
+from bylaw.semantics.reference import evaluate, view_of
+from bylaw.semantics.verdict import TRUE, UNKNOWN
+from bylaw.trace.event import MISSING
+from bylaw.trace.trace import Events
+from bylaw.vocabulary.reading import as_object
+from bylaw.vocabulary.view import Order
+
+ORDERS = st.sampled_from(["position", "step"])
+EVENTS = st.sampled_from(["all", "calls"])
+
+
+@settings(max_examples=300)
+@given(data_formulas() | past_rules(), data_traces(), ORDERS, EVENTS)
+def test_the_reference_is_the_textbook(
+    formula: Formula, trace: Trace, order: Order, events: Events
+) -> None:
+    value = evaluate(formula, view_of(formula, trace, order, events)).value
+    assert value is not UNKNOWN
+    assert value.is_true is textbook(formula, trace, order, events)
+
+
+@settings(max_examples=150)
+@given(data_formulas(2), data_traces(), EVENTS)
+def test_every_position_is_the_textbook(formula: Formula, trace: Trace, events: Events) -> None:
+    _same_everywhere(formula, formula, trace, events)
+    for wrapped in (G(formula), F(formula), G(formula >> b.earlier(formula))):
+        assert holds(wrapped, trace, events=events) is textbook(wrapped, trace, events=events)
+
+
+def _same_everywhere(left: Formula, right: Formula, trace: Trace, events: Events = "all") -> None:
+    """Two formulas have one truth value at every event, and on the empty trace."""
+    for pair in (left.iff(right), G(left.iff(right))):
+        assert evaluate(pair, view_of(pair, trace, events=events)).value.is_true
+
+
+# ── other steps ───────────────────────────────────────────────────────────────────────────
+
+x, s = b.var("x"), b.var("s_")
+
+Law: TypeAlias = Callable[[Formula], tuple[Formula, Formula]]
+
+STEPS: dict[str, Law] = {
+    "earlier": lambda a: (
+        b.earlier(a),
+        b.exists("s_", b.listed(b.this.step), O(a & b.compare(b.this.step, "<", s))),
+    ),
+    "later": lambda a: (
+        b.later(a),
+        b.exists("s_", b.listed(b.this.step), F(a & b.compare(b.this.step, ">", s))),
+    ),
+    "earlier, where there is an event": lambda a: (
+        b.compare(b.this.step, ">=", 0) >> b.earlier(a),
+        b.let("s_", b.this.step, O(a & b.compare(b.this.step, "<", s))),
+    ),
+    "later, where there is an event": lambda a: (
+        b.compare(b.this.step, ">=", 0) >> b.later(a),
+        b.let("s_", b.this.step, F(a & b.compare(b.this.step, ">", s))),
+    ),
+    "earlier by last": lambda a: (b.earlier(a), b.compare(b.at(b.last(a), "step"), ">=", 0)),
+    "earlier of earlier": lambda a: (
+        b.earlier(b.earlier(a)),
+        b.earlier(b.earlier(a)) & b.earlier(a),
+    ),
+    "nothing earlier than the first step": lambda a: (
+        b.compare(b.this.step, "=", 0) & b.earlier(a),
+        b.false,
+    ),
+}
+
+
+@pytest.mark.parametrize("law", STEPS)
+@settings(max_examples=100)
+@given(data_formulas(2), data_traces())
+def test_law_of_steps(law: str, a: Formula, trace: Trace) -> None:
+    _same_everywhere(*STEPS[law](a), trace)
+
+
+@settings(max_examples=250)
+@given(data_formulas(2), data_traces(), EVENTS)
+def test_last_is_the_latest_event_of_an_earlier_step(
+    condition: Formula, trace: Trace, events: Events
+) -> None:
+    evaluation = evaluate(condition, view_of(condition, trace, events=events))
+    view = evaluation.view
+    row = evaluation.row(condition)
+    for here in range(len(view)):
+        before = [e for e in range(len(view)) if view.step(e) < view.step(here)]
+        fitting = [e for e in before if row[e].is_true]
+        expected = as_object(view.events[fitting[-1]]) if fitting else MISSING
+        assert evaluation.read(Last(condition), here) == expected
+        assert evaluation.last(condition, here) == (fitting[-1] if fitting else None)
+
+
+@settings(max_examples=150)
+@given(data_formulas(2), data_traces())
+def test_last_by_past_operators(a: Formula, trace: Trace) -> None:
+    """What is last is an event of an earlier step where the condition holds, and no later one."""
+    o = b.var("o_")
+    there = b.compare(b.this.step, "=", b.at(o, "step"))
+    between = b.compare(b.this.step, "<", s) & b.compare(b.this.step, ">", b.at(o, "step"))
+    described = O(a & there) & ~O(a & between)
+    rule = G(b.let("s_", b.this.step, b.let("o_", b.last(a), described)))
+    assert holds(rule, trace, events="all")
+
+
+# ── let and quantifiers at the event ──────────────────────────────────────────────────────
+
+DOMAINS = data_domains(1, (), True)
+BODIES = data_formulas(2, ("x",))
+
+
+@settings(max_examples=100)
+@given(data_terms(), BODIES, data_traces())
+def test_let_is_a_quantifier_over_one_value(term: Term, body: Formula, trace: Trace) -> None:
+    assert b.let("x", term, body) == b.forall("x", b.listed(term), body)
+    defined = b.exists("x", b.listed(term), b.true)
+    some, every = b.exists("x", b.listed(term), body), b.let("x", term, body)
+    _same_everywhere(some, defined & every, trace)
+    _same_everywhere(every, defined >> some, trace)
+
+
+@settings(max_examples=150)
+@given(DOMAINS, BODIES, BODIES, data_traces())
+def test_quantifiers_are_dual(domain: f.Domain, p: Formula, q: Formula, trace: Trace) -> None:
+    every, some = b.forall, b.exists
+    _same_everywhere(every("x", domain, p), ~some("x", domain, ~p), trace)
+    _same_everywhere(some("x", domain, p), ~every("x", domain, ~p), trace)
+    _same_everywhere(
+        every("x", domain, p & q), every("x", domain, p) & every("x", domain, q), trace
+    )
+    _same_everywhere(some("x", domain, p | q), some("x", domain, p) | some("x", domain, q), trace)
+
+
+@settings(max_examples=150)
+@given(data_terms(), BODIES, data_traces())
+def test_a_name_is_the_value(term: Term, body: Formula, trace: Trace) -> None:
+    """What holds of a name holds of the value: compared with it, and computed from it."""
+    for relation in RELATIONS:
+        direct = b.compare(term, relation, b.apply("type", term))
+        named = b.exists("x", b.listed(term), b.compare(x, relation, b.apply("type", x)))
+        _same_everywhere(direct, named, trace)
+    for function in ("keys", "values", "to_string", "length", "decode", "reverse"):
+        value = b.apply(function, term)
+        same = b.let("x", term, b.let("y", value, b.compare(b.apply(function, x), "=", b.var("y"))))
+        assert holds(G(same | b.compare(b.apply("type", value), "=", "null")), trace, events="all")
+
+
+# ── comparisons and counts ────────────────────────────────────────────────────────────────
+
+
+@settings(max_examples=150)
+@given(data_terms(), data_terms(), data_traces())
+def test_comparisons(left: Term, right: Term, trace: Trace) -> None:
+    def compare(relation: str) -> Formula:
+        return b.compare(left, relation, right)
+
+    def defined(term: Term) -> Formula:
+        return b.exists("x", b.listed(term), ~b.compare(b.apply("type", x), "=", "null"))
+
+    both = defined(left) & defined(right)
+    _same_everywhere(compare("in"), b.compare(right, "contains", left), trace)
+    _same_everywhere(compare("<"), b.compare(right, ">", left), trace)
+    _same_everywhere(compare("<="), b.compare(right, ">=", left), trace)
+    _same_everywhere(compare("="), b.compare(right, "=", left), trace)
+    _same_everywhere(compare("!="), both & ~compare("="), trace)
+    _same_everywhere(compare("<"), compare("<=") & compare("!="), trace)
+    for relation in RELATIONS:
+        assert holds(G(compare(relation) >> both), trace, events="all"), relation
+
+
+@settings(max_examples=150)
+@given(DOMAINS, BODIES, data_traces())
+def test_counts(domain: f.Domain, body: Formula, trace: Trace) -> None:
+    number, failing = b.count("x", domain, body), b.count("x", domain, ~body)
+    defined = b.true
+    if isinstance(domain, f.Found):
+        defined = b.exists("x", b.listed(domain.term), b.true)
+    some, every = b.exists("x", domain, body), b.forall("x", domain, body)
+    _same_everywhere(b.compare(number, ">", 0), some, trace)
+    _same_everywhere(b.compare(failing, "=", 0), defined & every, trace)
+    _same_everywhere(b.compare(number, "=", 0), defined & ~some, trace)
+    total = b.compare(b.apply("+", number, failing), "=", b.count("x", domain, b.true))
+    _same_everywhere(defined, total, trace)
+
+
+def test_the_empty_trace_is_checked_too() -> None:
+    """`_same_everywhere` compares where there is no event."""
+    pair = b.compare(1, "=", 1).iff(b.true)
+    assert evaluate(pair, view_of(pair, Trace())).value is TRUE
