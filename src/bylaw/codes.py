@@ -381,6 +381,28 @@ CODES: Final = {
         'forall n in results(list_items, "ids[]"): CalledWith(check, id = n)',
         "G(delete -> O check)",
     ),
+    "W510": Code(
+        "an undefined value makes more true than was meant",
+        "A let whose value is undefined is true without checking anything. Under a negation, or "
+        "before an arrow, that makes the whole false; inside earlier, last, F, O or exists it makes "
+        "events fit that do not have the value at all.",
+        "G(pay -> !(let u = args.user: earlier call(ban, user = u)))",
+        "G(pay -> let u = args.user: !earlier call(ban, user = u))",
+    ),
+    "W511": Code(
+        "a rule speaks of messages that it does not see",
+        "By default rules see calls only. A rule that says says(user) needs `events: all`, in the "
+        "constraint or in the procedure.",
+        "{name: confirmed, rule: G(pay -> Y says(user))}",
+        "{name: confirmed, events: all, rule: G(pay -> Y says(user))}",
+    ),
+    "W512": Code(
+        "a comparison with null is always false",
+        "An undefined or null value makes every comparison false, != included, so comparing with "
+        "null tells nothing.",
+        "G(pay -> args.coupon != null)",
+        'G(pay -> type(args.coupon) != "null")',
+    ),
     # ── notes on traces of other formats ─────────────────────────────────────────────────
     "W520": Code(
         "arguments are not a JSON object",

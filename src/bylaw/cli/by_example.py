@@ -16,8 +16,14 @@ from bylaw.syntax.printer import to_text
 from bylaw.trace.trace import Trace
 
 
-def explain_rule(formula: Formula, setting: Setting, *, as_json: bool) -> int:
-    """Prints shortest traces that satisfy, violate and doom a rule, and whether a gate can act."""
+def explain_rule(
+    formula: Formula, setting: Setting, *, as_json: bool, written: str | None = None
+) -> int:
+    """Prints traces that satisfy, violate and doom a rule, and whether a gate can act.
+
+    `written` is the rule as its author wrote it, where that is known.
+    """
+    written = written or to_text(formula)
     try:
         found = examples(formula, setting)
     except (Unsupported, OutOfBudget) as error:
@@ -29,17 +35,23 @@ def explain_rule(formula: Formula, setting: Setting, *, as_json: bool) -> int:
     if as_json:
         print(json.dumps(_as_json(formula, found, gate.enforceable, gate.reason), indent=2))
         return OK
-    print(wrapped(safe(to_text(formula)), 0))
+    print(wrapped(safe(written), 0))
     for label, trace in (
         ("satisfied by", found.satisfying),
         ("violated by", found.violating),
         ("doomed by", found.dooming),
     ):
-        shown = one_line(trace) if trace is not None else "no trace"
+        none = "no trace was found" if found.by_trial else "no trace"
+        shown = one_line(trace) if trace is not None else none
         print(wrapped(safe(f"{label + ':':<14}{shown}"), 2))
     word = "enforceable" if gate.enforceable else "not enforceable"
     print(wrapped(safe(f"{word}: {gate.reason}."), 2))
-    print(wrapped("These are shortest traces, from the rule's own machine.", 2))
+    source = (
+        "These were made up, tried, and cut down; there may be shorter ones."
+        if found.by_trial
+        else "These are shortest traces, from the rule's own machine."
+    )
+    print(wrapped(source, 2))
     return OK
 
 
@@ -66,4 +78,5 @@ def _as_json(
         "enforceable": enforceable,
         "reason": reason,
         "exact": found.exact,
+        "by_trial": found.by_trial,
     }

@@ -68,7 +68,9 @@ def run(options: argparse.Namespace) -> int:
         constraint = procedure[options.subject]
         events = procedure.events_of(constraint)
         setting = Setting(procedure.order, events, procedure.vocabulary)
-        return explain_rule(constraint.formula, setting, as_json=options.json)
+        return explain_rule(
+            constraint.formula, setting, as_json=options.json, written=constraint.rule
+        )
     procedure[options.subject]  # an unknown rule is reported before the trace is read
     trace = one_trace(options.trace)
     explanation = explain(trace, procedure, options.subject)

@@ -17,8 +17,11 @@ _SHOWN: Final = 5
 def one_line(trace: Trace) -> str:
     """`verify, refund {"amount": 5}, [a, b], the answer "42"`; calls of one step in brackets."""
     steps: dict[int | None, list[str]] = {}
-    for call in trace.calls:
-        steps.setdefault(call.step, []).append(_call(call))
+    for event in trace.events:
+        shown = (
+            _call(event) if isinstance(event, Call) else f"{event.role}: {write_json(event.text)}"
+        )
+        steps.setdefault(event.step, []).append(shown)
     parts = [calls[0] if len(calls) == 1 else f"[{', '.join(calls)}]" for calls in steps.values()]
     if trace.answer is not None:
         parts.append(f"the answer {write_json(trace.answer)}")

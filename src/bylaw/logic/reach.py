@@ -36,10 +36,15 @@ def is_past(formula: f.Formula) -> bool:
 
 
 @lru_cache(maxsize=65536)
-def is_local(formula: f.Formula) -> bool:
-    """Is the formula, which has no variables from outside, decided by the event alone?"""
+def stays_here(formula: f.Formula) -> bool:
+    """Is the formula decided by the event alone, and by its variables from outside?"""
     refused = (*_AHEAD, *BACK, Labels)
-    return not formula.free and not any(isinstance(p, refused) for p in everything(formula))
+    return not any(isinstance(part, refused) for part in everything(formula))
+
+
+def is_local(formula: f.Formula) -> bool:
+    """Is the formula decided by the event alone?"""
+    return not formula.free and stays_here(formula)
 
 
 def reads_event(domain: f.Domain) -> bool:

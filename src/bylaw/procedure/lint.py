@@ -12,6 +12,7 @@ from bylaw.errors import SpecError, listing
 from bylaw.logic import formula as f
 from bylaw.logic.terms import Literal, ToolGlob, ToolVariable
 from bylaw.logic.walk import everything, tools_in
+from bylaw.procedure.lint_data import find_data_traps
 from bylaw.procedure.lint_finding import Finding, Importance
 from bylaw.procedure.lint_logic import find_constant, find_contradictions, find_late
 from bylaw.procedure.lint_ordering import find_demands
@@ -40,6 +41,7 @@ def lint(procedure: Procedure, traces: Iterable[Trace] = ()) -> list[Finding]:
     settled = {finding.constraints for finding in constant}
     found = [
         *constant,
+        *find_data_traps(procedure),
         *find_demands(constraints, prover),
         # A rule that can come out one way only is not brought into play by other traces.
         *(finding for finding in samples.find_unused() if finding.constraints not in settled),

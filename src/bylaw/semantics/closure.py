@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
 from bylaw.logic import formula as f
-from bylaw.logic.reach import is_local, reads_event
+from bylaw.logic.reach import is_local, reads_event, stays_here
 from bylaw.logic.terms import Answer, Labels, Last
 from bylaw.logic.walk import Steps, everything, run, substitute
 from bylaw.trace.event import MISSING
@@ -260,5 +260,7 @@ def check_supported(formula: f.Formula) -> None:
                 raise Unsupported("it looks at other steps")
             case Labels():
                 raise Unsupported("it reads the labels of a trace")
-            case f.ForAll() | f.Exists() if reads_event(part.domain) and not is_local(part):
+            case f.ForAll() | f.Exists() if reads_event(part.domain) and not stays_here(part):
+                raise Unsupported("it compares data of different events")
+            case f.Compare() if not stays_here(part):
                 raise Unsupported("it compares data of different events")

@@ -8,10 +8,12 @@ from typing import Final
 
 from bylaw.logic import formula as f
 from bylaw.semantics.closure import Unsupported
+from bylaw.semantics.compiled import past_bodies
 from bylaw.semantics.machine import Machine, Move, StateNumber
 from bylaw.semantics.reference import check_closed
 from bylaw.semantics.search import Explorer, OutOfBudget, Path
-from bylaw.semantics.verdict import Verdict
+from bylaw.semantics.trials import Trials
+from bylaw.semantics.verdict import FALSE, Verdict
 from bylaw.trace.event import Call
 from bylaw.trace.trace import Events
 from bylaw.vocabulary.predicates.called_n import Counter
@@ -56,7 +58,9 @@ def enforceability(
     try:
         explorer = Explorer(Machine(formula, order, events, vocabulary))
     except Unsupported as error:
-        return Enforceability(False, f"it cannot be decided on prefixes: {error}", exact=False)
+        if past_bodies(formula) is None:
+            return Enforceability(False, f"it cannot be decided on prefixes: {error}", exact=False)
+        return _of_the_past(Trials(formula, order, events, vocabulary))
     far = _far_counter(explorer.machine)
     if far is not None:
         return far
@@ -68,6 +72,16 @@ def enforceability(
     if prefix is None:
         return Enforceability(False, _rescue(explorer), exact=explorer.exact)
     return Enforceability(True, _doom(prefix), prefix, explorer.exact)
+
+
+def _of_the_past(trials: Trials) -> Enforceability:
+    """The answer for a rule about the past: it is doomed by whatever violates it."""
+    violating = trials.find(FALSE)
+    if violating is None:
+        reason = "it is lost as soon as it is violated, but no such call could be made up"
+        return Enforceability(True, reason, exact=False)
+    path = tuple((event, True) for event in violating.events)
+    return Enforceability(True, _doom(path), path)
 
 
 def _far_counter(machine: Machine) -> Enforceability | None:

@@ -1,7 +1,7 @@
-"""Rules by example: shortest traces that satisfy, violate and doom a formula, or tell two apart.
+"""Rules by example: traces that satisfy, violate and doom a formula, or tell two apart.
 
-They come from the machines, so there is no shorter one; each is checked by the reference before
-anybody sees it.
+Where the formula has a machine, they come from it, and there is no shorter one; else they are
+made up and cut down. Each is checked by the reference before anybody sees it.
 """
 
 from __future__ import annotations
@@ -12,13 +12,16 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from bylaw.logic import formula as f
+from bylaw.logic.walk import everything
 from bylaw.semantics.alphabet import Alphabet
 from bylaw.semantics.closure import Closure, Unsupported
+from bylaw.semantics.compiled import past_bodies
 from bylaw.semantics.machine import Machine
 from bylaw.semantics.reference import holds
 from bylaw.semantics.residual import TooLarge
 from bylaw.semantics.search import Explorer, OutOfBudget, Path, Step
-from bylaw.semantics.verdict import Verdict
+from bylaw.semantics.trials import Trials
+from bylaw.semantics.verdict import FALSE, TRUE, Verdict
 from bylaw.trace.trace import Events, Trace
 from bylaw.vocabulary.registry import EMPTY, Vocabulary
 from bylaw.vocabulary.tracker import Probe
@@ -39,24 +42,33 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class Examples:
-    """Shortest traces of each kind; None where there is none."""
+    """Traces of each kind; None where there is none, or none was found."""
 
     satisfying: Trace | None
     violating: Trace | None
     dooming: Trace | None
     """A prefix that nothing can mend."""
     exact: bool = True
+    """Are these shortest traces, and is there none where none is given?"""
+    by_trial: bool = False
+    """Were they made up, because the formula has no machine?"""
 
 
 PLAIN: Final = Setting()
 
 
 def examples(formula: f.Formula, setting: Setting = PLAIN) -> Examples:
-    """Shortest traces that show what a formula means.
+    """Traces that show what a formula means.
 
-    Raises `Unsupported` or `OutOfBudget` where there is no machine to ask.
+    Raises `OutOfBudget` where a search takes too long, and `Unsupported` where only a registered
+    function could tell.
     """
-    machine = Machine(formula, setting.order, setting.events, setting.vocabulary)
+    try:
+        machine = Machine(formula, setting.order, setting.events, setting.vocabulary)
+    except Unsupported:
+        if any(isinstance(part, f.OpenPredicate | f.Extracted) for part in everything(formula)):
+            raise  # a registered function is not run on made-up traces
+        return _by_trial(formula, setting)
     explorer = Explorer(machine)
     assumes = machine.alphabet.assumes
 
@@ -71,6 +83,15 @@ def examples(formula: f.Formula, setting: Setting = PLAIN) -> Examples:
     violating = checked(explorer.shortest(lambda state: not machine.accepts(state)), False)
     doom = explorer.shortest(lambda state: explorer.verdict(state) is Verdict.VIOLATED)
     return Examples(satisfying, violating, checked(doom, False), explorer.exact and not assumes)
+
+
+def _by_trial(formula: f.Formula, setting: Setting) -> Examples:
+    """Made-up traces. A satisfying one brings the rule into play."""
+    trials = Trials(formula, setting.order, setting.events, setting.vocabulary)
+    violating = trials.find(FALSE)
+    # A rule about the past is lost as soon as it is violated.
+    dooming = violating if past_bodies(formula) is not None else None
+    return Examples(trials.find(TRUE), violating, dooming, exact=False, by_trial=True)
 
 
 def _holds(formula: f.Formula, trace: Trace, setting: Setting) -> bool:

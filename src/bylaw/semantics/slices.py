@@ -20,6 +20,7 @@ from typing import Any, Final
 from bylaw.logic import formula as f
 from bylaw.logic.terms import Literal, ToolName
 from bylaw.logic.walk import everything, substitute
+from bylaw.names import FINAL_ANSWER
 from bylaw.semantics.alphabet import Letter
 from bylaw.semantics.closure import Unsupported
 from bylaw.semantics.machine import Machine
@@ -86,7 +87,9 @@ class Slices:
     # ── taking in events ─────────────────────────────────────────────────────────────────
 
     def step(self, event: Event, position: int, new_step: bool) -> None:
-        """Takes in an event."""
+        """Takes in an event. The formula does not see the final answer."""
+        if isinstance(event, Call) and event.tool == FINAL_ANSWER:
+            return
         self._new_steps.append(new_step)
         self.queue.append(event)
         self._drain()

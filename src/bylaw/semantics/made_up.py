@@ -1,0 +1,251 @@
+"""Events made up from what a rule speaks of: its tools, its keys, its values, texts that fit.
+
+How a rule uses a value tells what it looks like: `o.status` is an object with a status,
+`p in keys(o.methods)` an object whose keys matter, `forall x in args.items` a list. The values
+themselves are those that the rule writes, and a few others, so that some agree and some do not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any, Final
+
+from bylaw.logic import formula as f
+from bylaw.logic.terms import (
+    Apply,
+    At,
+    Counted,
+    Last,
+    ListTerm,
+    Literal,
+    ObjectTerm,
+    Reading,
+    Term,
+    ToolGlob,
+    ToolName,
+    Variable,
+)
+from bylaw.logic.walk import everything
+from bylaw.names import FINAL_ANSWER
+from bylaw.trace.event import MISSING, Call, Event, Message
+from bylaw.values import Json
+from bylaw.vocabulary.functions import is_list, is_number, is_text
+from bylaw.vocabulary.regex_sample import sample_of
+
+OTHERS: Final = ("x", "y")
+"""Values that a rule does not write."""
+_LISTS: Final = ("sum", "avg", "max", "min", "sort", "unique", "zip", "reverse", "join")
+_SAME: Final = ("decode", "lower", "upper", "trim", "normalise", "to_string")
+
+
+@dataclass(slots=True)
+class Looks:
+    """What a value looks like, as far as a rule says."""
+
+    keys: dict[str, Looks] = field(default_factory=dict)
+    any_key: Looks | None = None
+    """What lies under keys that are computed, or that are asked for as a list."""
+    element: Looks | None = None
+    values: list[Json] = field(default_factory=list)
+
+    def at(self, key: str) -> Looks:
+        """What lies under a key."""
+        return self.keys.setdefault(key, Looks())
+
+    def under_any(self) -> Looks:
+        """What lies under any key."""
+        self.any_key = self.any_key or Looks()
+        return self.any_key
+
+    def inside(self) -> Looks:
+        """What an element looks like."""
+        self.element = self.element or Looks()
+        return self.element
+
+
+class Maker:
+    """Makes up events for one formula."""
+
+    def __init__(self, formula: f.Formula, *, messages: bool) -> None:
+        parts = list(everything(formula))
+        names = [p.name for p in parts if isinstance(p, ToolName) and p.name != FINAL_ANSWER]
+        forms = [p.pattern.replace("*", "x") for p in parts if isinstance(p, ToolGlob)]
+        self.tools: Final = list(dict.fromkeys([*names, *forms])) or ["something_else"]
+        roles = [p.role for p in parts if isinstance(p, f.Says)]
+        self.roles: Final[list[Any]] = list(dict.fromkeys(roles)) if messages else []
+        self.fields: Final = {name: Looks() for name in ("args", "result", "text")}
+        self._variables: dict[str, Looks] = {}
+        self._shared: list[Json] = list(OTHERS)
+        for part in parts:
+            self._learn(part)
+
+    # ── learning what values look like ───────────────────────────────────────────────────
+
+    def _learn(self, part: object) -> None:
+        match part:
+            case f.ArgumentIs(path, expected) | f.ResultIs(path, expected):
+                looks = self.fields["args" if isinstance(part, f.ArgumentIs) else "result"]
+                for key in path:
+                    looks = looks.at(key)
+                looks.values += _written(expected)
+            case f.Compare(symbol, left, right):
+                self._compared(symbol, left, right)
+            case f.ForAll(x, domain, _) | f.Exists(x, domain, _) | Counted(x, domain, _):
+                self._ranged(x, domain)
+            case At() | Apply():
+                self._looks(part)
+
+    def _compared(self, symbol: str, left: Term, right: Term) -> None:
+        for mine, term in ((left, right), (right, left)):
+            looks = self._looks(mine)
+            if looks is None:
+                continue
+            for value in _written(term):
+                if symbol == "~" and is_text(value):
+                    sample = sample_of(value)
+                    looks.values += [] if sample is None else [sample]
+                elif symbol in ("in", "contains") and is_list(value):
+                    looks.values += value
+                else:
+                    looks.values.append(value)
+                    looks.values += [value - 1, value + 1] if is_number(value) else []
+        whole, part = (right, left) if symbol == "in" else (left, right)
+        looks = self._looks(whole) if symbol in ("in", "contains") else None
+        if looks is not None and looks is not self.fields["text"]:
+            looks.inside().values += _written(part)
+
+    def _ranged(self, variable: str, domain: f.Domain) -> None:
+        match domain:
+            case f.Listed((item,)):
+                looks = self._looks(item)
+            case f.Found(term):
+                found = self._looks(term)
+                looks = None if found is None else found.inside()
+            case _:
+                looks = None
+        if looks is not None:
+            self._variables[variable] = looks
+
+    def _looks(self, term: Term) -> Looks | None:
+        """Where a term's value comes from, as far as it can be told."""
+        match term:
+            case Reading(name):
+                return self.fields.get(name)
+            case Variable(name):
+                return self._variables.setdefault(name, Looks())
+            case At(Last(), Literal() as key) if key.value in self.fields:
+                return self.fields[key.value]
+            case At(base, key):
+                looks = self._looks(base)
+                if looks is None:
+                    return None
+                if isinstance(key, Literal) and is_text(key.value):
+                    return looks.at(key.value)
+                by_number = isinstance(key, Literal) and is_number(key.value)
+                return looks.inside() if by_number else looks.under_any()
+            case Apply("keys" | "values", (base,)):
+                looks = self._looks(base)
+                if looks is not None:
+                    looks.under_any()
+                return None
+            case Apply("find", (base, Literal() as pattern)):
+                looks = self._looks(base)
+                sample = sample_of(pattern.value) if is_text(pattern.value) else None
+                if looks is not None and sample is not None:
+                    looks.values.append(sample)
+                return None
+            case Apply(name, operands):
+                found = [self._looks(operand) for operand in operands]
+                for looks in found if name in _LISTS else ():
+                    if looks is not None:
+                        looks.inside()
+                return found[0] if name in _SAME else None
+            case _:
+                return None
+
+    # ── making up ────────────────────────────────────────────────────────────────────────
+
+    def event(self, random: Random, pool: Sequence[Json]) -> Event:
+        """An event; `pool` are values that others have, too."""
+        if self.roles and random.random() < 0.4:
+            return Message(random.choice(self.roles), self._text(random, pool))
+        arguments = self._made(self.fields["args"], random, pool)
+        result = self._made(self.fields["result"], random, pool)
+        text = self.fields["text"].values
+        if text and random.random() < 0.3:
+            result = self._text(random, pool)
+        failed = "failed" if random.random() < 0.1 else None
+        given = arguments if isinstance(arguments, dict) else {}
+        return Call(random.choice(self.tools), given, result, error=failed)
+
+    def _text(self, random: Random, pool: Sequence[Json]) -> str:
+        words = [*self.fields["text"].values, *map(str, pool), ""]
+        return " ".join(str(random.choice(words)) for _ in range(random.randint(1, 2))).strip()
+
+    def _made(self, looks: Looks, random: Random, pool: Sequence[Json]) -> Any:
+        options: list[str] = []
+        options += ["object"] * 3 * bool(looks.keys or looks.any_key)
+        options += ["list"] * 2 * bool(looks.element)
+        options += ["value"] * bool(looks.values or not options)
+        match random.choice(options):
+            case "object":
+                made = {
+                    key: self._made(inner, random, pool)
+                    for key, inner in looks.keys.items()
+                    if random.random() < 0.85
+                }
+                if looks.any_key is not None:
+                    key = str(random.choice(list(pool)))
+                    made[key] = self._made(looks.any_key, random, pool)
+                return {key: value for key, value in made.items() if value is not MISSING}
+            case "list":
+                assert looks.element is not None, "the option was offered"
+                inner = [
+                    self._made(looks.element, random, pool) for _ in range(random.choice([1, 1, 2]))
+                ]
+                return [value for value in inner if value is not MISSING]
+            case _:
+                return random.choice([*looks.values, *pool])
+
+
+def _written(term: Term) -> list[Json]:
+    """The values that a term writes out."""
+    match term:
+        case Literal():
+            return [term.value]
+        case ListTerm(items):
+            return [value for item in items for value in _written(item)]
+        case ObjectTerm(entries):
+            return [value for entry in entries for value in _written(entry.value)]
+        case _:
+            return []
+
+
+def smaller(event: Event) -> Iterator[Event]:
+    """The event with one thing less, in every way."""
+    if isinstance(event, Message):
+        if event.text:
+            yield Message(event.role, "", event.step)
+        return
+    if event.error is not None:
+        yield Call(event.tool, event.args, event.result, event.step)
+    if event.result is not MISSING:
+        yield Call(event.tool, event.args, MISSING, event.step, event.error)
+        for less in _less(event.result):
+            yield Call(event.tool, event.args, less, event.step, event.error)
+    for less in _less(event.args):
+        yield Call(event.tool, less, event.result, event.step, event.error)
+
+
+def _less(value: Json) -> Iterator[Json]:
+    """A value with one part left out, in every way."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield {k: v for k, v in value.items() if k != key}
+            yield from ({**value, key: less} for less in _less(inner))
+    elif isinstance(value, list):
+        for i, inner in enumerate(value):
+            yield [*value[:i], *value[i + 1 :]]
+            yield from ([*value[:i], less, *value[i + 1 :]] for less in _less(inner))

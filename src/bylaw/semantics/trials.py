@@ -1,0 +1,92 @@
+"""Examples by trial, for rules that no machine follows: made up, tried, and cut down.
+
+The search is random but always the same; what it finds is checked by the reference. It may find
+nothing where there is something, and what it finds need not be the shortest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from random import Random
+from time import monotonic
+from typing import Final
+
+from bylaw.errors import SpecError
+from bylaw.logic import formula as f
+from bylaw.semantics.made_up import OTHERS, Maker, smaller
+from bylaw.semantics.reference import evaluate, view_of
+from bylaw.semantics.verdict import Value
+from bylaw.trace.event import Event, Message
+from bylaw.trace.trace import Events, Trace
+from bylaw.vocabulary.registry import EMPTY, Vocabulary
+from bylaw.vocabulary.view import Order
+
+MAX_TRIALS: Final = 6_000
+MAX_SECONDS: Final = 3.0
+"""How long one search may take."""
+MAX_LENGTH: Final = 5
+
+
+class Trials:
+    """Finds traces on which a formula has a value."""
+
+    def __init__(
+        self,
+        formula: f.Formula,
+        order: Order = "position",
+        events: Events = "calls",
+        vocabulary: Vocabulary = EMPTY,
+    ) -> None:
+        self.formula: Final = formula
+        self.settings: Final = (order, events, vocabulary)
+        self.maker: Final = Maker(formula, messages=events == "all")
+
+    def find(self, wanted: Value) -> Trace | None:
+        """A trace on which the formula has the value, with nothing in it that is not needed."""
+        random = Random(0)
+        until = monotonic() + MAX_SECONDS
+        for number in range(MAX_TRIALS):
+            length = 1 + min(number // 200, MAX_LENGTH - 1)
+            trace = Trace(self._made_up(random, random.randint(1, length)))
+            if self._value(trace) is wanted:
+                return self._cut_down(trace, wanted)
+            if monotonic() > until:
+                break
+        return None
+
+    def _made_up(self, random: Random, length: int) -> Iterator[Event]:
+        # Few values in one trace, so that events agree with each other often enough.
+        pool = random.sample(OTHERS, random.choice([1, 1, 2]))
+        step = 0
+        for number in range(length):
+            event = self.maker.event(random, pool)
+            alone = isinstance(event, Message) and event.role != "assistant"
+            step += bool(number) and (alone or random.random() < 0.8)
+            yield replace(event, step=step)
+            step += alone
+
+    def _value(self, trace: Trace) -> Value | None:
+        try:
+            return evaluate(self.formula, view_of(self.formula, trace, *self.settings)).value
+        except SpecError:
+            return None
+
+    def _cut_down(self, trace: Trace, wanted: Value) -> Trace:
+        """The trace without what can be left out, one thing after the other."""
+        shrinking = True
+        while shrinking:
+            shrinking = False
+            for events in _smaller_traces(trace.events):
+                shorter = Trace(events)
+                if self._value(shorter) is wanted:
+                    trace, shrinking = shorter, True
+                    break
+        return trace
+
+
+def _smaller_traces(events: tuple[Event, ...]) -> Iterator[list[Event]]:
+    for i in range(len(events)):
+        yield [*events[:i], *events[i + 1 :]]
+    for i, event in enumerate(events):
+        yield from ([*events[:i], less, *events[i + 1 :]] for less in smaller(event))
