@@ -5,24 +5,31 @@
 One step is: take in a call, and know which of the thirty constraints it newly violates. The two
 systems take turns in one process, so that noise hits both; numbers are medians over calls and
 rounds. Every round starts with new monitors, so what they remember is what they have seen.
+
+A second part follows the airline's procedure (`examples/airline`) through a long session of
+messages, calls and results. Rules whose evidence is a piece of text must keep the texts and look
+through them; they are listed apart.
 """
 
 from __future__ import annotations
 
 import argparse
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from statistics import fmean, median
 from time import perf_counter
 from typing import Final
 
+import airline
 import peer
 import table
 import workload
 
 from bylaw import Call, parse
 from bylaw.semantics.monitors import Monitors
+from bylaw.trace.event import MISSING, Event
 
 SHORT: Final = (50, 200)
 """Where the two are compared."""
@@ -123,6 +130,67 @@ def alone(positions: Sequence[int]) -> dict[str, list[float]]:
     return found
 
 
+POLICY: Final = (100, 1_000, 10_000)
+"""At which calls the airline's procedure is timed."""
+
+
+def policy(positions: Sequence[int]) -> dict[str, list[float]]:
+    """The airline's procedure on a long session: the mean cost per event at each position.
+
+    An event is taken in, and the result of a call is recorded after it, as a gate does.
+    """
+    procedure = airline.procedure()
+    rules = [(c.name, c.formula, procedure.events_of(c)) for c in procedure.constraints]
+    trial = Monitors([rule for _, rule, _ in rules], events=[kind for *_, kind in rules])
+    _follow(trial, airline.session(), 200)
+    kept = trial.keeps_events
+    parts = {
+        "by memory": [rule for rule, keeps in zip(rules, kept, strict=True) if not keeps],
+        "by text": [rule for rule, keeps in zip(rules, kept, strict=True) if keeps],
+    }
+    found: dict[str, list[float]] = {}
+    rows = []
+    for part, chosen in parts.items():
+        monitors = Monitors([rule for _, rule, _ in chosen], events=[kind for *_, kind in chosen])
+        session = airline.session()
+        costs: list[float] = []
+        reached = 0
+        for position in positions:
+            _follow(monitors, session, position - reached)
+            costs.append(fmean(_follow(monitors, session, LONG_WINDOW)))
+            reached = position + LONG_WINDOW
+        found[part] = costs
+        open_rules = sum(not verdict.final for verdict in monitors.verdicts)
+        rows.append(
+            (
+                f"{len(chosen)} rules {part}",
+                *map(table.duration, costs),
+                f"{costs[-1] / costs[0]:.2f}",
+                f"{open_rules} of {len(chosen)}",
+            )
+        )
+    head = ("airline", *(f"at {p:,}" for p in positions), "ratio", "open")
+    table.show("Cost per event, the airline's procedure: means", head, rows)
+    print("by text:", ", ".join(name for name, *_ in parts["by text"]))
+    return found
+
+
+def _follow(monitors: Monitors, session: Iterator[Event], calls: int) -> list[float]:
+    """Takes in events until so many calls have been made; the cost of each event."""
+    costs: list[float] = []
+    while calls > 0:
+        event = next(session)
+        position = monitors.length
+        proposed = replace(event, result=MISSING) if isinstance(event, Call) else event
+        begun = perf_counter()
+        monitors.step(proposed)
+        if isinstance(event, Call):
+            monitors.record(position, event.result)
+            calls -= 1
+        costs.append(perf_counter() - begun)
+    return costs
+
+
 def main() -> None:
     """Runs both parts and prints the ratios."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
@@ -131,11 +199,15 @@ def main() -> None:
     compared = compare(2 if quick else 7, 2.0 if quick else PATIENCE) if peer.available() else {}
     positions = LONG[:-1] if quick else LONG
     long = alone(positions)
+    airline_costs = policy(POLICY)
 
     print("\nRatios")
     for family, costs in long.items():
         what = f"{family}: cost per call at {positions[-1]:,} over that at {positions[0]:,}"
         table.target(what, costs[-1] / costs[0], 1.3, at_least=False)
+    flat = airline_costs["by memory"]
+    what = f"airline: cost per event at call {POLICY[-1]:,} over that at {POLICY[0]:,}"
+    table.target(what, flat[-1] / flat[0], 1.5, at_least=False)
     for family, position, least in (("flat temporal", 200, 200), ("plain predicates", 50, 20)):
         if (family, position) in compared:
             ours, theirs = compared[family, position]

@@ -131,6 +131,23 @@ CODES: Final = {
         "def paid_twice(trace, at, metrics): return trace[at].args['invoice']",
         "def paid_twice(trace, at, metrics): return 'invoice' in trace[at].args",
     ),
+    "E118": Code(
+        "a definition cannot be used",
+        "A definition is a name, perhaps with parameters, and what it stands for. It stands for "
+        "that wherever it is used, so it cannot use itself, not even through another one.",
+        'define: {done: "X done"}\nconstraints: [{name: a, rule: done}]',
+        'define: {done: "X finish"}\nconstraints: [{name: a, rule: done}]',
+    ),
+    "E119": Code(
+        "an operand would be read at another event",
+        "The operand reads the current event, and the definition uses it inside last, earlier or "
+        "another operator that looks at other events, where it would be another value. Name it "
+        "with let where it is meant, and hand over the name.",
+        'define: {"seen(i)": "earlier call(get, id = i)"}\n'
+        'constraints: [{name: a, rule: "G(pay -> seen(args.id))"}]',
+        'define: {"seen(i)": "earlier call(get, id = i)"}\n'
+        'constraints: [{name: a, rule: "G(pay -> let i = args.id: seen(i))"}]',
+    ),
     # ── procedures ───────────────────────────────────────────────────────────────────────
     "E201": Code(
         "the procedure is not a readable document",
@@ -208,6 +225,13 @@ CODES: Final = {
         "ASK, BLOCK_AND_WARN or TOLERATE.",
         "order: steps",
         "order: step",
+    ),
+    "E213": Code(
+        "not a sign of failure",
+        "`failed` says how one call shows that it failed: by its result, its text or its "
+        "arguments. It looks at no other event, and uses neither ok nor failed itself.",
+        "failed: earlier cancel",
+        "failed: text ~ /^Error/",
     ),
     # ── traces ───────────────────────────────────────────────────────────────────────────
     "E301": Code(
@@ -384,8 +408,8 @@ CODES: Final = {
     "W510": Code(
         "an undefined value makes more true than was meant",
         "A let whose value is undefined is true without checking anything. Under a negation, or "
-        "before an arrow, that makes the whole false; inside earlier, last, F, O or exists it makes "
-        "events fit that do not have the value at all.",
+        "before an arrow, that makes the whole false; inside earlier, last, F, O or exists it "
+        "makes events fit that do not have the value at all.",
         "G(pay -> !(let u = args.user: earlier call(ban, user = u)))",
         "G(pay -> let u = args.user: !earlier call(ban, user = u))",
     ),

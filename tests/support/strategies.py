@@ -264,7 +264,7 @@ _PATHS = (("args",), ("args", "i"), ("args", "j"), ("result",), ("result", "i"))
 
 
 def _leaves(variables: tuple[str, ...]) -> SearchStrategy[Term]:
-    read = st.sampled_from(FIELDS).map(Reading)
+    read = st.sampled_from(FIELDS).map(lambda field: Reading(field))  # type: ignore[arg-type]
     paths = st.sampled_from(_PATHS).map(lambda p: path_term(Reading(p[0]), *p[1:]))  # type: ignore[arg-type]
     labels = st.sampled_from(KEYS).map(lambda key: At(Labels(), Literal.of(key)))
     bound = [st.sampled_from(variables).map(Variable)] * 3 if variables else []
@@ -295,9 +295,7 @@ def data_terms(
         operands = []
         for place in FUNCTIONS[name].takes:
             written = place is PATTERN
-            operands.append(
-                Literal.of(draw(st.sampled_from(EXPRESSIONS))) if written else inner()
-            )
+            operands.append(Literal.of(draw(st.sampled_from(EXPRESSIONS))) if written else inner())
         return Apply(name, tuple(operands))
     if kind == 9:
         return term_of([inner(), inner()] if draw(st.booleans()) else {"i": inner()})
@@ -310,9 +308,7 @@ def data_terms(
 
 
 @st.composite
-def data_domains(
-    draw: st.DrawFn, depth: int, variables: tuple[str, ...], future: bool
-) -> f.Domain:
+def data_domains(draw: st.DrawFn, depth: int, variables: tuple[str, ...], future: bool) -> f.Domain:
     """Something to range over, mostly found at the event."""
     kind = draw(st.integers(0, 5 if future else 4))
     if kind <= 2:
@@ -367,8 +363,7 @@ def data_formulas(
         node: Callable[..., f.Formula] = draw(st.sampled_from(operators))
         if node in (f.And, f.Or):
             return node((inner(), inner()))
-        binary = "right" in node.__slots__
-        return node(inner(), inner()) if binary else node(inner())
+        return node(inner(), inner()) if node in BINARY else node(inner())
     name = draw(st.sampled_from(["x", "y"]))
     bound = (*variables, name)
     if kind == 7:
@@ -376,7 +371,8 @@ def data_formulas(
         return f.ForAll(name, f.Listed((term,)), inner(bound))
     binders: tuple[Callable[..., f.Formula], ...] = (f.ForAll, f.Exists)
     domain = draw(data_domains(depth - 1, variables, future))
-    return draw(st.sampled_from(binders))(name, domain, inner(bound))
+    node = draw(st.sampled_from(binders))
+    return node(name, domain, inner(bound))
 
 
 def past_rules() -> SearchStrategy[f.Always]:

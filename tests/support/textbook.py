@@ -36,6 +36,11 @@ def textbook(
     return _at(formula, view, 0, {})
 
 
+def textbook_row(formula: f.Formula, view: View) -> list[bool]:
+    """Does the formula hold, at each event?"""
+    return [_at(formula, view, i, {}) for i in range(len(view))]
+
+
 def _at(formula: f.Formula, view: View, i: int, env: Environment) -> bool:
     n = len(view)
 

@@ -9,6 +9,7 @@ import pytest
 from notation import trace
 
 from bylaw import Procedure, SpecError, holds, parse, to_text
+from bylaw.codes import CODES
 from bylaw.errors import Diagnostic
 from bylaw.logic.terms import ToolGlob, ToolName, ToolSet
 from bylaw.logic.walk import sees_answer, tools_in
@@ -273,10 +274,9 @@ def test_what_is_no_head_of_a_definition(head: str) -> None:
     assert [mistake.code for mistake in mistakes] == ["E118"]
 
 
-@pytest.mark.parametrize("head", ["f()", " f ( x , y ) ", "F1", "é"])
+@pytest.mark.parametrize("head", ["f", "f(x)", " f ( x , y ) ", "F1", "é"])
 def test_what_is_one(head: str) -> None:
-    if head != "f()":
-        parse("a", define={head: "b"})
+    parse("a", define={head: "b"})
 
 
 @pytest.mark.parametrize(
@@ -403,6 +403,11 @@ def test_an_unknown_constant() -> None:
     assert "LIMITS" in (mistake.help or "")
 
 
+def test_a_constant_that_is_no_regular_expression() -> None:
+    for rule in ("args.s ~ BAD", "find(args.s, BAD) = []", "call(a, s ~ BAD)"):
+        assert [m.code for m in _mistakes(rule, constants={"BAD": "("})] == ["E102"]
+
+
 def test_constants_inside_definitions() -> None:
     define = {"small(x)": "x < MAX", "MAXES": "[MAX, MAX + 1]"}
     formula = parse("small(args.i) & args.j in MAXES", constants=CONSTANTS, define=define)
@@ -421,11 +426,11 @@ def test_a_parameter_hides_a_constant_and_a_group() -> None:
 
 def test_a_variable_hides_a_definition_and_a_group() -> None:
     formula = parse(
-        'forall f in ["b"]: forall W in ["c"]: f & X W',
-        groups={"W": ["a"]},
+        'forall f in ["b"]: forall WRITE in ["c"]: f & X WRITE',
+        groups={"WRITE": ["a"]},
         define={"f": "a & a"},
     )
-    assert formula == parse('forall f in ["b"]: forall W in ["c"]: f & X W')
+    assert formula == parse('forall f in ["b"]: forall WRITE in ["c"]: f & X WRITE')
     assert tools_in(formula) == []
 
 
@@ -534,16 +539,16 @@ def test_a_procedure_with_names() -> None:
 @pytest.mark.parametrize(
     ("change", "code"),
     [
-        ({"failed": "earlier a"}, "E213"),
-        ({"failed": "X a"}, "E213"),
-        ({"failed": "last(a).result = 1"}, "E213"),
+        ({"failed": "earlier cancel"}, "E213"),
+        ({"failed": "X cancel"}, "E213"),
+        ({"failed": "last(cancel).result = 1"}, "E213"),
         ({"failed": "Called(cancel)"}, "E213"),
         ({"failed": "!ok"}, "E213"),
         ({"failed": "call(failed)"}, "E213"),
         ({"failed": 'forall x in args(cancel, "id"): x = 1'}, "E213"),
         ({"failed": 'answer = "x"'}, "E213"),
         ({"failed": "G("}, "E101"),
-        ({"define": {"f(x)": "f(x)", "g": "f(1)"}, "constraints": [{"name": "a", "rule": "g"}]}, "E118"),
+        ({"define": {"f": "g", "g": "f"}, "constraints": [{"name": "a", "rule": "g"}]}, "E118"),
         ({"define": {"f(x, x)": "a"}}, "E118"),
         ({"define": {"cancel": "a"}}, "E211"),
         ({"define": {"WRITE": "a"}}, "E211"),
@@ -570,3 +575,17 @@ def test_the_place_of_a_mistake_in_a_definition_is_that_of_its_use(tmp_path: Pat
     (mistake,) = caught.value.diagnostics
     assert (mistake.code, mistake.line, mistake.column) == ("E108", 5, 18)
     assert "in 'bad'" in mistake.message
+
+
+@pytest.mark.parametrize("code", ["E118", "E119", "E213"])
+def test_the_examples_of_codes_are_wrong_and_right(code: str, tmp_path: Path) -> None:
+    path = tmp_path / "p.yaml"
+    rules = "\nconstraints: [{name: a, rule: Called(a)}]\n"
+    for text, found in ((CODES[code].wrong, {code}), (CODES[code].right, set())):
+        path.write_text(text if "constraints" in text else text + rules)
+        try:
+            Procedure.load(path)
+            codes = set()
+        except SpecError as error:
+            codes = {mistake.code for mistake in error.diagnostics}
+        assert codes == found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from bylaw.logic import formula as f
@@ -79,6 +80,7 @@ def _read(term: Term) -> tuple[str, tuple[str, ...]] | None:
     return term.field, tuple(reversed(keys))
 
 
+@lru_cache(maxsize=4096)
 def reads_result(node: Node) -> bool:
     """Does it depend on the result of a call?"""
     return any(

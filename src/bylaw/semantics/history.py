@@ -9,7 +9,6 @@ still to come.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from bylaw.logic import formula as f
 from bylaw.logic.walk import sees_answer
@@ -51,11 +50,13 @@ class History:
         """Takes in an event."""
         self.events.append(event)
 
-    def record(self, position: int, result: Json, error: str | None) -> None:
-        """Takes in the result of an earlier call."""
-        call = self.events[position]
-        if isinstance(call, Call):
-            self.events[position] = replace(call, result=result, error=error)
+    def awaits(self, position: int) -> bool:
+        """A result may always make a difference."""
+        return True
+
+    def record(self, position: int, call: Call) -> None:
+        """Takes in an earlier call again, with its result."""
+        self.events[position] = call
 
     def concerns(self, name: str) -> bool:
         """Every event is kept."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Final, TypeAlias, TypeGuard
 
 from bylaw.logic import formula as f
-from bylaw.logic.walk import sees_answer
+from bylaw.logic.walk import everything, sees_answer
 from bylaw.names import FINAL_ANSWER
 from bylaw.semantics.alphabet import Letter
 from bylaw.semantics.closure import Unsupported
@@ -30,6 +30,8 @@ from bylaw.values import Json
 from bylaw.vocabulary.registry import EMPTY, Vocabulary
 from bylaw.vocabulary.view import Order
 
+_CROWD: Final = 64
+"""When so many calls wait for results, those whose result no longer matters are let go."""
 MAX_BRANCHES: Final = 256
 """In how many ways unknown results may turn out before they are no longer told apart."""
 
@@ -237,6 +239,12 @@ def engine_for(
 ) -> tuple[Engine, str | None]:
     """The cheapest way to follow a formula, and why its final verdicts may come late."""
     check_closed(formula, vocabulary)
+    if _reads_data(formula):
+        # A machine would follow most of these, too, but would have to hear of every event.
+        try:
+            return Registers(formula, labels), None
+        except Unsupported:
+            pass
     try:
         return Follower(Explorer(Machine(formula, order, events, vocabulary))), None
     except Unsupported as error:
@@ -254,6 +262,10 @@ def engine_for(
     past = past_bodies(formula) is not None
     history = History(formula, order, events, vocabulary, metrics, labels, past=past)
     return history, None if past else reason
+
+
+def _reads_data(formula: f.Formula) -> bool:
+    return any(isinstance(part, f.Compare | f.Says | f.Found) for part in everything(formula))
 
 
 def opens_step(previous: Event | None, event: Event, last_step: int | None) -> bool:
@@ -292,6 +304,7 @@ class Monitor:
         self._previous: Event | None = None
         self._verdict: Verdict | None = None
         self._waiting: dict[int, Call] = {}
+        self._crowd = _CROWD
         self._engine: Engine
         self._engine, self._reason = engine_for(
             formula, order, events, vocabulary, metrics or {}, labels or {}
@@ -322,22 +335,20 @@ class Monitor:
             return
         self._verdict = None
         self._engine.step(event, position, new_step)
-        engine = self._engine
-        if isinstance(engine, Follower) and may_get_result(event) and engine.awaits(position):
+        if may_get_result(event) and self._engine.awaits(position):
             self._waiting[position] = event
+            if len(self._waiting) > self._crowd:
+                self._waiting = {p: c for p, c in self._waiting.items() if self._engine.awaits(p)}
+                self._crowd = max(_CROWD, 2 * len(self._waiting))
 
     def record(self, position: int, result: Json, *, error: str | None = None) -> None:
         """Takes in the result of the call at a position, counted from 0; in any order."""
         if self._verdict is not None and self._verdict.final:
             return
-        if not isinstance(self._engine, Follower):
-            self._engine.record(position, result, error)
-        elif position in self._waiting:
-            call = self._waiting.pop(position)
+        call = self._waiting.pop(position, None)
+        if call is not None:  # else the result makes no difference to the formula
             self._engine.record(position, replace(call, result=result, error=error))
-        else:
-            return  # the result makes no difference to the formula
-        self._verdict = None
+            self._verdict = None
 
     def end_step(self) -> None:
         """Says that the current step is over: the next event is in a new one."""

@@ -13,6 +13,7 @@ from typing import Final
 
 from bylaw.logic import formula as f
 from bylaw.semantics.compiled import heard_role
+from bylaw.semantics.history import History
 from bylaw.semantics.monitor import Engine, Follower, engine_for, may_get_result, opens_step
 from bylaw.semantics.registers import Registers
 from bylaw.semantics.verdict import Verdict
@@ -76,6 +77,14 @@ class Monitors:
             found = self._concerned[name] = frozenset(naming | self._always)
         return found
 
+    @property
+    def keeps_events(self) -> list[bool]:
+        """For each formula: does it keep events that later questions look through?"""
+        return [
+            isinstance(e, History) or (isinstance(e, Registers) and e.keeps_events)
+            for e in self._engines
+        ]
+
     def step(self, event: Event) -> list[int]:
         """Takes in the next event; which formulas does it doom?"""
         new_step = opens_step(self._previous, event, self._last_step)
@@ -110,17 +119,15 @@ class Monitors:
         """Takes in the result of the event at a position; which formulas does it doom?"""
         if position not in self._waiting:
             return []
-        call, number, concerned = self._waiting.pop(position)
+        proposed, number, concerned = self._waiting.pop(position)
+        call = replace(proposed, result=result, error=error)
         doomed = []
         for index in concerned & self._open:
             engine = self._engines[index]
             place = position if self._kinds[index] == "all" else number
-            if not isinstance(engine, Follower):
-                engine.record(place, result, error)
-            elif engine.awaits(place):
-                engine.record(place, replace(call, result=result, error=error))
-            else:
-                continue
+            if not engine.awaits(place):
+                continue  # the result makes no difference to it
+            engine.record(place, call)
             if self._settled(index) is Verdict.VIOLATED:
                 doomed.append(index)
         return doomed

@@ -11,7 +11,7 @@ are kept with the way back; when a result arrives, they are taken in again.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 from bylaw.logic import formula as f
@@ -128,6 +128,7 @@ class Registers:
             undo, depends = memory.take(moment)
             self._journal += undo
             unknown = unknown or depends
+        moment.values = []  # those of a question take their place when one is asked
         return unknown
 
     def _judge(self, waiting: Waiting, *, assume_missing: bool) -> Kleene:
@@ -151,10 +152,15 @@ class Registers:
 
     # ── results ──────────────────────────────────────────────────────────────────────────
 
-    def record(self, position: int, result: Json, error: str | None) -> None:
-        """Takes in the result of an earlier call."""
+    def awaits(self, position: int) -> bool:
+        """Could a result of the call at this position still make a difference?"""
+        tail = self._tail is not None and self._tail.position == position
+        return tail or any(waiting.position == position for waiting in self.queue)
+
+    def record(self, position: int, call: Call) -> None:
+        """Takes in an earlier call again, with its result."""
         if self._tail is not None and self._tail.position == position:
-            self._tail.event = _with_result(self._tail.event, result, error)
+            self._tail.event = call
             if not self.queue:
                 self._undecided = False
                 self._judge_tail()
@@ -163,7 +169,7 @@ class Registers:
             found = [waiting for waiting in self.queue if waiting.position == position]
             if not found:
                 return  # the result makes no difference
-            found[0].event = _with_result(found[0].event, result, error)
+            found[0].event = call
         self._replay()
 
     def _replay(self) -> None:
@@ -257,7 +263,3 @@ def _read(written: Json) -> Waiting:
 
 def _heard_as(event: Event) -> str:
     return event.tool if isinstance(event, Call) else heard_role(event.role)
-
-
-def _with_result(event: Event, result: Json, error: str | None) -> Event:
-    return replace(event, result=result, error=error) if isinstance(event, Call) else event

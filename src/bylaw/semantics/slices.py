@@ -98,11 +98,15 @@ class Slices:
         """A value may turn up in any event."""
         return True
 
-    def record(self, position: int, result: Json, error: str | None) -> None:
-        """Takes in the result of an earlier call."""
+    def awaits(self, position: int) -> bool:
+        """Could a result of the call at this position still make a difference?"""
+        return position >= self.taken
+
+    def record(self, position: int, call: Call) -> None:
+        """Takes in an earlier call again, with its result."""
         index = position - self.taken
-        if index >= 0 and isinstance(call := self.queue[index], Call):
-            self.queue[index] = replace(call, result=result, error=error)
+        if index >= 0:
+            self.queue[index] = call
             self._drain()
 
     def _drain(self) -> None:
