@@ -5,6 +5,7 @@ Names and meanings are JMESPath's where it has the function.
 
 from __future__ import annotations
 
+import json
 import math
 import re
 import unicodedata
@@ -70,6 +71,13 @@ def _to_number(value: Json) -> Result:
     except JsonError:
         return MISSING
     return found if is_number(found) else MISSING
+
+
+def _to_string(value: Json) -> str:
+    """Equal values have equal texts: keys are sorted, and `1.0` is written as `1`."""
+    if isinstance(value, str):
+        return value
+    return json.dumps(read_json(identity(value)), ensure_ascii=False, separators=(",", ":"))
 
 
 def _sum(values: list[Json]) -> Result:
@@ -279,7 +287,7 @@ _ROWS: Final = (
     Function(
         "to_string",
         (SCALAR,),
-        lambda v: v if is_text(v) else identity(v),
+        _to_string,
         "to_string(1)",
         "The text, or the value written as JSON.",
     ),
