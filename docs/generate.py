@@ -18,13 +18,20 @@ from pathlib import Path
 from typing import Final
 
 import bylaw
-from bylaw import Trace
+from bylaw import Trace, holds, parse
 from bylaw.cli.main import COMMANDS
 from bylaw.codes import CODES
 from bylaw.errors import MAX_DIAGNOSTICS
-from bylaw.logic.formula import Formula, Truth
+from bylaw.logic.formula import Compare, Formula, Truth
 from bylaw.logic.node import MAX_DEPTH
-from bylaw.logic.operators import COMPARISONS, KEYWORDS, OPERATORS, Operator
+from bylaw.logic.operators import (
+    ARITHMETIC,
+    COMPARISONS,
+    KEYWORDS,
+    OPERATORS,
+    RELATIONS,
+    Operator,
+)
 from bylaw.procedure.constraint import LARGEST_WEIGHT
 from bylaw.procedure.document import MAX_NESTING, MAX_NODES
 from bylaw.procedure.files import MAX_BYTES
@@ -34,9 +41,12 @@ from bylaw.scoring.explain import MAX_TRIALS, MAX_WORK
 from bylaw.semantics.reference import evaluate, view_of
 from bylaw.semantics.verdict import Value
 from bylaw.trace.files import MAX_DOCUMENT, MAX_LINE, MEGABYTE
-from bylaw.values import LARGEST
+from bylaw.values import LARGEST, write_json
 from bylaw.values import MAX_DEPTH as MAX_VALUE_DEPTH
+from bylaw.vocabulary.function_table import FUNCTIONS
+from bylaw.vocabulary.functions import Function
 from bylaw.vocabulary.predicates import PREDICATES
+from bylaw.vocabulary.reading import written_value
 
 DOCS: Final = Path(__file__).parent
 _REGION: Final = re.compile(r"(<!-- generated: (?P<name>[^>]+?) -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -49,7 +59,7 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def _cell(text: str) -> str:
-    return " ".join(text.split()).replace("|", r"\|")
+    return re.sub(r"\s*\n\s*", " ", text.strip()).replace("|", r"\|")
 
 
 def code(text: str) -> str:
@@ -121,7 +131,14 @@ def _truths() -> Iterator[Formula]:
 
 
 def binding() -> str:
-    """How tightly the operators bind."""
+    """How tightly the operators bind, arithmetic and comparisons first."""
+    rows: list[list[str]] = []
+    for strength in sorted(set(ARITHMETIC.values()), reverse=True):
+        symbols = [symbol for symbol, its in ARITHMETIC.items() if its == strength]
+        first = symbols[0]
+        told = f"to the left: `a {first} b {first} c` is `(a {first} b) {first} c`"
+        rows.append([" ".join(map(code, symbols)), told])
+    rows.append([" ".join(map(code, RELATIONS)), "between two values"])
     groups: dict[int, list[Operator]] = {}
     for operator in sorted(OPERATORS, key=lambda each: -each.precedence):
         groups.setdefault(operator.precedence, []).append(operator)
@@ -131,14 +148,13 @@ def binding() -> str:
         "flat": "as one list",
         "binder": "reaches as far to the right as it can",
     }
-    rows = []
-    for level, (_, members) in enumerate(groups.items(), start=1):
-        symbols = " ".join(code(member.symbol) for member in members)
-        symbol = members[0].symbol
-        rows.append(
-            [str(level), symbols, grouping[members[0].fixity].replace(" U ", f" {symbol} ")]
-        )
-    return table(["", "operators", "groups"], rows)
+    for members in groups.values():
+        symbols = [member.symbol for member in members]
+        told = grouping[members[0].fixity].replace(" U ", f" {symbols[0]} ")
+        extra = ["let"] if members[0].fixity == "binder" else []
+        rows.append([" ".join(map(code, [*symbols, *extra])), told])
+    numbered = [[str(level), *row] for level, row in enumerate(rows, start=1)]
+    return table(["", "operators", "groups"], numbered)
 
 
 def predicates() -> str:
@@ -167,6 +183,57 @@ def keywords() -> str:
 def comparisons() -> str:
     """How numbers compare in `CalledN`."""
     return " ".join(map(code, COMPARISONS))
+
+
+_RELATIONS: Final = {
+    "=": ("they are equal as JSON", '{"a": 1.0} = {"a": 1}'),
+    "!=": ("they are not equal as JSON", '1 != "1"'),
+    "<=": ("both are numbers or both are texts, and the left is not larger", "2 <= 2.0"),
+    ">=": ("both are numbers or both are texts, and the left is not smaller", "2.5 >= 2"),
+    "<": (
+        "both are numbers or both are texts, and the left is smaller",
+        '"2024-05-14" < "2024-05-15"',
+    ),
+    ">": ("both are numbers or both are texts, and the left is larger", "10 > 9"),
+    "in": (
+        "the left is an element of the list, or a part of the text, on the right",
+        "1 in [1, 2]",
+    ),
+    "contains": ("the same, the other way round", '"abc" contains "b"'),
+    "~": ("the text on the left holds a match of the regular expression", '"abc" ~ /^a/'),
+}
+"""What each comparison says where both values are there, and one that holds."""
+
+
+def relations() -> str:
+    """The table of comparisons of values; their examples are tried."""
+    rows = []
+    for symbol in RELATIONS:
+        told, example = _RELATIONS[symbol]
+        if not holds(parse(example), Trace()):
+            raise AssertionError(f"{example} does not hold")
+        rows.append([code(f"x {symbol} y"), told, code(example)])
+    return table(["comparison", "holds if", "for example"], rows)
+
+
+def functions() -> str:
+    """The table of functions; the values of their examples are computed."""
+    header = ["function", "takes", "gives", "for example", "of a list"]
+    return table(header, map(_function, FUNCTIONS.values()))
+
+
+def _function(function: Function) -> list[str]:
+    compared = parse(f"{function.example} = 0")
+    if not isinstance(compared, Compare):
+        raise TypeError(f"{function.example} is not one value")
+    name = f"a {function.name} b" if function.name in ARITHMETIC else f"{function.name}(…)"
+    return [
+        code(name),
+        ", ".join(place.word for place in function.takes),
+        function.doc.rstrip("."),
+        f"{code(function.example)} is {code(write_json(written_value(compared.left)))}",
+        "element by element" if any(place.lifts for place in function.takes) else "",
+    ]
 
 
 # ── limits ────────────────────────────────────────────────────────────────────────────────
@@ -317,6 +384,8 @@ GENERATORS: Final[dict[str, Callable[[], str]]] = {
     "operands": operands,
     "keywords": keywords,
     "comparisons": comparisons,
+    "relations": relations,
+    "functions": functions,
     "limits of the language": language_limits,
     "limits of procedures": procedure_limits,
     "limits of traces": trace_limits,

@@ -31,8 +31,8 @@ CODES: Final = {
     ),
     "E102": Code(
         "a character, string or number is not well formed",
-        "Strings are JSON strings in double quotes; numbers are JSON numbers; ! & | -> <-> are "
-        "the connectives.",
+        "Strings are JSON strings in double quotes; numbers are JSON numbers; regular expressions "
+        "are those of Python, between slashes; ! & | -> <-> are the connectives.",
         'call(search, q = "foo)',
         'call(search, q = "foo")',
     ),
@@ -64,8 +64,8 @@ CODES: Final = {
     ),
     "E107": Code(
         "a formula or a value was expected",
-        "A number is not a formula, and a predicate is not a value. Comparisons stand inside "
-        "call(…).",
+        "A number is not a formula, and a predicate is not a value. A value becomes a formula by "
+        "being compared with another.",
         "G(5)",
         "G(call(pay, amount = 5))",
     ),
@@ -84,9 +84,10 @@ CODES: Final = {
     ),
     "E110": Code(
         "unknown domain",
-        'A quantifier ranges over a list, args(tool, "path"), results(tool, "path"), '
-        'metrics("path") or a registered extractor.',
-        "forall x in lookup: Called(refund)",
+        "A quantifier ranges over a list, over a value of the current event such as args.items, or "
+        'over the whole trace: args(tool, "path"), results(tool, "path"), metrics("path") or a '
+        "registered extractor.",
+        'forall x in result(lookup, "ids"): Called(refund)',
         'forall x in results(lookup, "ids"): CalledWith(refund, id = x)',
     ),
     "E112": Code(
@@ -158,8 +159,9 @@ CODES: Final = {
     ),
     "E202": Code(
         "a field is missing, unknown or of the wrong kind",
-        "The fields of a procedure are bylaw, name, tools, groups, order, events and "
-        "constraints; those of a constraint name, rule, weight, layer, severity, why and fix.",
+        "The fields of a procedure are bylaw, name, tools, groups, constants, define, failed, "
+        "order, events and constraints; those of a constraint name, rule, events, weight, layer, "
+        "severity, why and fix.",
         "wieght: 3.0",
         "weight: 3.0",
     ),
@@ -425,7 +427,7 @@ CODES: Final = {
         "An undefined or null value makes every comparison false, != included, so comparing with "
         "null tells nothing.",
         "G(pay -> args.coupon != null)",
-        'G(pay -> type(args.coupon) != "null")',
+        "G(pay -> exists c in args.coupon: true)",
     ),
     # ── notes on traces of other formats ─────────────────────────────────────────────────
     "W520": Code(

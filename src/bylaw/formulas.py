@@ -217,9 +217,12 @@ def like(form: str) -> ToolGlob:
     return ToolGlob(form)
 
 
-def found(term: object) -> f.Found:
+def found(term: object) -> f.Listed | f.Found:
     """The domain of a list, or single value, found at the current event."""
-    return f.Found(term_of(term))
+    domain = f.each_of(term_of(term))
+    if domain is None:
+        raise SpecError(Diagnostic("E106", "the list of values is empty"))
+    return domain
 
 
 def listed(*values: object) -> f.Listed:

@@ -81,6 +81,14 @@ def test_parameters_are_taken_by_place_and_used_by_name() -> None:
     assert parse("f(1, 2)", define=define) == parse("2 < 1")
 
 
+def test_a_list_that_is_handed_over_is_ranged_over_like_one_written_out() -> None:
+    formula = parse("one_of(1, [args.i, args.j])", define=DEFINE)
+    written = parse("exists y in [args.i, args.j]: y = 1")
+    for line in ('a{"i":1}', 'a{"j":1}', 'a{"i":2,"j":1}', "a", "(empty)"):
+        assert holds(formula, trace(line)) is holds(written, trace(line))
+        assert holds(parse(to_text(formula)), trace(line)) is holds(formula, trace(line))
+
+
 SAME = {"same(v)": "exists x in args.items: x = v"}
 
 HYGIENE: list[tuple[str, dict[str, str], str, str, bool]] = [
@@ -385,7 +393,7 @@ def test_constants_in_text(rule: str, line: str, expected: bool) -> None:
     assert holds(parse(text), trace(line)) is expected
 
 
-DOMAIN_VALUES = [[1, 2], [], [[1]], 5, "word", {"k": 1}, None, True]
+DOMAIN_VALUES = [[1, 2], [[1]], 5, "word", {"k": 1}, True]
 
 
 @pytest.mark.parametrize("value", DOMAIN_VALUES, ids=repr)
@@ -395,6 +403,12 @@ def test_any_constant_may_be_ranged_over(value: object) -> None:
         again = parse(to_text(formula))
         for line in ("(empty)", "a", 'a{"i":1}', 'a{"i":5}', 'a{"i":"word"}', 'a{"i":{"k":1}}'):
             assert holds(again, trace(line)) is holds(formula, trace(line))
+
+
+@pytest.mark.parametrize("value", [[], None], ids=repr)
+def test_a_constant_without_values_cannot_be_ranged_over(value: object) -> None:
+    (mistake,) = _mistakes("forall x in C: args.i = x", constants={"C": value})
+    assert mistake.code == "E106"
 
 
 def test_an_unknown_constant() -> None:

@@ -30,7 +30,8 @@ EPILOG: Final = """\
   bylaw explain E104                                   what a code means
 
 By example: shortest traces that satisfy, violate and doom the rule (nothing can
-mend a doomed one), found by exploring it.
+mend a doomed one), found by exploring it. For a rule that compares data of
+several events they are made up, tried, and cut down.
 
 On a trace: the calls printed are a set from which none can be left out. The
 verdict follows from them alone, whatever the other calls were. Calls marked

@@ -217,7 +217,7 @@ def _summary(procedure: Procedure, tally: _Tally) -> None:
     if not traces:
         return
     longest = max(4, *(len(constraint.name) for constraint in procedure.constraints))
-    print(f"\n{'rule':<{longest}}  violated  vacuous")
+    print(f"\n{'rule':<{longest}}  in play  violated")
     for constraint in procedure.constraints:
-        broken, unused = tally.violations[constraint.name], tally.vacuous[constraint.name]
-        print(f"{safe(constraint.name):<{longest}}  {broken:>8}  {unused:>7}")
+        broken, in_play = tally.violations[constraint.name], traces - tally.vacuous[constraint.name]
+        print(f"{safe(constraint.name):<{longest}}  {in_play:>7}  {broken:>8}")

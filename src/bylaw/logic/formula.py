@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from bylaw.errors import Diagnostic, SpecError, shown
 from bylaw.logic.node import Node, node
-from bylaw.logic.terms import Term, Tool, is_constant
+from bylaw.logic.terms import Literal, Term, Tool, is_constant
 
 
 class FormulaNode(Node):
@@ -285,6 +285,17 @@ class Found(Node):
     """`args.items`: the elements of a list found at the current event; another value is one."""
 
     term: Term
+
+
+def each_of(term: Term) -> Listed | Found | None:
+    """The domain of a value's elements; a value that is written out is a list of its elements,
+    of which there must be one.
+    """
+    if not isinstance(term, Literal):
+        return Found(term)
+    value = term.value
+    items = value if isinstance(value, list) else [] if value is None else [value]
+    return Listed(tuple(map(Literal.of, items))) if items else None
 
 
 @node

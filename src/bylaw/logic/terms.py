@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, TypeAlias, cast, get_args
@@ -9,7 +10,7 @@ from typing import Literal as Choice
 
 from bylaw.errors import Diagnostic, SpecError, shown
 from bylaw.logic.node import Node, node
-from bylaw.values import Json, canonical, problem, read_json
+from bylaw.values import Json, canonical, problem
 
 if TYPE_CHECKING:
     from bylaw.logic.formula import Domain, Formula
@@ -30,6 +31,11 @@ class Literal(Node):
             raise SpecError(Diagnostic("E113", f"not a JSON value: {reason}"))
         return cls(canonical(value))
 
+    @classmethod
+    def computed(cls, value: Json) -> Literal:
+        """The literal of a value that was made of JSON values, and may nest deeper than those."""
+        return cls(canonical(value))
+
     @property
     def value(self) -> Json:
         """The value itself. It is shared: read it, never change it."""
@@ -38,7 +44,7 @@ class Literal(Node):
 
 @lru_cache(maxsize=65536)
 def _value(text: str) -> Json:
-    return read_json(text)
+    return json.loads(text)
 
 
 @node
@@ -182,7 +188,7 @@ def list_term(items: Iterable[Term]) -> Term:
     items = tuple(items)
     literals = [item for item in items if isinstance(item, Literal)]
     if len(literals) == len(items):
-        return Literal.of([item.value for item in literals])
+        return Literal.computed([item.value for item in literals])
     return ListTerm(items)
 
 
@@ -190,7 +196,7 @@ def object_term(entries: Mapping[str, Term]) -> Term:
     """An object of terms, as a literal where every value is one."""
     literals = {key: term for key, term in entries.items() if isinstance(term, Literal)}
     if len(literals) == len(entries):
-        return Literal.of({key: term.value for key, term in literals.items()})
+        return Literal.computed({key: term.value for key, term in literals.items()})
     return ObjectTerm(tuple(Entry(key, term) for key, term in entries.items()))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Mapping
 from functools import lru_cache
 from typing import Any, TypeAlias, TypeVar, cast
 
@@ -11,6 +11,7 @@ from bylaw.logic.node import Node
 from bylaw.logic.terms import (
     NO_TOOL,
     Counted,
+    Labels,
     ListTerm,
     Literal,
     ObjectTerm,
@@ -83,12 +84,43 @@ def substitute(formula: Formula, variable: str, value: Json) -> Formula:
     return cast(Formula, run(_substituted(formula, variable, value)))
 
 
+def with_labels(formula: Formula, labels: Mapping[str, Json]) -> Formula:
+    """The formula with the labels of a trace written out."""
+    written = Literal.computed(dict(labels))
+    return rewritten(formula, lambda part: written if isinstance(part, Labels) else None)
+
+
+def rewritten(formula: Formula, change: Callable[[Node], Node | None]) -> Formula:
+    """The formula with every part that `change` gives something else for, outermost first."""
+    if all(change(part) is None for part in everything(formula)):
+        return formula
+    return cast(Formula, run(_rebuilt(formula, change)))
+
+
+def _rebuilt(node: Node, change: Callable[[Node], Node | None]) -> Steps[Node]:
+    changed = change(node)
+    if changed is not None:
+        return changed
+    fields: list[object] = []
+    for field in node.values():
+        if isinstance(field, Node):
+            field = yield _rebuilt(field, change)
+        elif isinstance(field, tuple):
+            items: list[object] = []
+            for item in field:
+                is_part = isinstance(item, Node)
+                items.append((yield _rebuilt(item, change)) if is_part else item)
+            field = tuple(items)
+        fields.append(field)
+    return type(node)(*fields)
+
+
 def _substituted(node: Node, variable: str, value: Json) -> Steps[Node]:
     if variable not in node.free:
         return node
     match node:
         case Variable():
-            return Literal.of(value)
+            return Literal.computed(value)
         case ToolVariable():
             return _tool_named(value)
         case ToolSet(members):

@@ -95,6 +95,6 @@ def _null_comparisons(constraint: Constraint) -> Iterator[Finding]:
                 "warning",
                 (constraint.name,),
                 f"`{to_text(part)}` is always false: nothing compares with null.",
-                'Ask type(x) = "null", or use a pattern: call(tool, key = null).',
+                "Ask exists x in args.key: true, or use a pattern: call(tool, key = null).",
             )
             return

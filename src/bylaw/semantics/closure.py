@@ -12,9 +12,11 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
 from bylaw.logic import formula as f
+from bylaw.logic.node import Node
 from bylaw.logic.reach import is_local, reads_event, stays_here
-from bylaw.logic.terms import Answer, Labels, Last
-from bylaw.logic.walk import Steps, everything, run, substitute
+from bylaw.logic.terms import Answer, Apply, At, Labels, Last, is_constant
+from bylaw.logic.terms import Literal as LiteralTerm
+from bylaw.logic.walk import Steps, everything, rewritten, run, substitute
 from bylaw.trace.event import MISSING
 from bylaw.values import Json
 from bylaw.vocabulary.predicates import PREDICATES
@@ -72,6 +74,7 @@ class Closure:
         self._tracker_numbers: dict[f.TracePredicate, int] = {}
         self.true = self._add("true")
         self.false = self._add("false")
+        formula = rewritten(formula, _worked_out)
         check_supported(formula)
         self.root: Final = run(self._prepared(formula, True))
         self.past: Final = [i for i, part in enumerate(self.parts) if part.shape in PAST]
@@ -111,10 +114,10 @@ class Closure:
     def _prepared(self, formula: f.Formula, sign: bool) -> Steps[int]:
         """The number of the formula, or of its negation."""
         if (formula, sign) not in self._done:
-            self._done[formula, sign] = yield self._worked_out(formula, sign)
+            self._done[formula, sign] = yield self._shaped(formula, sign)
         return self._done[formula, sign]
 
-    def _worked_out(self, formula: f.Formula, sign: bool) -> Steps[int]:
+    def _shaped(self, formula: f.Formula, sign: bool) -> Steps[int]:
         match formula:
             case f.Truth(truth):
                 return self.true if truth is sign else self.false
@@ -220,6 +223,16 @@ class Closure:
         if a == plain and inner.shape == shape and inner.below[0] == plain:
             return b
         return self._add(shape, a, b)
+
+
+def _worked_out(part: Node) -> Node | None:
+    """The value that a calculation with written values has: `LIMITS.pay`, `2 * 50`."""
+    if not isinstance(part, At | Apply) or part.free or not is_constant(part):
+        return None
+    if any(isinstance(inner, Answer | Labels) for inner in everything(part)):
+        return None
+    value = written_value(part)
+    return None if value is MISSING else LiteralTerm.computed(value)
 
 
 def _written(domain: f.Listed | f.Found) -> list[Json]:

@@ -91,7 +91,10 @@ def _by_trial(formula: f.Formula, setting: Setting) -> Examples:
     violating = trials.find(FALSE)
     # A rule about the past is lost as soon as it is violated.
     dooming = violating if past_bodies(formula) is not None else None
-    return Examples(trials.find(TRUE), violating, dooming, exact=False, by_trial=True)
+    satisfying = trials.find(TRUE)
+    if satisfying is None and _holds(formula, Trace(), setting):
+        satisfying = Trace()
+    return Examples(satisfying, violating, dooming, exact=False, by_trial=True)
 
 
 def _holds(formula: f.Formula, trace: Trace, setting: Setting) -> bool:

@@ -9,10 +9,12 @@ still to come.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from bylaw.logic import formula as f
 from bylaw.logic.walk import sees_answer
 from bylaw.names import FINAL_ANSWER
+from bylaw.semantics.memories import event_of, event_record
 from bylaw.semantics.reference import evaluate
 from bylaw.semantics.verdict import FALSE, Outcome, Value, Verdict
 from bylaw.trace.event import MISSING, Call, Event
@@ -46,9 +48,9 @@ class History:
         """Is the formula decided at each event, whatever comes after it?"""
         self.events: list[Event] = []
 
-    def step(self, event: Event, position: int, new_step: bool) -> None:
-        """Takes in an event."""
-        self.events.append(event)
+    def take(self, event: Event, position: int, step: int) -> None:
+        """Takes in an event of a step."""
+        self.events.append(event if event.step == step else replace(event, step=step))
 
     def awaits(self, position: int) -> bool:
         """A result may always make a difference."""
@@ -56,7 +58,7 @@ class History:
 
     def record(self, position: int, call: Call) -> None:
         """Takes in an earlier call again, with its result."""
-        self.events[position] = call
+        self.events[position] = replace(call, step=self.events[position].step)
 
     def concerns(self, name: str) -> bool:
         """Every event is kept."""
@@ -64,11 +66,11 @@ class History:
 
     def save(self) -> Json:
         """The events as JSON."""
-        return Trace(self.events).to_record()
+        return [event_record(event) for event in self.events]
 
     def restore(self, saved: Json) -> None:
         """Goes back to saved events."""
-        self.events = list(Trace.from_record(saved).seen("all", answer=True))
+        self.events = [event_of(record) for record in saved]
 
     def verdict(self) -> Verdict:
         """The verdict if the trace ended now; an error counts as a violation."""

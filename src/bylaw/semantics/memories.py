@@ -191,7 +191,7 @@ class Index:
         for entry, fits in self.candidates(moment, strictly=True):
             if not fits or entry.moment.pending:
                 return UNSEEN
-            return as_object(entry.moment.event)
+            return {**as_object(entry.moment.event), "step": entry.moment.step}
         return MISSING
 
     @property

@@ -8,11 +8,12 @@ recorded result rules out. A result that never arrives counts, at the end, as mi
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final, TypeAlias, TypeGuard
 
 from bylaw.logic import formula as f
-from bylaw.logic.walk import everything, sees_answer
+from bylaw.logic.walk import everything, sees_answer, with_labels
 from bylaw.names import FINAL_ANSWER
 from bylaw.semantics.alphabet import Letter
 from bylaw.semantics.closure import Unsupported
@@ -23,6 +24,7 @@ from bylaw.semantics.reference import check_closed
 from bylaw.semantics.registers import Registers
 from bylaw.semantics.search import Explorer
 from bylaw.semantics.slices import Slices
+from bylaw.semantics.steps import Steps
 from bylaw.semantics.verdict import Verdict
 from bylaw.trace.event import MISSING, Call, Event, Message
 from bylaw.trace.trace import Events, Trace
@@ -239,12 +241,11 @@ def engine_for(
 ) -> tuple[Engine, str | None]:
     """The cheapest way to follow a formula, and why its final verdicts may come late."""
     check_closed(formula, vocabulary)
+    formula = with_labels(formula, labels)
     if _reads_data(formula):
         # A machine would follow most of these, too, but would have to hear of every event.
-        try:
+        with suppress(Unsupported):
             return Registers(formula, labels), None
-        except Unsupported:
-            pass
     try:
         return Follower(Explorer(Machine(formula, order, events, vocabulary))), None
     except Unsupported as error:
@@ -255,10 +256,8 @@ def engine_for(
             return slices, "values are still to come; it is final once one instance is"
         except Unsupported as error:
             reason = str(error)
-    try:
+    with suppress(Unsupported):
         return Registers(formula, labels), None
-    except Unsupported as error:
-        reason = str(error)
     past = past_bodies(formula) is not None
     history = History(formula, order, events, vocabulary, metrics, labels, past=past)
     return history, None if past else reason
@@ -266,15 +265,6 @@ def engine_for(
 
 def _reads_data(formula: f.Formula) -> bool:
     return any(isinstance(part, f.Compare | f.Says | f.Found) for part in everything(formula))
-
-
-def opens_step(previous: Event | None, event: Event, last_step: int | None) -> bool:
-    """Is the event in another step than the one before? An assistant's text shares its calls'."""
-    if event.step is not None or previous is None:
-        return event.step is None or event.step != last_step
-    return not (
-        isinstance(previous, Message) and previous.role == "assistant" and isinstance(event, Call)
-    )
 
 
 class Monitor:
@@ -300,8 +290,9 @@ class Monitor:
         self.events: Final[Events] = events
         self.length = 0
         """How many events have been taken in."""
-        self._last_step: int | None = None
-        self._previous: Event | None = None
+        self._steps = Steps()
+        self._new_step = False
+        """Has a message that is not looked at opened a step?"""
         self._verdict: Verdict | None = None
         self._waiting: dict[int, Call] = {}
         self._crowd = _CROWD
@@ -326,15 +317,19 @@ class Monitor:
 
     def step(self, event: Event) -> None:
         """Takes in the next event."""
+        step, new_step = self._steps.of(event)
         if isinstance(event, Message) and self.events == "calls":
+            self._new_step = self._new_step or new_step
             return
-        new_step = opens_step(self._previous, event, self._last_step)
-        self._last_step, self._previous = event.step, event
+        new_step, self._new_step = new_step or self._new_step, False
         position, self.length = self.length, self.length + 1
         if self._verdict is not None and self._verdict.final:
             return
         self._verdict = None
-        self._engine.step(event, position, new_step)
+        if isinstance(self._engine, Registers | History):
+            self._engine.take(event, position, step)
+        else:
+            self._engine.step(event, position, new_step)
         if may_get_result(event) and self._engine.awaits(position):
             self._waiting[position] = event
             if len(self._waiting) > self._crowd:
@@ -352,8 +347,8 @@ class Monitor:
 
     def end_step(self) -> None:
         """Says that the current step is over: the next event is in a new one."""
-        self._last_step = None
-        if not isinstance(self._engine, History):
+        self._steps.end()
+        if isinstance(self._engine, Follower | Slices):
             self._engine.end_step()
             if self._verdict is None or not self._verdict.final:
                 self._verdict = None
@@ -371,7 +366,8 @@ class Monitor:
         """Where the monitor stands, as JSON; `restore` goes on from there."""
         return {
             "length": self.length,
-            "last_step": self._last_step,
+            "steps": self._steps.save(),
+            "new_step": self._new_step,
             "verdict": self._verdict.value if self._verdict else None,
             "waiting": [[at, _call_record(call)] for at, call in self._waiting.items()],
             "engine": self._engine.save(),
@@ -379,7 +375,8 @@ class Monitor:
 
     def restore(self, saved: Mapping[str, Json]) -> None:
         """Puts a new monitor of the same formula where another one stood."""
-        self.length, self._last_step = saved["length"], saved["last_step"]
+        self.length, self._new_step = saved["length"], saved["new_step"]
+        self._steps.restore(saved["steps"])
         self._verdict = Verdict(saved["verdict"]) if saved["verdict"] else None
         self._waiting = {at: _call_of(record) for at, record in saved["waiting"]}
         self._engine.restore(saved["engine"])

@@ -14,8 +14,9 @@ from typing import Final
 from bylaw.logic import formula as f
 from bylaw.semantics.compiled import heard_role
 from bylaw.semantics.history import History
-from bylaw.semantics.monitor import Engine, Follower, engine_for, may_get_result, opens_step
+from bylaw.semantics.monitor import Engine, Follower, engine_for, may_get_result
 from bylaw.semantics.registers import Registers
+from bylaw.semantics.steps import Steps
 from bylaw.semantics.verdict import Verdict
 from bylaw.trace.event import Call, Event
 from bylaw.trace.trace import Events
@@ -44,9 +45,7 @@ class Monitors:
         self.length = 0
         """How many events have been taken in."""
         self._calls = 0
-        self._step = -1
-        self._last_step: int | None = None
-        self._previous: Event | None = None
+        self._steps = Steps()
         self._waiting: dict[int, tuple[Call, int, frozenset[int]]] = {}
         """Calls without a result yet: the call, its number among calls, who took it in."""
         self._engines: list[Engine] = [
@@ -87,9 +86,7 @@ class Monitors:
 
     def step(self, event: Event) -> list[int]:
         """Takes in the next event; which formulas does it doom?"""
-        new_step = opens_step(self._previous, event, self._last_step)
-        self._last_step, self._previous = event.step, event
-        self._step += new_step
+        step, new_step = self._steps.of(event)
         position, self.length = self.length, self.length + 1
         is_call = isinstance(event, Call)
         number, self._calls = self._calls, self._calls + is_call
@@ -105,8 +102,8 @@ class Monitors:
                 continue
             engine = self._engines[index]
             place = position if everything else number
-            if isinstance(engine, Registers):
-                engine.take(event, place, self._step)
+            if isinstance(engine, Registers | History):
+                engine.take(event, place, step)
             else:
                 engine.step(event, place, new_step)
             if self._settled(index) is Verdict.VIOLATED:

@@ -53,7 +53,6 @@ class Registers:
         self._size: Final = compiler.size
         self._sees_answer: Final = sees_answer(formula)
         self._concerned: dict[str, tuple[list[Test], list[Memory]]] = {}
-        self._step = -1
         self._tail: Waiting | None = None
         """The latest event, not yet taken in: its result may come before the next one does."""
         self.queue: list[Waiting] = []
@@ -79,11 +78,6 @@ class Registers:
         return found
 
     # ── taking in events ─────────────────────────────────────────────────────────────────
-
-    def step(self, event: Event, position: int, new_step: bool) -> None:
-        """Takes in an event."""
-        self._step += new_step
-        self.take(event, position, self._step)
 
     def take(self, event: Event, position: int, step: int) -> None:
         """Takes in an event of a step. Events that make no difference may be left out."""
@@ -215,9 +209,6 @@ class Registers:
             self._absorb(each, assume_missing=False)
         return holds
 
-    def end_step(self) -> None:
-        """The current step is over; the next event says so itself."""
-
     @property
     def keeps_events(self) -> bool:
         """Are events kept that later questions look through, so that the cost may grow?"""
@@ -235,7 +226,6 @@ class Registers:
             "memories": remembered,
             "queue": [_written(each) for each in self.queue],
             "tail": None if self._tail is None else _written(self._tail),
-            "step": self._step,
             "undecided": self._undecided,
             "violated": self.violated,
         }
@@ -246,7 +236,7 @@ class Registers:
             memory.restore(remembered, self._size)
         self.queue = [_read(each) for each in saved["queue"]]
         self._tail = None if saved["tail"] is None else _read(saved["tail"])
-        self._step, self.violated = saved["step"], saved["violated"]
+        self.violated = saved["violated"]
         self._undecided = saved["undecided"]
         for each in self.queue:
             self._absorb(each, assume_missing=False)

@@ -81,7 +81,10 @@ class _Elaborator(ValueElaborator):
                 return named_body
             case s.Name(_, name) if name in scope.arguments:
                 argument = scope.arguments[name]
-                given: f.Formula = yield self.formula(argument.shape, argument.scope)
+                inner_scope = (
+                    argument.scope.at_other_events() if scope.elsewhere else argument.scope
+                )
+                given: f.Formula = yield self.formula(argument.shape, inner_scope)
                 return given
             case s.Name(_, name) | s.Invocation(_, s.Name(_, name), _) if self.is_macro(
                 name, scope
@@ -129,9 +132,10 @@ class _Elaborator(ValueElaborator):
         return _PLACEHOLDER
 
     def comparison(self, left: s.Shape, symbol: str, right: s.Shape, scope: Scope) -> f.Formula:
+        second = self.term(right, scope)
         if symbol == "~":
-            self.check_pattern(right, scope)
-        return f.Compare(symbol, self.term(left, scope), self.term(right, scope))
+            self.check_pattern(second, right, scope)
+        return f.Compare(symbol, self.term(left, scope), second)
 
     def says(self, shape: s.Invocation, operands: Sequence[s.Operand], scope: Scope) -> f.Formula:
         match operands:
@@ -182,9 +186,9 @@ class _Elaborator(ValueElaborator):
                 return f.OutcomeIs("ok" if outcome == "ok" else "failed")
             case s.Comparison(_, symbol, left, right) if side := self._side(left):
                 node, keys = side
-                if symbol == "~":
-                    self.check_pattern(right, scope)
                 value = self.term(right, scope)
+                if symbol == "~":
+                    self.check_pattern(value, right, scope)
                 if symbol == "=" and is_constant(value):
                     return node(keys, value)
                 field = Reading("args" if node is f.ArgumentIs else "result")
@@ -223,7 +227,8 @@ class _Elaborator(ValueElaborator):
 
     def _not_an_argument(self, operand: s.Operand, scope: Scope) -> None:
         message = f"expected an argument, found {kind_of_shape(operand)}"
-        self.complain(operand.span, scope, "E105", message, "Write key = value: amount = 5.")
+        help = "Write key = value: amount = 5. Conditions on other values stand beside the call."
+        self.complain(operand.span, scope, "E105", message, help)
 
     def _keys(self, left: s.Shape) -> tuple[str, ...]:
         match left:

@@ -10,6 +10,7 @@ from bylaw.errors import Diagnostic, Span, did_you_mean
 from bylaw.logic import formula as f
 from bylaw.logic.node import MAX_NESTING
 from bylaw.logic.operators import KEYWORDS, may_be_variable
+from bylaw.logic.reach import reads_event
 from bylaw.logic.terms import (
     FIELDS,
     Answer,
@@ -42,6 +43,8 @@ from bylaw.vocabulary.functions import PATTERN
 NO_VALUE: Final = Literal.of(None)
 _NO_TOOL: Final = ToolName("?")
 _DOMAINS: Final = ("args", "results", "metrics")
+_MAX_EXPANSIONS: Final = 2_000
+"""How often one rule may use definitions, those inside definitions counted."""
 _MAX_USES: Final = 50
 """How many definitions may use each other in a row."""
 
@@ -53,6 +56,7 @@ class ValueElaborator:
         self.text = text
         self.problems: list[Diagnostic] = []
         self._depth = 0
+        self._expansions = 0
 
     def complain(
         self, span: Span, scope: Scope, code: str, message: str, help: str | None = None
@@ -109,6 +113,12 @@ class ValueElaborator:
         if macro.name in {use.macro for use in scope.uses} or len(scope.uses) >= _MAX_USES:
             message = f"the definition of '{macro.name}' uses itself"
             self.complain(shape.span, scope, "E118", message)
+            return None
+        self._expansions += 1
+        if self._expansions > _MAX_EXPANSIONS:
+            if self._expansions == _MAX_EXPANSIONS + 1:
+                message = f"its definitions are used more than {_MAX_EXPANSIONS:,} times over"
+                self.complain(shape.span, scope, "E118", message, "Split the rule.")
             return None
         return macro.body, scope.inside(macro, operands, shape.span)
 
@@ -205,7 +215,7 @@ class ValueElaborator:
             return Reading(name)  # type: ignore[arg-type]  # one of the fields
         if name in ("answer", "labels"):
             return Answer() if name == "answer" else Labels()
-        close = did_you_mean(name, [*scope.variables, *scope.constants, *scope.macros, *FIELDS])
+        close = did_you_mean(name, [*scope.variables, *scope.constants, *scope.macros])
         help = f'{close or "Nothing binds it."} A string is written "{name}".'
         self.complain(shape.span, scope, "E108", f"unknown variable '{name}'", help)
         return NO_VALUE
@@ -215,10 +225,13 @@ class ValueElaborator:
         argument = scope.arguments[shape.text]
         value = self.term(argument.shape, argument.scope)
         if scope.elsewhere and not is_constant(value):
-            message = f"the operand '{shape.text}' reads the event, but is used at another one"
-            help = "Name it first, where it is used: let x = …: and pass x."
-            self.complain(shape.span, scope, "E119", message, help)
+            self._complain_elsewhere(shape, scope)
         return value
+
+    def _complain_elsewhere(self, shape: s.Name, scope: Scope) -> None:
+        message = f"the operand '{shape.text}' reads the event, but is used at another one"
+        help = "Name it first, where it is used: let x = …: and pass x."
+        self.complain(shape.span, scope, "E119", message, help)
 
     def _invoked(self, shape: s.Invocation, scope: Scope) -> Term:
         name, operands = shape.name.text, shape.operands
@@ -243,14 +256,15 @@ class ValueElaborator:
             message = f"'{name}' takes {len(function.takes)} operands, not {len(operands)}"
             self.complain(shape.span, scope, "E105", message, f"For example: {function.example}.")
             return NO_VALUE
-        for place, operand in zip(function.takes, operands, strict=True):
+        given = tuple(self.term(operand, scope) for operand in operands)
+        for place, value, operand in zip(function.takes, given, operands, strict=True):
             if place is PATTERN:
-                self.check_pattern(operand, scope)
-        return Apply(name, tuple(self.term(operand, scope) for operand in operands))
+                self.check_pattern(value, operand, scope)
+        return Apply(name, given)
 
-    def check_pattern(self, shape: s.Operand, scope: Scope) -> None:
+    def check_pattern(self, term: Term, shape: s.Operand, scope: Scope) -> None:
         """Complains about a text that is no regular expression."""
-        pattern = shape.value if isinstance(shape, s.Constant) else None
+        pattern = term.value if isinstance(term, Literal) else None
         if isinstance(pattern, str) and compiled(pattern) is None:
             message = "this is not a regular expression"
             self.complain(shape.span, scope, "E102", message, "Python's `re` must read it.")
@@ -287,15 +301,26 @@ class ValueElaborator:
                 example = 'metrics("path")' if name == "metrics" else f'{name}(tool, "path")'
                 self.complain(span, scope, "E110", f"'{name}' is written {example}")
             case s.Invocation(_, s.Name(_, name), operands) if not self._gives_value(name, scope):
-                known = [*_DOMAINS, *scope.vocabulary.extractors, *FUNCTIONS]
+                known = [*_DOMAINS, *scope.vocabulary.extractors]
                 close = did_you_mean(name, known)
                 if close and name not in scope.vocabulary.extractors:
                     message = f"unknown domain '{name}'"
                     self.complain(shape.name.span, scope, "E110", message, close)
                 given = tuple(self.term(operand, scope) for operand in operands)
                 return f.Extracted(name, given)
-            case s.Name() | s.Path() | s.Invocation() | s.Arithmetic():
-                return f.Found(self.term(shape, scope))
+            case s.Name(_, name) if name in scope.arguments:
+                argument = scope.arguments[name]
+                domain = self.domain(argument.shape, argument.scope)
+                if scope.elsewhere and reads_event(domain):
+                    self._complain_elsewhere(shape, scope)
+                return domain
+            case s.Name() | s.Path() | s.Invocation() | s.Arithmetic() | s.Constant() | s.Braces():
+                mistakes = len(self.problems)
+                found = f.each_of(self.term(shape, scope))
+                if found is not None:
+                    return found
+                if len(self.problems) == mistakes:
+                    self.complain(shape.span, scope, "E106", "the list of values is empty")
             case _:
                 message = f"expected a domain, found {kind_of_shape(shape)}"
                 help = 'Write a list, args.items, args(tool, "path") or results(tool, "path").'

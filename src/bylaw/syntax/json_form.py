@@ -309,7 +309,10 @@ class _PartReader:
             case "listed":
                 return f.Listed(self.some(self.term, content))
             case "found":
-                return f.Found(self.term(content))
+                found = f.each_of(self.term(content))
+                if found is None:
+                    raise self.fail("the list of values is empty")
+                return found
             case "args" | "results":
                 tool, path = self.fields(content, "tool", "path")
                 node = f.FromArgs if tag == "args" else f.FromResults

@@ -81,6 +81,8 @@ class Scope:
         the definition's operands speak of.
         """
         name, taken = variable, _spoken_of(self.arguments.values())
+        if taken:  # nor must the new name be one that is in use here
+            taken |= {given for key, given in self.variables.items() if key != variable}
         while name in taken:
             name += "_"
         arguments = {key: value for key, value in self.arguments.items() if key != variable}

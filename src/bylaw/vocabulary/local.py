@@ -128,7 +128,7 @@ class LocalCompiler:
 
     def _field(self, field: str) -> Reader:
         if field == "step":
-            return lambda now: now.step if now.event.step is None else now.event.step
+            return lambda now: now.step
         if known_before_result(field):
             return lambda now: field_of(now.event, field)
         return lambda now: UNSEEN if now.pending else field_of(now.event, field)
@@ -156,7 +156,7 @@ class LocalCompiler:
             number = 0
             for value in found:
                 now.values[slot] = value
-                answer = test(now)
+                answer = None if value is UNSEEN else test(now)
                 if answer is None:
                     return UNSEEN
                 number += answer
@@ -254,7 +254,7 @@ class LocalCompiler:
             answer: Kleene = not decided
             for value in found:
                 now.values[slot] = value
-                here = test(now)
+                here = None if value is UNSEEN else test(now)
                 if here is decided:
                     return decided
                 answer = answer if here is not None else None
@@ -345,7 +345,8 @@ def _object(keys: Sequence[str], values: Seen) -> Seen:
 
 
 def _defined(values: list[Seen]) -> Seen:
-    return UNSEEN if UNSEEN in values else [value for value in values if value is not MISSING]
+    """What is not undefined; some may be unseen."""
+    return [value for value in values if value is not MISSING]
 
 
 def _elements(value: Seen) -> Seen:

@@ -14,6 +14,7 @@ from bylaw.errors import Diagnostic, SpecError
 from bylaw.logic.operators import is_plain
 from bylaw.trace.event import MISSING, Missing
 from bylaw.values import Json, decoded, equal
+from bylaw.vocabulary.function_table import FUNCTIONS
 
 Metrics: TypeAlias = Mapping[str, Json]
 OpenFunction: TypeAlias = Callable[..., object]
@@ -78,8 +79,9 @@ class Vocabulary:
     ) -> None:
         name = function.__name__
         taken = name in self._predicates or name in self._extractors
-        if not is_plain(name) or taken:
+        if not is_plain(name) or taken or name in FUNCTIONS:
             reason = "is registered already" if taken else "cannot be written in a formula"
+            reason = "is a function of the language" if name in FUNCTIONS else reason
             raise SpecError(Diagnostic("E114", f"the name '{name}' {reason}", "Rename it."))
         try:
             inspect.signature(function).bind(*range(least), *range(_operand_count(function, least)))

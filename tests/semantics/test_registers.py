@@ -1,0 +1,231 @@
+"""Rules about the past, followed by what is remembered, are the reference at every event."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from notation import trace
+from strategies import data_formulas, data_traces, past_rules
+
+from bylaw import Call, Monitor, Trace, Verdict, holds, parse
+from bylaw.logic.formula import Formula
+from bylaw.logic.walk import sees_answer
+from bylaw.semantics.compiled import past_bodies
+from bylaw.semantics.history import History
+from bylaw.semantics.memories import Index
+from bylaw.semantics.monitors import Monitors
+from bylaw.semantics.registers import Registers
+from bylaw.trace.event import MISSING, Event
+from bylaw.vocabulary.registry import EMPTY
+
+KINDS: Any = st.sampled_from(["calls", "all"])
+
+
+def _follow(monitor: Monitor, events: tuple[Event, ...]) -> list[Verdict]:
+    verdicts = []
+    for event in events:
+        monitor.step(event)
+        verdicts.append(monitor.verdict)
+    return verdicts
+
+
+def _monitor(formula: Formula, kind: Any, subject: Trace) -> Monitor:
+    return Monitor(formula, events=kind, metrics=subject.metrics, labels=subject.labels)
+
+
+# ── one law ───────────────────────────────────────────────────────────────────────────────
+
+
+@settings(max_examples=400)
+@given(data_formulas(), data_traces(), KINDS)
+def test_run_to_the_end_it_is_the_reference(formula: Formula, subject: Trace, kind: Any) -> None:
+    monitor = _monitor(formula, kind, subject)
+    _follow(monitor, subject.seen(kind, answer=True))
+    assert monitor.verdict.holds_now is holds(formula, subject, events=kind)
+
+
+@settings(max_examples=400)
+@given(past_rules(), data_traces(), KINDS)
+def test_a_rule_about_the_past_is_doomed_exactly_when_it_is_violated(
+    formula: Formula, subject: Trace, kind: Any
+) -> None:
+    """On every prefix; and once it is violated, it stays so."""
+    assume(past_bodies(formula) is not None)  # the answer is no matter of the past
+    monitor = _monitor(formula, kind, subject)
+    events = subject.seen(kind, sees_answer(formula))
+    for length, event in enumerate(events, start=1):
+        monitor.step(event)
+        prefix = Trace(events[:length], labels=subject.labels)
+        # A call without a result may still get one: what depends on it is unknown, not lost.
+        complete = all(
+            not isinstance(e, Call) or e.result is not MISSING or e.failed for e in prefix.events
+        )
+        held = holds(formula, prefix, events=kind)
+        assert monitor.verdict.holds_now is held
+        if complete:
+            assert monitor.verdict is (
+                Verdict.PRESUMABLY_SATISFIED if held else Verdict.VIOLATED
+            ) or (held and monitor.verdict is Verdict.SATISFIED)
+        if monitor.verdict is Verdict.VIOLATED:
+            rest = Trace(events, labels=subject.labels)
+            assert not holds(formula, rest, events=kind)
+
+
+@settings(max_examples=300)
+@given(past_rules(), data_traces(), KINDS, st.randoms(use_true_random=False), st.booleans())
+def test_results_may_arrive_late_and_in_any_order(
+    formula: Formula, subject: Trace, kind: Any, random: Random, again: bool
+) -> None:
+    """Nothing final is said too early; when all results are there, it is the reference."""
+    expected = holds(formula, subject, events=kind)
+    events = subject.seen(kind, sees_answer(formula))
+    monitor = _monitor(formula, kind, subject)
+    late: list[int] = []
+    for position, event in enumerate(events):
+        if isinstance(event, Call) and (event.result is not MISSING or event.failed):
+            monitor.step(replace(event, result=MISSING, error=None))
+            late.append(position)
+        else:
+            monitor.step(event)
+        assert not monitor.verdict.final or monitor.verdict.holds_now is expected
+        while late and random.random() < 0.5:
+            position = late.pop(random.randrange(len(late)))
+            call = events[position]
+            assert isinstance(call, Call)
+            monitor.record(position, call.result, error=call.error)
+            assert not monitor.verdict.final or monitor.verdict.holds_now is expected
+        if again:
+            saved = json.loads(json.dumps(monitor.save()))
+            monitor = _monitor(formula, kind, subject)
+            monitor.restore(saved)
+    random.shuffle(late)
+    for position in late:
+        call = events[position]
+        assert isinstance(call, Call)
+        monitor.record(position, call.result, error=call.error)
+    assert monitor.verdict.holds_now is expected
+
+
+@settings(max_examples=200)
+@given(past_rules(), data_traces(), KINDS)
+def test_memories_say_what_the_whole_trace_says(
+    formula: Formula, subject: Trace, kind: Any
+) -> None:
+    """With results missing, too: both engines know what is lost, and what only seems so."""
+    assume(past_bodies(formula) is not None)
+    monitor = _monitor(formula, kind, subject)
+    kept = History(formula, "position", kind, EMPTY, {}, subject.labels, past=True)
+    lost = False
+    for position, event in enumerate(subject.seen(kind, sees_answer(formula))):
+        monitor.step(event)
+        kept.take(event, position, event.step or 0)
+        theirs = kept.verdict()
+        assert monitor.verdict.holds_now is theirs.holds_now
+        lost = lost or theirs is Verdict.VIOLATED
+        if isinstance(monitor._engine, Registers):
+            assert (monitor.verdict is Verdict.VIOLATED) is lost
+
+
+@settings(max_examples=100)
+@given(st.lists(st.tuples(past_rules(), KINDS), min_size=1, max_size=4), data_traces())
+def test_many_at_once_are_each_by_itself(rules: list[Any], subject: Trace) -> None:
+    monitors = Monitors(
+        [rule for rule, _ in rules], events=[kind for _, kind in rules], labels=subject.labels
+    )
+    alone = [_monitor(rule, kind, subject) for rule, kind in rules]
+    for event in subject.seen("all", answer=True):
+        monitors.step(event)
+        for each in alone:
+            each.step(event)
+    assert [v.holds_now for v in monitors.verdicts] == [m.verdict.holds_now for m in alone]
+
+
+# ── unknown results ───────────────────────────────────────────────────────────────────────
+
+LOOKUP = 'G(pay -> let i = args.id, o = last(call(get, id = i, ok)).result: o.status = "open")'
+
+UNKNOWN = [
+    # rule, events before, proposed call, is it lost at once?
+    (LOOKUP, 'get{"id":1}=>{"status":"open"}', 'pay{"id":1}', False),
+    (LOOKUP, 'get{"id":1}=>{"status":"shut"}', 'pay{"id":1}', True),
+    (LOOKUP, 'get{"id":1}', 'pay{"id":1}', False),  # the status may still come
+    (LOOKUP, 'get{"id":1}=>{"status":"shut"} get{"id":1}', 'pay{"id":1}', False),
+    (LOOKUP, 'get{"id":1}=>{"status":"shut"} get{"id":2}', 'pay{"id":1}', True),
+    ("G(pay -> earlier call(get, ok))", "get", "pay", False),
+    ("G(pay -> earlier call(get, ok))", "other", "pay", True),
+    ("G(pay -> earlier get)", "get", "pay", False),
+    ("G(pay -> ok)", "get", "pay", False),
+    ("G(call(pay, result.x > 1) -> false)", "get", "pay", False),
+    ("G(pay -> !Y call(get, failed))", "get", "pay", False),
+    ("G(pay -> args.id = 1)", "get", 'pay{"id":2}', True),
+]
+
+
+@pytest.mark.parametrize(("rule", "before", "call", "lost"), UNKNOWN)
+def test_what_depends_on_a_result_is_unknown(rule: str, before: str, call: str, lost: bool) -> None:
+    monitor = Monitor(parse(rule))
+    for event in trace(f"{before} {call}").events:
+        monitor.step(event)
+    assert (monitor.verdict is Verdict.VIOLATED) is lost
+
+
+def test_siblings_do_not_see_each_other() -> None:
+    """The lookup of the same turn does not help, whatever it will return."""
+    monitor = Monitor(parse("G(pay -> earlier call(get, ok))"))
+    monitor.step(Call("get", step=0))
+    monitor.step(Call("pay", step=0))
+    assert monitor.verdict is Verdict.VIOLATED
+
+
+def test_a_lookup_repeated_with_another_status() -> None:
+    monitor = Monitor(parse(LOOKUP))
+    for status, verdict in (
+        ("open", Verdict.PRESUMABLY_SATISFIED),
+        ("shut", Verdict.VIOLATED),
+    ):
+        monitor.step(Call("get", {"id": 1}))
+        monitor.record(monitor.length - 1, {"status": status})
+        monitor.step(Call("pay", {"id": 1}))
+        assert monitor.verdict is verdict
+
+
+# ── cost ──────────────────────────────────────────────────────────────────────────────────
+
+
+def test_nothing_is_kept_that_no_question_can_ask_for() -> None:
+    """A register per key, whatever happens in between."""
+    monitor = Monitor(parse(LOOKUP))
+    for number in range(3_000):
+        monitor.step(Call("get", {"id": number % 7}))
+        monitor.record(monitor.length - 1, {"status": "open"})
+        monitor.step(Call("noise", {"n": number}, result=number))
+        monitor.step(Call("pay", {"id": number % 7}))
+        monitor.record(monitor.length - 1, "paid")
+    engine = monitor._engine
+    assert isinstance(engine, Registers)
+    assert not engine.queue
+    assert not engine.keeps_events
+    buckets = [m.buckets.values() for m in engine.memories if isinstance(m, Index)]
+    kept = sum(len(bucket) for each in buckets for bucket in each)
+    assert kept <= 2 * 7
+    assert len(monitor._waiting) <= 64
+
+
+def test_texts_are_kept_only_for_evidence_by_substring() -> None:
+    by_key = "G(pay -> let p = args.p: earlier (get & p in keys(result.ways)))"
+    by_text = "G(pay -> let p = args.p: earlier (get & text contains p))"
+    for rule, keeps in ((by_key, False), (by_text, True)):
+        monitor = Monitor(parse(rule))
+        for number in range(50):
+            monitor.step(Call("get", result={"ways": {f"w{number}": 1}}))
+            monitor.step(Call("pay", {"p": f"w{number}"}))
+        engine = monitor._engine
+        assert isinstance(engine, Registers)
+        assert monitor.verdict is Verdict.PRESUMABLY_SATISFIED
+        assert engine.keeps_events is keeps
