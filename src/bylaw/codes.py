@@ -429,6 +429,14 @@ CODES: Final = {
         "G(pay -> args.coupon != null)",
         "G(pay -> exists c in args.coupon: true)",
     ),
+    "W513": Code(
+        "a value is compared with itself",
+        "Values are read from the event being tested, also inside last, earlier and temporal "
+        "operators, so both sides are the same value. To compare two events, name the value of "
+        "the outer one with let.",
+        "G(pay -> earlier call(get, id = args.id))",
+        "G(pay -> let i = args.id: earlier call(get, id = i))",
+    ),
     # ── notes on traces of other formats ─────────────────────────────────────────────────
     "W520": Code(
         "arguments are not a JSON object",

@@ -346,7 +346,7 @@ RULES: dict[str, tuple[str, str, str]] = {
     "deep negations": ("!" * MANY + "a", "E112", "Split it into several constraints"),
     "deep implications": ("a -> " * 5000 + "a", "E112", "Split it into several constraints"),
     "deep quantifiers": ("forall x in [1]: " * 2000 + "a", "E112", "Split it"),
-    "deep list": (f"call(a, q = {'[' * MANY}{']' * MANY})", "E113", "more than 200 deep"),
+    "deep list": (f"call(a, q = {'[' * MANY}{']' * MANY})", "E113", "more than 100 deep"),
     "deep list, open": (f"call(a, q = {'[' * MANY}", "E101", "ends too early"),
     "deep object": ("call(a, q = " + '{"k": ' * 10_000 + "1" + "}" * 10_000 + ")", "E113", "deep"),
     "deep sets": ("{" * 10_000 + "}" * 10_000, "E106", "a set of tools holds names"),

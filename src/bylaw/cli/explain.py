@@ -20,6 +20,7 @@ from bylaw.scoring.repair import repair
 from bylaw.semantics.examples import Setting
 from bylaw.semantics.verdict import Outcome
 from bylaw.syntax.parser import parse
+from bylaw.trace.event import Message
 from bylaw.trace.trace import Trace
 from bylaw.values import write_json
 
@@ -115,7 +116,7 @@ def _print(explanation: Explanation, trace: Trace) -> None:
     print()
     if result.outcome is Outcome.ERROR:
         print("The rule could not be decided.")
-    elif not explanation.calls and not explanation.absence:
+    elif not (explanation.calls or explanation.absence or explanation.messages):
         print("It follows without looking at any call, at most at how many there are.")
     else:
         _print_calls(explanation, trace)
@@ -125,6 +126,13 @@ def _print_calls(explanation: Explanation, trace: Trace) -> None:
     if explanation.calls:
         print("Decided by these calls:")
         _rows(trace, explanation.calls, "#")
+    if explanation.messages:
+        print("And by these messages:" if explanation.calls else "Decided by these messages:")
+        for place in explanation.messages[:_SHOWN]:
+            message = trace.events[place]
+            if isinstance(message, Message):
+                text = f"{message.role}: {write_json(message.text)}"
+                print("  " + safe(text if len(text) <= width() - 2 else f"{text[: width() - 3]}…"))
     if explanation.absence:
         print("These calls matter only for what they are not:")
         _rows(trace, explanation.absence, "not #")

@@ -1,4 +1,4 @@
-"""Rules about data that say less than they seem to: W510, W511 and W512."""
+"""Rules about data that say less than they seem to: W510 to W513."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ def find_data_traps(procedure: Procedure) -> Iterator[Finding]:
         if procedure.events_of(constraint) == "calls":
             yield from _unseen_messages(constraint)
         yield from _null_comparisons(constraint)
+        yield from _same_on_both_sides(constraint)
 
 
 def _generous_lets(constraint: Constraint) -> Iterator[Finding]:
@@ -96,5 +97,19 @@ def _null_comparisons(constraint: Constraint) -> Iterator[Finding]:
                 (constraint.name,),
                 f"`{to_text(part)}` is always false: nothing compares with null.",
                 "Ask exists x in args.key: true, or use a pattern: call(tool, key = null).",
+            )
+            return
+
+
+def _same_on_both_sides(constraint: Constraint) -> Iterator[Finding]:
+    """W513: a value compared with itself, where two events were meant."""
+    for part in everything(constraint.formula):
+        if isinstance(part, f.Compare) and part.left == part.right and not is_constant(part.left):
+            yield Finding(
+                "W513",
+                "warning",
+                (constraint.name,),
+                f"`{to_text(part)}` compares a value with itself: both sides read the same event.",
+                "Name the value of the other event first: let x = …: and compare with x.",
             )
             return

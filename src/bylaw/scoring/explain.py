@@ -23,7 +23,7 @@ from bylaw.scoring.verify import ConstraintResult, call_indices, evaluation_of, 
 from bylaw.semantics.reasons import witness
 from bylaw.semantics.reference import Evaluation
 from bylaw.semantics.verdict import Outcome
-from bylaw.trace.event import Call
+from bylaw.trace.event import Call, Message
 from bylaw.trace.trace import Trace
 from bylaw.values import Json
 from bylaw.vocabulary.view import View
@@ -43,6 +43,8 @@ class Explanation:
     """Calls that matter for what they are; all that count, where a registered function decided."""
     absence: tuple[int, ...]
     """Calls that matter only for what they are not."""
+    messages: tuple[int, ...]
+    """Messages that matter for what they are, as indices of events."""
     minimal: bool
     """Can no call be left out? False only on very long traces, or for an open verdict."""
 
@@ -52,6 +54,7 @@ class Explanation:
             **self.result.to_dict(),
             "calls": list(self.calls),
             "absence": list(self.absence),
+            "messages": list(self.messages),
             "minimal": self.minimal,
         }
 
@@ -63,7 +66,7 @@ def explain(trace: Trace, procedure: Procedure, name: str) -> Explanation:
     evaluation = evaluation_of(trace, procedure, constraint)
     result = judge(trace, procedure, constraint)
     if evaluation.outcome is Outcome.ERROR:
-        return Explanation(result, result.witness, (), False)
+        return Explanation(result, result.witness, (), (), False)
     deciding, minimal = deciding_events(evaluation)
     named = set(tools_in(constraint.formula))
     events = evaluation.view.events
@@ -76,6 +79,7 @@ def explain(trace: Trace, procedure: Procedure, name: str) -> Explanation:
         result,
         tuple(call_indices(evaluation, tuple(present))),
         tuple(call_indices(evaluation, tuple(p for p in absent if isinstance(events[p], Call)))),
+        tuple(p for p in present if isinstance(events[p], Message)),
         minimal,
     )
 

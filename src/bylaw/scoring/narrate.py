@@ -164,7 +164,7 @@ class _Narrator:
                     return f"{self.view.mark(at)}{called} matches {self.quoted(formula)}"
                 return f"{self.view.mark(at)} is{called}"
             case f.Says(role):
-                return f"{self.view.mark(at)} is of the {role}"
+                return f"the {role} speaks (event #{at + 1})"
             case f.TracePredicate(name, operands):
                 told = PREDICATES[name].sentence(self.view, True, *operands)
                 return told.rstrip(".")

@@ -91,8 +91,8 @@ def reasons(evaluation: Evaluation, formula: f.Formula, at: int) -> Iterable[Rea
             return [(operand, at - 1)] if 0 < at < n else []
         case f.Always(operand):
             # That nothing followed is seen with the fewest events where the fewest follow.
-            awaits = any(isinstance(p, f.Eventually | f.Until) for p in everything(operand))
-            positions = range(n - 1, at - 1, -1) if awaits and not truth else range(at, n)
+            backwards = not truth and _awaits(evaluation, operand)
+            positions = range(n - 1, at - 1, -1) if backwards else range(at, n)
             return _along(evaluation, operand, positions, value, every=truth)
         case f.Eventually(operand):
             return _along(evaluation, operand, range(at, n), value, every=not truth)
@@ -123,6 +123,17 @@ def reasons(evaluation: Evaluation, formula: f.Formula, at: int) -> Iterable[Rea
             return _along(evaluation, operand, behind, value, every=not truth)
         case _:
             return []
+
+
+def _awaits(evaluation: Evaluation, formula: f.Formula) -> bool:
+    """Does the formula wait for something to happen? Told once for every part."""
+    known = evaluation.awaits
+    if formula not in known:
+        for part in reversed(list(everything(formula))):
+            known[part] = isinstance(part, f.Eventually | f.Until) or any(
+                known.get(below, False) for below in part.parts()
+            )
+    return known[formula]
 
 
 def _back(at: int, n: int) -> range:

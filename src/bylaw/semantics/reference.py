@@ -18,6 +18,7 @@ from typing import TypeAlias, assert_never
 
 from bylaw.errors import Diagnostic, SpecError, did_you_mean, shown
 from bylaw.logic import formula as f
+from bylaw.logic.node import Node
 from bylaw.logic.reach import reads_event
 from bylaw.logic.terms import Counted, Last, Term
 from bylaw.logic.walk import Steps, everything, run, sees_answer, substitute
@@ -125,6 +126,8 @@ class Evaluation:
         self.formula = formula
         self.view = view
         self.faults: list[Fault] = []
+        self.awaits: dict[Node, bool] = {}
+        """What is known of parts that wait for something; see `reasons`."""
         self._rows: _Rows = {}
         self.value = run(self._row(formula, False, self._rows))[0]
 

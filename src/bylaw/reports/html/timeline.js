@@ -12,12 +12,13 @@ const FOLDED = { system: 200, user: 480, assistant: 480, answer: 1600 };
 
 /**
  * The time line. `onPick(index)` is called when a person chooses a call or the answer. Returns
- * its element; `highlight({ calls, absence, picked })`; `reveal(index)`, which brings a call into
- * view, and `point(index)`, which also draws the eye to it.
+ * its element; `highlight({ calls, absence, messages, picked })`; `reveal(index)`, which brings a
+ * call into view; `point(index)`, which also draws the eye to it; `revealMessage(number)`.
  */
 function renderTimeline(data, hues, onPick) {
   const cards = [];
   const calls = [];
+  const messages = [];
   const list = el("ol.steps", { "aria-label": "Time line" });
   for (const step of data.steps) {
     const row = stepRow(step, hues);
@@ -25,6 +26,7 @@ function renderTimeline(data, hues, onPick) {
       cards[item.index] = element;
       calls[item.index] = item;
     }
+    for (const [item, element] of row.messages) messages[item.event] = element;
     list.append(row.element);
   }
   if (!data.steps.length) list.append(el("li.empty", null, "The trace is empty: no calls, no answer."));
@@ -33,6 +35,7 @@ function renderTimeline(data, hues, onPick) {
   list.addEventListener("keydown", (event) => onKey(event, calls));
   roving.refresh();
   let lit = [];
+  let spoken = [];
   const reveal = (index, instantly = false) => {
     if (!cards[index]) return;
     bringIntoView(cards[index], instantly);
@@ -41,7 +44,10 @@ function renderTimeline(data, hues, onPick) {
 
   return {
     element: list,
-    highlight({ calls: deciding = [], absence = [], picked = null }) {
+    highlight({ calls: deciding = [], absence = [], messages: said = [], picked = null }) {
+      for (const message of spoken) message.classList.remove("is-deciding");
+      spoken = said.map((number) => messages[number]).filter(Boolean);
+      for (const message of spoken) message.classList.add("is-deciding");
       for (const card of lit) {
         card.classList.remove("is-deciding", "is-absent", "is-picked");
         card.querySelector(".card__pick").setAttribute("aria-pressed", "false");
@@ -55,10 +61,13 @@ function renderTimeline(data, hues, onPick) {
       for (const [index, mark] of marks) cards[index].classList.add(mark);
       for (const index of deciding) cards[index]?.setAttribute("aria-current", "true");
       if (cards[picked]) cards[picked].querySelector(".card__pick").setAttribute("aria-pressed", "true");
-      list.classList.toggle("is-focused", deciding.length + absence.length > 0);
+      list.classList.toggle("is-focused", deciding.length + absence.length + said.length > 0);
       lit = marks.map(([index]) => cards[index]);
     },
     reveal,
+    revealMessage(number, instantly = false) {
+      if (messages[number]) bringIntoView(messages[number], instantly);
+    },
     point(index) {
       reveal(index);
       const card = cards[index];
@@ -114,11 +123,14 @@ function stepRow(step, hues) {
   const inStep = step.items.filter((item) => item.kind === "call");
   const parallel = inStep.length > 1;
   const cards = [];
+  const messages = [];
   const content = [];
   const group = el("div.calls", { role: "group", "aria-label": `${inStep.length} calls in parallel` });
   for (const item of step.items) {
     if (item.kind === "message") {
-      content.push(messageCard(item));
+      const said = messageCard(item);
+      messages.push([item, said]);
+      content.push(said);
       continue;
     }
     const card = item.kind === "answer" ? answerCard(item) : callCard(item, hues);
@@ -139,6 +151,7 @@ function stepRow(step, hues) {
       el("div.step__content", null, content),
     ),
     cards,
+    messages,
   };
 }
 

@@ -40,11 +40,13 @@ function renderTrace(data, container, { hash = true } = {}) {
     selected = { rule: rule?.name ?? null, call: null };
     rules.select(selected.rule);
     rules.markPart(null);
-    light(rule ? { calls: rule.calls, absence: rule.absence } : {}, rule?.verdict ?? "none");
+    const { calls = [], absence = [], messages = [] } = rule ?? {};
+    light({ calls, absence, messages }, rule?.verdict ?? "none");
     bar.showRule(rule);
     if (hash) writeHash(selected.rule);
-    const first = rule ? (rule.calls[0] ?? rule.absence[0]) : undefined;
+    const first = calls[0] ?? (messages.length ? undefined : absence[0]);
     if (scroll && first !== undefined) timeline.reveal(first, instantly);
+    else if (scroll && messages.length) timeline.revealMessage(messages[0], instantly);
   }
 
   function selectCall(index) {
@@ -174,6 +176,7 @@ function legend(rule) {
   const verb = rule.verdict === "violated" ? "needed" : "watches for";
   const entries = [
     entry("deciding", rule.calls.length, deciding),
+    entry("deciding", rule.messages.length, rule.calls.length ? "and these messages" : "decided by these messages"),
     entry("absent", rule.absence.length, `none of these is what the rule ${verb}`),
     rule.explained && !rule.minimal ? el("span.legend", null, "not all of them may be needed") : null,
   ].filter(Boolean);

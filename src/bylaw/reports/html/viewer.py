@@ -80,6 +80,7 @@ def trace_data(report: Report, explanations: Mapping[str, Explanation]) -> dict[
     """What the viewer shows, as plain JSON.
 
     Calls are referred to by their index in `trace.calls`; `len(trace.calls)` is the answer.
+    Messages are referred to by their place in `trace.events`.
     Arguments and results are texts, because a browser's numbers are not JSON's: it would show
     the id 12345678901234567890 as another one, and 1.0 as 1.
     """
@@ -127,12 +128,13 @@ def _tools(report: Report) -> list[str]:
 def _steps(trace: Trace) -> list[Json]:
     """The events grouped by step, the answer last."""
     steps: list[Json] = []
-    index = 0
+    index = place = 0
     for number, events in groupby(trace.events, key=lambda event: event.step):
         items: list[Json] = []
         for event in events:
-            items.append(_item(event, index))
+            items.append(_item(event, index, place))
             index += isinstance(event, Call)
+            place += 1
         steps.append({"step": number, "items": items})
     if trace.answer is not None:
         answer = {"kind": "answer", "index": len(trace.calls), "text": trace.answer}
@@ -140,9 +142,9 @@ def _steps(trace: Trace) -> list[Json]:
     return steps
 
 
-def _item(event: Event, index: int) -> dict[str, Json]:
+def _item(event: Event, index: int, place: int) -> dict[str, Json]:
     if not isinstance(event, Call):
-        return {"kind": "message", "role": event.role, "text": event.text}
+        return {"kind": "message", "event": place, "role": event.role, "text": event.text}
     optional = {
         "result": _result(event),
         "error": event.error,
@@ -200,12 +202,19 @@ def _repair(report: Report, result: ConstraintResult) -> list[str]:
 
 def _evidence(result: ConstraintResult, explanation: Explanation | None) -> dict[str, Json]:
     if explanation is None:
-        return {"explained": False, "minimal": False, "calls": [*result.witness], "absence": []}
+        return {
+            "explained": False,
+            "minimal": False,
+            "calls": [*result.witness],
+            "absence": [],
+            "messages": [],
+        }
     return {
         "explained": result.outcome is not Outcome.ERROR,
         "minimal": explanation.minimal,
         "calls": _sorted(explanation.calls),
         "absence": _sorted(explanation.absence),
+        "messages": _sorted(explanation.messages),
     }
 
 
