@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import json
 
+from runs import Pair, agent, failing, run, user
+
 from bylaw import Call
 from bylaw.values import Json
-from runs import Pair, agent, failing, run, user
 
 MIRA, OTTO = "mira_holt_31", "otto_lund_42"
 TRIP = "QX7RT2"
@@ -60,6 +61,7 @@ def trip(
 
 
 MIRAS_TRIP: Json = trip()
+FRESH_TRIP: Json = trip(booked="2024-05-15T10:00:00")
 
 
 def look(shown: Json = MIRAS_TRIP) -> Call:
@@ -130,8 +132,8 @@ def gift_cards(number: int) -> dict[str, float]:
 PAIRS = {
     # ── who is asking, about what ──
     "customer-first": Pair(
-        run(profile(), book()),
-        run(failing(profile()), book()),
+        run(profile(), cancel()),
+        run(failing(profile()), cancel()),
     ),
     "user-id-as-given": Pair(
         run(user("I am mira_holt_31."), profile()),
@@ -226,8 +228,8 @@ PAIRS = {
         run(search(seats=1), book(passengers=2)),
     ),
     "basic-economy-flights-stay": Pair(
-        run(look(trip(cabin="basic_economy")), fly(MORNING)),
-        run(look(trip(cabin="basic_economy")), fly(EVENING)),
+        run(look(trip(cabin="basic_economy")), search(EVENING), fly(MORNING)),
+        run(look(trip(cabin="basic_economy")), search(EVENING), fly(EVENING)),
     ),
     # ── cancelling ──
     "cancel-conditions": Pair(
@@ -243,8 +245,8 @@ PAIRS = {
         run(look(trip(day="2024-05-14")), cancel()),
     ),
     "cancel-once": Pair(
-        run(failing(cancel()), cancel()),
-        run(cancel(), cancel()),
+        run(failing(cancel(FRESH_TRIP)), cancel(FRESH_TRIP)),
+        run(cancel(FRESH_TRIP), cancel(FRESH_TRIP)),
     ),
     # ── certificates ──
     "certificate-amount": Pair(

@@ -1,21 +1,20 @@
-"""What each rule of the personal assistant asks for: a run that satisfies it, and one that does not.
+"""What each rule of the assistant asks for: a run that satisfies it, and one that does not.
 
 The assistant's tools say themselves that a call failed.
 """
 
 from __future__ import annotations
 
+from runs import Pair, run, user
+
 from bylaw import Call
 from bylaw.values import Json
-from runs import Pair, run, user
 
 IVO = "ivo@example.com"
 ACCOUNT = "NO9386011117947"
 
 
-def mail(
-    body: str = "See you soon.", *, to: str = IVO, attached: str | None = None
-) -> Call:
+def mail(body: str = "See you soon.", *, to: str = IVO, attached: str | None = None) -> Call:
     attachments: Json = [{"type": "file", "file_path": attached}] if attached else []
     args: Json = {"recipients": [to], "body": body, "attachments": attachments}
     return Call("send_email", args, {"status": "sent"})

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from runs import Pair, agent, failing, run, user
+
 from bylaw import Call
 from bylaw.values import Json
-from runs import Pair, agent, failing, run, user
 
 ANNA, BORIS = "anna_berg_11", "boris_kern_22"
 ORDER, OTHER_ORDER = "#W1234567", "#W7654321"
 LAMPS, CHAIRS = "3000000001", "3000000002"
 WHITE_LAMP, BLUE_LAMP, OAK_CHAIR = "1000000001", "1000000002", "2000000001"
 PAYPAL, CARD, GIFT_CARD = "paypal_1", "credit_card_1", "gift_card_1"
+LAMP_BOUGHT: Json = {"item_id": WHITE_LAMP, "product_id": LAMPS}
 
 YES = user("Yes, please.")
 TRANSFER = Call("transfer_to_human_agents", {"summary": "A broken lamp"}, "Transfer successful")
@@ -38,7 +40,7 @@ def order(
         "order_id": id,
         "user_id": owner,
         "status": status,
-        "items": [{"item_id": WHITE_LAMP, "product_id": LAMPS}],
+        "items": [LAMP_BOUGHT],
         "payment_history": [{"payment_method_id": PAYPAL, "amount": total}],
     }
     return Call("get_order_details", {"order_id": id}, shown)
@@ -58,7 +60,7 @@ def exchange(
     old: str = WHITE_LAMP, new: str = BLUE_LAMP, *, paid_by: str = PAYPAL, difference: float = 5.5
 ) -> Call:
     args: Json = {"order_id": ORDER, "item_ids": [old], "new_item_ids": [new]}
-    left: Json = {"order_id": ORDER, "user_id": ANNA, "status": "exchange requested"}
+    left: Json = {"order_id": ORDER, "status": "exchange requested", "items": [LAMP_BOUGHT]}
     return Call(
         "exchange_delivered_order_items",
         {**args, "payment_method_id": paid_by},
@@ -168,8 +170,8 @@ PAIRS = {
         run(profile(), order(), exchange(paid_by="credit_card_2")),
     ),
     "refund-to-original-or-gift-card": Pair(
-        run(order(), give_back(refund_to=PAYPAL)),
-        run(order(), give_back(refund_to=CARD)),
+        run(profile(), order(), give_back(refund_to=PAYPAL)),
+        run(profile(), order(), give_back(refund_to=CARD)),
     ),
     "new-payment-differs": Pair(
         run(order("pending"), pay_instead_by(CARD)),
@@ -197,8 +199,10 @@ PAIRS = {
         run(order(total=1250.5), agent("That was $1,205.50.")),
     ),
     "claims-are-true": Pair(
-        run(cancel(), agent("I have cancelled order #W1234567.")),
-        run(failing(cancel()), agent("I have cancelled order #W1234567.")),
+        run(user("Cancel #W1234567."), cancel(), agent("I have cancelled order #W1234567.")),
+        run(
+            user("Cancel #W1234567."), failing(cancel()), agent("I have cancelled order #W1234567.")
+        ),
     ),
     # ── how to work ──
     "one-call-at-a-time": Pair(

@@ -14,7 +14,17 @@ from bylaw.logic.terms import Literal, Term, Tool, is_constant
 class FormulaNode(Node):
     """A formula. Python operators: `~a`, `a & b`, `a | b`, `a >> b` (implies), `a.iff(b)`."""
 
-    __slots__ = ()
+    __slots__ = ("binds_here",)
+
+    binds_here: bool
+    """Is it, below connectives alone, a quantifier over values that are read from the event?"""
+
+    def __post_init__(self) -> None:
+        Node.__post_init__(self)
+        object.__setattr__(self, "binds_here", self._binds_here())
+
+    def _binds_here(self) -> bool:
+        return False
 
     def __invert__(self) -> Not:
         return Not(_formula(self))
@@ -41,6 +51,13 @@ class _Operator(FormulaNode):
     deepens = True
 
 
+class _Connective(_Operator):
+    __slots__ = ()
+
+    def _binds_here(self) -> bool:
+        return any(part.binds_here for part in self.parts() if isinstance(part, FormulaNode))
+
+
 def _formula(thing: object) -> Formula:
     if not isinstance(thing, FormulaNode):
         message = f"expected a formula, found {shown(thing)}"
@@ -64,7 +81,7 @@ class _Unary(_Operator):
 
     def __post_init__(self) -> None:
         _formula(self.operand)  # type: ignore[attr-defined]
-        Node.__post_init__(self)
+        FormulaNode.__post_init__(self)
 
 
 class _Binary(_Operator):
@@ -73,10 +90,10 @@ class _Binary(_Operator):
     def __post_init__(self) -> None:
         _formula(self.left)  # type: ignore[attr-defined]
         _formula(self.right)  # type: ignore[attr-defined]
-        Node.__post_init__(self)
+        FormulaNode.__post_init__(self)
 
 
-class _Nary(_Operator):
+class _Nary(_Connective):
     """Flat by construction: a conjunction inside a conjunction dissolves into it."""
 
     __slots__ = ()
@@ -86,7 +103,7 @@ class _Nary(_Operator):
         if len(operands) < 2:
             raise SpecError(Diagnostic("E101", "'&' and '|' need at least two operands"))
         object.__setattr__(self, "operands", operands)
-        Node.__post_init__(self)
+        FormulaNode.__post_init__(self)
 
     def _flat(self, operands: tuple[Formula, ...]) -> Iterator[Formula]:
         for operand in operands:
@@ -97,7 +114,7 @@ class _Nary(_Operator):
 
 
 @node
-class Not(_Unary):
+class Not(_Unary, _Connective):
     """`!a`"""
 
     operand: Formula
@@ -118,7 +135,7 @@ class Or(_Nary):
 
 
 @node
-class Implies(_Binary):
+class Implies(_Binary, _Connective):
     """`a -> b`"""
 
     left: Formula
@@ -126,7 +143,7 @@ class Implies(_Binary):
 
 
 @node
-class Iff(_Binary):
+class Iff(_Binary, _Connective):
     """`a <-> b`"""
 
     left: Formula
@@ -245,7 +262,11 @@ class _Quantifier(_Operator):
 
     def __post_init__(self) -> None:
         _formula(self.body)  # type: ignore[attr-defined]
-        Node.__post_init__(self)
+        FormulaNode.__post_init__(self)
+
+    def _binds_here(self) -> bool:
+        domain: Domain = self.domain  # type: ignore[attr-defined]
+        return isinstance(domain, Listed | Found) and not domain.constant
 
     def _free(self) -> frozenset[str]:
         inside = self.body.free - {self.variable}  # type: ignore[attr-defined]

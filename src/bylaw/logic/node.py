@@ -21,8 +21,10 @@ MAX_NESTING: Final = 100
 class Node:
     """A part of a formula. Subclasses are frozen dataclasses; equal parts are interchangeable."""
 
-    __slots__ = ("_depth", "_hash", "_nesting", "free")
+    __slots__ = ("_depth", "_hash", "_nesting", "constant", "free")
 
+    constant: bool
+    """Does nothing in it depend on the event it is read at?"""
     _depth: int
     _nesting: int
     _hash: int
@@ -32,12 +34,15 @@ class Node:
     """Does this part count as a level of nesting?"""
     nests: ClassVar[bool] = False
     """Is it a value that is made of others?"""
+    reads: ClassVar[bool] = False
+    """Is it a value that depends on the event it is read at?"""
 
     def __post_init__(self) -> None:
-        depth, nesting = int(self.deepens), int(self.nests)
+        depth, nesting, constant = int(self.deepens), int(self.nests), not self.reads
         for part in self.parts():
             depth = max(depth, part._depth + self.deepens)
             nesting = max(nesting, part._nesting + self.nests)
+            constant = constant and part.constant
         if depth > MAX_DEPTH:
             raise too_deep()
         if nesting > MAX_NESTING:
@@ -45,6 +50,7 @@ class Node:
             raise SpecError(Diagnostic("E112", message, "Name the inner ones with let."))
         object.__setattr__(self, "_depth", depth)
         object.__setattr__(self, "_nesting", nesting)
+        object.__setattr__(self, "constant", constant)
         object.__setattr__(self, "_hash", hash((type(self).__name__, *self.values())))
         object.__setattr__(self, "free", self._free())
 

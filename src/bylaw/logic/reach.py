@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import Final
 
 from bylaw.logic import formula as f
-from bylaw.logic.terms import Answer, Labels, Last, is_constant
+from bylaw.logic.terms import Answer, Labels, Last
 from bylaw.logic.walk import everything
 
 BACK: Final = (f.Earlier, f.Once, f.Historically, f.Since, f.Yesterday, Last)
@@ -49,10 +49,4 @@ def is_local(formula: f.Formula) -> bool:
 
 def reads_event(domain: f.Domain) -> bool:
     """Does the domain differ from event to event?"""
-    match domain:
-        case f.Listed(items):
-            return not all(map(is_constant, items))
-        case f.Found(term):
-            return not is_constant(term)
-        case _:
-            return False
+    return isinstance(domain, f.Listed | f.Found) and not domain.constant

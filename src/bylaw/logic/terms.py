@@ -102,6 +102,7 @@ class Reading(Node):
     """`args`, `result`, `tool`, `step`, `text`, `error`: read from the event being tested."""
 
     field: Field
+    reads = True
 
 
 @node
@@ -133,6 +134,7 @@ class Last(Node):
     condition: Formula
     deepens = True
     nests = True
+    reads = True
 
 
 @node
@@ -144,6 +146,7 @@ class Counted(Node):
     body: Formula
     deepens = True
     nests = True
+    reads = True
 
     def _free(self) -> frozenset[str]:
         return self.body.free - {self.variable} | self.domain.free
@@ -167,13 +170,7 @@ _TERMS: Final = get_args(Term)
 
 def is_constant(term: Term) -> bool:
     """Is the value the same at every event, once its variables are bound?"""
-    pending: list[Node] = [term]
-    while pending:
-        part = pending.pop()
-        if isinstance(part, Reading | Last | Counted):
-            return False
-        pending.extend(part.parts())
-    return True
+    return term.constant
 
 
 def path_term(base: Term, *keys: object) -> Term:

@@ -13,13 +13,11 @@ from __future__ import annotations
 from collections import ChainMap
 from collections.abc import Iterable, MutableMapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import TypeAlias, assert_never
 
 from bylaw.errors import Diagnostic, SpecError, did_you_mean, shown
 from bylaw.logic import formula as f
 from bylaw.logic.node import Node
-from bylaw.logic.reach import reads_event
 from bylaw.logic.terms import Counted, Last, Term
 from bylaw.logic.walk import Steps, everything, run, sees_answer, substitute
 from bylaw.semantics.verdict import (
@@ -182,7 +180,7 @@ class Evaluation:
                 return [self._open_predicate(formula, i, rows) for i in range(width)]
 
             # Connectives, position by position.
-            case _ if _asked_alone(formula):
+            case _ if formula.binds_here:
                 row = []
                 for i in range(width):
                     row.append((yield self._point(formula, i, rows)))
@@ -257,7 +255,7 @@ class Evaluation:
 
     def _point(self, formula: f.Formula, at: int, rows: _Rows) -> Steps[Value]:
         """The value at one position, of a formula whose parts are worth asking one by one."""
-        if not _asked_alone(formula):
+        if not formula.binds_here:
             row: Row = yield self._row(formula, at > 0, rows)
             return row[at]
         match formula:
@@ -460,23 +458,6 @@ class _Spot:
 
     def counted(self, term: Counted) -> Seen:
         return self.evaluation._counted(term, self.at, self.rows)
-
-
-@lru_cache(maxsize=65536)
-def _asked_alone(formula: f.Formula) -> bool:
-    """Is this, below connectives alone, a quantifier over values read from the event?"""
-    pending: list[f.Formula] = [formula]
-    while pending:
-        match pending.pop():
-            case f.ForAll(_, domain, _) | f.Exists(_, domain, _) if reads_event(domain):
-                return True
-            case f.Not(operand):
-                pending.append(operand)
-            case f.And(operands) | f.Or(operands):
-                pending.extend(operands)
-            case f.Implies(left, right) | f.Iff(left, right):
-                pending += (left, right)
-    return False
 
 
 _Table: TypeAlias = dict[tuple[Value, Value], Value]
