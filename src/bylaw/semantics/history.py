@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 from bylaw.logic import formula as f
 from bylaw.logic.walk import sees_answer
@@ -59,6 +60,14 @@ class History:
     def record(self, position: int, call: Call) -> None:
         """Takes in an earlier call again, with its result."""
         self.events[position] = replace(call, step=self.events[position].step)
+
+    def mark(self) -> Any:
+        """Where the history stands, for `undo`."""
+        return len(self.events)
+
+    def undo(self, token: Any) -> None:
+        """Goes back to where it stood."""
+        del self.events[token:]
 
     def concerns(self, name: str) -> bool:
         """Every event is kept."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Final, TypeAlias, TypeGuard
+from typing import Any, Final, TypeAlias, TypeGuard
 
 from bylaw.logic import formula as f
 from bylaw.logic.walk import everything, sees_answer, with_labels
@@ -36,6 +36,10 @@ _CROWD: Final = 64
 """When so many calls wait for results, those whose result no longer matters are let go."""
 MAX_BRANCHES: Final = 256
 """In how many ways unknown results may turn out before they are no longer told apart."""
+
+
+Token: TypeAlias = Any
+"""Where an engine stands, as it likes to put it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +92,28 @@ class Follower:
             start = self.ahead if self.queue else self.branches[self.assumed]
             self.ahead = self._moved(start, event, new_step)
             self.queue.append(Waiting(event, position, new_step))
-        if self.machine.crowded():
-            self._tidy()
+
+    def mark(self) -> Token:
+        """Where the follower stands, for `undo`."""
+        return (
+            list(self.pending),
+            dict(self.branches),
+            self.assumed,
+            list(self.queue),
+            self.ahead,
+            self.overflowed,
+        )
+
+    def undo(self, token: Token) -> None:
+        """Goes back to where it stood."""
+        (
+            self.pending,
+            self.branches,
+            self.assumed,
+            self.queue,
+            self.ahead,
+            self.overflowed,
+        ) = token
 
     def _moved(self, state: int, event: Event, new_step: bool) -> int:
         """The state behind an event as it is."""
@@ -113,9 +137,11 @@ class Follower:
             self.branches[key] = self._moved(state, event, new_step)
         return True
 
-    def _tidy(self) -> None:
-        """Clears the machine's tables, which a counter can fill."""
+    def tidy(self) -> None:
+        """Clears the machine's tables if a counter has filled them."""
         machine = self.machine
+        if not machine.crowded():
+            return
         standing = {key: machine.configurations[state] for key, state in self.branches.items()}
         ahead = machine.configurations[self.ahead]
         machine.clear()
@@ -326,6 +352,8 @@ class Monitor:
         if self._verdict is not None and self._verdict.final:
             return
         self._verdict = None
+        if isinstance(self._engine, Follower):
+            self._engine.tidy()
         if isinstance(self._engine, Registers | History):
             self._engine.take(event, position, step)
         else:

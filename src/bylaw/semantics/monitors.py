@@ -7,8 +7,9 @@ The cost of a call is that of the few rules it concerns, not of all.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final
 
 from bylaw.logic import formula as f
@@ -16,6 +17,7 @@ from bylaw.semantics.compiled import heard_role
 from bylaw.semantics.history import History
 from bylaw.semantics.monitor import Engine, Follower, engine_for, may_get_result
 from bylaw.semantics.registers import Registers
+from bylaw.semantics.slices import Slices
 from bylaw.semantics.steps import Steps
 from bylaw.semantics.verdict import Verdict
 from bylaw.trace.event import Call, Event
@@ -23,6 +25,20 @@ from bylaw.trace.trace import Events
 from bylaw.values import Json
 from bylaw.vocabulary.registry import EMPTY, Vocabulary
 from bylaw.vocabulary.view import Order
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """An event that was taken in on trial."""
+
+    doomed: list[int]
+    """The formulas that it dooms."""
+    undo: list[Callable[[], object]]
+
+    def take_back(self) -> None:
+        """Makes it as if the event had not been."""
+        while self.undo:
+            self.undo.pop()()
 
 
 class Monitors:
@@ -86,6 +102,17 @@ class Monitors:
 
     def step(self, event: Event) -> list[int]:
         """Takes in the next event; which formulas does it doom?"""
+        return self._step(event, undo=None)
+
+    def attempt(self, event: Event) -> Attempt:
+        """Takes in the next event on trial: `take_back` makes it as if it had not been."""
+        undo: list[Callable[[], object]] = []
+        return Attempt(self._step(event, undo), undo)
+
+    def _step(self, event: Event, undo: list[Callable[[], object]] | None) -> list[int]:
+        if undo is not None:
+            before = (self.length, self._calls, self._steps.save())
+            undo.append(lambda: self._back_to(*before))
         step, new_step = self._steps.of(event)
         position, self.length = self.length, self.length + 1
         is_call = isinstance(event, Call)
@@ -101,6 +128,10 @@ class Monitors:
             if not is_call and not everything:
                 continue
             engine = self._engines[index]
+            if isinstance(engine, Follower):
+                engine.tidy()
+            if undo is not None:
+                undo.append(partial(self._restore, index, engine.mark(), self.verdicts[index]))
             place = position if everything else number
             if isinstance(engine, Registers | History):
                 engine.take(event, place, step)
@@ -111,6 +142,37 @@ class Monitors:
         if may_get_result(event):
             self._waiting[position] = (event, number, concerned & self._open)
         return doomed
+
+    def _back_to(self, length: int, calls: int, steps: Json) -> None:
+        self._waiting.pop(length, None)
+        self.length, self._calls = length, calls
+        self._steps.restore(steps)
+
+    def _restore(self, index: int, token: object, verdict: Verdict) -> None:
+        """Puts a formula back to where it stood before an attempt."""
+        engine = self._engines[index]
+        engine.undo(token)
+        self.verdicts[index] = verdict
+        self._open.add(index)
+        if isinstance(engine, Follower) and index not in self._always and not engine.idles():
+            self._restless.add(index)
+
+    def retire(self, index: int) -> None:
+        """Stops following a formula; its verdict stays what it is."""
+        self._open.discard(index)
+        self._restless.discard(index)
+
+    def is_open(self, index: int) -> bool:
+        """Is the formula still followed?"""
+        return index in self._open
+
+    def end_step(self) -> None:
+        """Says that the current step is over: the next event is in a new one."""
+        self._steps.end()
+        for index in self._open:
+            engine = self._engines[index]
+            if isinstance(engine, Follower | Slices):
+                engine.end_step()
 
     def record(self, position: int, result: Json, *, error: str | None = None) -> list[int]:
         """Takes in the result of the event at a position; which formulas does it doom?"""

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from bylaw.logic import formula as f
 from bylaw.logic.walk import sees_answer
@@ -86,6 +86,16 @@ class Registers:
         self._settle_tail()
         self._tail = Waiting(event, position, step)
         self._judge_tail()
+
+    def mark(self) -> Any:
+        """Where the rule stands, for `undo`."""
+        self._settle_tail()
+        return self.violated, self._undecided
+
+    def undo(self, token: Any) -> None:
+        """Goes back to where it stood: the latest event was not taken in yet."""
+        self._tail = None
+        self.violated, self._undecided = token
 
     def _settle_tail(self) -> None:
         """Takes in the latest event as far as it is known."""

@@ -94,6 +94,15 @@ class Slices:
         self.queue.append(event)
         self._drain()
 
+    def mark(self) -> object:
+        """Where the instances stand, for `undo`."""
+        return self._copied()
+
+    def undo(self, token: object) -> None:
+        """Goes back to where they stood."""
+        assert isinstance(token, Slices), "what `mark` gave"
+        self.__dict__.update(token.__dict__)
+
     def concerns(self, name: str) -> bool:
         """A value may turn up in any event."""
         return True
@@ -233,13 +242,19 @@ class Slices:
             found.add(self.special[key].verdict(self.special_states[key]))
         return found
 
+    def _copied(self) -> Slices:
+        """A copy whose states can go their own way."""
+        other = copy.copy(self)
+        other.groups = [Group(g.state, g.in_domain, set(g.keys)) for g in self.groups]
+        other.where = {key: group for group in other.groups for key in group.keys}
+        other.values, other.special_states = dict(self.values), dict(self.special_states)
+        other.special_in_domain = set(self.special_in_domain)
+        other.queue, other._new_steps = list(self.queue), list(self._new_steps)
+        return other
+
     def _ahead(self) -> Slices:
         """A copy that has taken in the waiting events as they are."""
-        ahead = copy.copy(self)
-        ahead.groups = [Group(g.state, g.in_domain, set(g.keys)) for g in self.groups]
-        ahead.where = {key: group for group in ahead.groups for key in group.keys}
-        ahead.values, ahead.special_states = dict(self.values), dict(self.special_states)
-        ahead.special_in_domain = set(self.special_in_domain)
+        ahead = self._copied()
         for event, new_step in zip(self.queue, self._new_steps, strict=True):
             ahead._take(event, new_step)
         return ahead

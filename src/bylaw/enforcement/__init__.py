@@ -1,0 +1,1 @@
+"""A procedure at work while an agent acts: which calls may run, and what was decided."""
