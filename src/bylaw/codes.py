@@ -160,8 +160,8 @@ CODES: Final = {
     "E202": Code(
         "a field is missing, unknown or of the wrong kind",
         "The fields of a procedure are bylaw, name, tools, groups, constants, define, failed, "
-        "order, events and constraints; those of a constraint name, rule, events, weight, layer, "
-        "severity, why and fix.",
+        "order, events, finish and constraints; those of a constraint name, rule, events, weight, "
+        "layer, severity, why and fix.",
         "wieght: 3.0",
         "weight: 3.0",
     ),

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from enum import Enum
 from typing import Final, Literal, TypeAlias
 
 from bylaw.procedure.constraint import Constraint, Severity
+from bylaw.values import Json
 
 Setting: TypeAlias = Literal["as-written", "baseline", "block-and-warn", "soft-block"]
 SETTINGS: Final[tuple[Setting, ...]] = ("as-written", "baseline", "block-and-warn", "soft-block")
@@ -60,7 +61,7 @@ class Escalation:
         self.in_a_row = 0
         self.in_total = 0
 
-    def block(self, names: Iterable[str]) -> bool:
+    def block(self, names: Sequence[str]) -> bool:
         """Counts a call that these constraints blocked; must the run end with it?"""
         self.of_constraint.update(names)
         self.in_a_row += 1
@@ -76,7 +77,7 @@ class Escalation:
         """A call was allowed."""
         self.in_a_row = 0
 
-    def save(self) -> dict[str, object]:
+    def save(self) -> Json:
         """The counts as JSON."""
         return {
             "of_constraint": dict(self.of_constraint),
@@ -84,7 +85,7 @@ class Escalation:
             "in_total": self.in_total,
         }
 
-    def restore(self, saved: dict[str, object]) -> None:
+    def restore(self, saved: Json) -> None:
         """Goes back to saved counts."""
-        self.of_constraint = Counter(saved["of_constraint"])  # type: ignore[arg-type]
-        self.in_a_row, self.in_total = saved["in_a_row"], saved["in_total"]  # type: ignore[assignment]
+        self.of_constraint = Counter(saved["of_constraint"])
+        self.in_a_row, self.in_total = saved["in_a_row"], saved["in_total"]

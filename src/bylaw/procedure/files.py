@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final, TypedDict
+from typing import Any, Final, Literal, TypeAlias, TypedDict
 
 from bylaw.errors import Diagnostic, Span, SpecError, shown
 from bylaw.logic.formula import Formula
@@ -28,11 +28,14 @@ MAX_BYTES: Final = 16 << 20
 VERSIONS: Final = (1,)
 _FIELDS: Final = (
     *("bylaw", "name", "tools", "groups", "constants", "define", "failed"),
-    *("order", "events", "constraints"),
+    *("order", "events", "finish", "constraints"),
 )
 _CONSTRAINT_FIELDS: Final = ("name", "rule", "events", "weight", "layer", "severity", "why", "fix")
 _SEVERITIES: Final = tuple(severity.value for severity in Severity)
 _EVENTS: Final = ("calls", "all")
+Finish: TypeAlias = Literal["free", "met"]
+FINISH: Final = ("free", "met")
+"""When an agent may finish: whenever it likes, or once every rule that a gate enforces is met."""
 
 
 class Settings(TypedDict):
@@ -47,6 +50,7 @@ class Settings(TypedDict):
     failed: Failure | None
     order: Order
     events: Events
+    finish: Finish
 
 
 def read_file(path: Path, vocabulary: Vocabulary) -> Settings:
@@ -105,6 +109,7 @@ class _Reader(NameReader):
             failed=self.failed(fields.get("failed"), scope),
             order=self.choice(fields.get("order"), "order", ("position", "step")),  # type: ignore[typeddict-item]
             events=self.choice(fields.get("events"), "events", _EVENTS),  # type: ignore[typeddict-item]
+            finish=self.choice(fields.get("finish"), "finish", FINISH),  # type: ignore[typeddict-item]
             constraints=self.constraints(document, scope),
         )
         if self.problems:

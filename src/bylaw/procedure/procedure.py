@@ -10,7 +10,7 @@ from typing import Any, Final
 from bylaw.errors import Diagnostic, SpecError, did_you_mean, listing
 from bylaw.procedure.constraint import Constraint
 from bylaw.procedure.failure import Failure
-from bylaw.procedure.files import Settings, read_file, read_mapping
+from bylaw.procedure.files import Finish, Settings, read_file, read_mapping
 from bylaw.semantics.reference import check_closed
 from bylaw.trace.trace import Events, Trace
 from bylaw.values import Json
@@ -25,8 +25,9 @@ class Procedure:
 
     `order` and `events` say how positions compare and what counts as one; `tools` is the
     vocabulary that rules were checked against, if there is one; `failed` says how the tools
-    report failure. `groups`, `constants` and `define` are the names that the rules are written
-    with; the constraints' formulas have them worked in already.
+    report failure, `finish` whether a gate lets an agent finish with rules unmet. `groups`,
+    `constants` and `define` are the names that the rules are written with; the constraints'
+    formulas have them worked in already.
     """
 
     def __init__(
@@ -41,6 +42,7 @@ class Procedure:
         failed: Failure | None = None,
         order: Order = "position",
         events: Events = "calls",
+        finish: Finish = "free",
         vocabulary: Vocabulary = EMPTY,
     ) -> None:
         self.constraints: Final = tuple(constraints)
@@ -52,6 +54,7 @@ class Procedure:
         self.failed: Final = failed
         self.order: Final[Order] = order
         self.events: Final[Events] = events
+        self.finish: Final[Finish] = finish
         self.vocabulary: Final = vocabulary
         self._check()
 
@@ -129,4 +132,6 @@ class Procedure:
         if self.failed is not None:
             data["failed"] = self.failed.rule
         data |= {"order": self.order, "events": self.events}
+        if self.finish != "free":
+            data["finish"] = self.finish
         return data | {"constraints": [constraint.to_dict() for constraint in self.constraints]}

@@ -48,6 +48,8 @@ class History:
         self.past = past
         """Is the formula decided at each event, whatever comes after it?"""
         self.events: list[Event] = []
+        self.fault: str | None = None
+        """Why the formula could not be decided, at the latest verdict, if it could not."""
 
     def take(self, event: Event, position: int, step: int) -> None:
         """Takes in an event of a step."""
@@ -86,14 +88,18 @@ class History:
         pending = frozenset(i for i, event in enumerate(self.events) if _may_get_result(event))
         if self.past and self._value(pending) is FALSE:
             return Verdict.VIOLATED
-        passed = Outcome.of(self._value(frozenset())) in (Outcome.SATISFIED, Outcome.VACUOUS)
+        outcome = Outcome.of(self._value(frozenset()))
+        passed = outcome in (Outcome.SATISFIED, Outcome.VACUOUS)
         return Verdict.PRESUMABLY_SATISFIED if passed else Verdict.PRESUMABLY_VIOLATED
 
     def _value(self, pending: frozenset[int]) -> Value:
         trace = Trace(self.events, metrics=self.metrics, labels=self.labels)
         seen = trace.seen(self.kind, sees_answer(self.formula))
         view = View(trace, seen, self.order, self.vocabulary, pending=pending)
-        return evaluate(self.formula, view).value
+        evaluation = evaluate(self.formula, view)
+        unsure = evaluation.outcome is Outcome.ERROR and not pending
+        self.fault = "; ".join(map(str, evaluation.faults)) if unsure else None
+        return evaluation.value
 
 
 def _may_get_result(event: Event) -> bool:

@@ -17,7 +17,6 @@ from bylaw.semantics.compiled import heard_role
 from bylaw.semantics.history import History
 from bylaw.semantics.monitor import Engine, Follower, engine_for, may_get_result
 from bylaw.semantics.registers import Registers
-from bylaw.semantics.slices import Slices
 from bylaw.semantics.steps import Steps
 from bylaw.semantics.verdict import Verdict
 from bylaw.trace.event import Call, Event
@@ -105,7 +104,10 @@ class Monitors:
         return self._step(event, undo=None)
 
     def attempt(self, event: Event) -> Attempt:
-        """Takes in the next event on trial: `take_back` makes it as if it had not been."""
+        """Takes in the next event on trial: `take_back` makes it as if it had not been.
+
+        The event is judged as if its step ended with it.
+        """
         undo: list[Callable[[], object]] = []
         return Attempt(self._step(event, undo), undo)
 
@@ -137,7 +139,7 @@ class Monitors:
                 engine.take(event, place, step)
             else:
                 engine.step(event, place, new_step)
-            if self._settled(index) is Verdict.VIOLATED:
+            if self._settled(index, step_ends=undo is not None) is Verdict.VIOLATED:
                 doomed.append(index)
         if may_get_result(event):
             self._waiting[position] = (event, number, concerned & self._open)
@@ -157,6 +159,14 @@ class Monitors:
         if isinstance(engine, Follower) and index not in self._always and not engine.idles():
             self._restless.add(index)
 
+    def faults(self) -> dict[int, str]:
+        """The formulas that could not be decided at the latest event, and why."""
+        return {
+            i: engine.fault
+            for i, engine in enumerate(self._engines)
+            if isinstance(engine, History) and engine.fault is not None and i in self._open
+        }
+
     def retire(self, index: int) -> None:
         """Stops following a formula; its verdict stays what it is."""
         self._open.discard(index)
@@ -165,14 +175,6 @@ class Monitors:
     def is_open(self, index: int) -> bool:
         """Is the formula still followed?"""
         return index in self._open
-
-    def end_step(self) -> None:
-        """Says that the current step is over: the next event is in a new one."""
-        self._steps.end()
-        for index in self._open:
-            engine = self._engines[index]
-            if isinstance(engine, Follower | Slices):
-                engine.end_step()
 
     def record(self, position: int, result: Json, *, error: str | None = None) -> list[int]:
         """Takes in the result of the event at a position; which formulas does it doom?"""
@@ -191,7 +193,7 @@ class Monitors:
                 doomed.append(index)
         return doomed
 
-    def _settled(self, index: int) -> Verdict:
+    def _settled(self, index: int, *, step_ends: bool = False) -> Verdict:
         """The verdict on a formula that was moved; if it is final, nothing moves it again."""
         engine = self._engines[index]
         if isinstance(engine, Follower) and index not in self._always:
@@ -199,7 +201,14 @@ class Monitors:
                 self._restless.discard(index)
             else:
                 self._restless.add(index)
-        verdict = self.verdicts[index] = engine.verdict()
+        verdict = engine.verdict()
+        counts_steps = isinstance(engine, Follower) and engine.machine.counts_steps
+        if step_ends and counts_steps and not verdict.final:
+            token = engine.mark()
+            engine.end_step()  # type: ignore[union-attr]  # a Follower
+            verdict = engine.verdict()
+            engine.undo(token)
+        self.verdicts[index] = verdict
         if verdict.final:
             self._open.discard(index)
             self._restless.discard(index)

@@ -1,0 +1,1 @@
+"""Where others let us in: one small file per framework. An adapter translates and nothing else."""

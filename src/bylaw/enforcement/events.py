@@ -1,0 +1,107 @@
+"""What a gate did, rule by rule, and what the agent made of it."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from bylaw.enforcement.decision import Violation
+from bylaw.enforcement.hints import Hints
+from bylaw.trace.event import Call
+from bylaw.values import Json, equal
+
+Resolution: TypeAlias = Literal["insisted", "listened"]
+
+
+@dataclass(slots=True)
+class EnforcementEvent:
+    """A rule that a refused or tolerated call would break, or that was lost."""
+
+    turn: int
+    call: Call
+    constraint: str
+    layer: str | None
+    action: str
+    hints: Hints
+    resolution: Resolution | None = None
+    """Did the next turn with calls make the same call again? None: there was none."""
+    time: float = field(default_factory=time.time)
+
+    @classmethod
+    def of(
+        cls, turn: int, call: Call, violation: Violation, action: str, hints: Hints
+    ) -> EnforcementEvent:
+        """The event of one violation."""
+        constraint = violation.constraint
+        return cls(turn, call, constraint.name, constraint.layer, action, hints)
+
+    def resolve(self, proposed: Sequence[Call]) -> None:
+        """Takes note of the next turn that has calls."""
+        same = any(
+            call.tool == self.call.tool and equal(dict(call.args), dict(self.call.args))
+            for call in proposed
+        )
+        self.resolution = "insisted" if same else "listened"
+
+    def to_dict(self) -> dict[str, Json]:
+        """The event as JSON."""
+        return {
+            "time": self.time,
+            "turn": self.turn,
+            "tool": self.call.tool,
+            "arguments": dict(self.call.args),
+            "constraint": self.constraint,
+            "layer": self.layer,
+            "action": self.action,
+            "hints": self.hints,
+            "resolution": self.resolution or "unresolved",
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """Events counted, over all and by layer."""
+
+    events: int
+    insisted: int
+    listened: int
+    by_layer: dict[str, int]
+    by_action: dict[str, int]
+
+    @classmethod
+    def of(cls, events: Iterable[EnforcementEvent]) -> Statistics:
+        """The counts of some events."""
+        listed = list(events)
+        ways = Counter(event.resolution for event in listed)
+        return cls(
+            len(listed),
+            ways["insisted"],
+            ways["listened"],
+            dict(Counter(event.layer or "none" for event in listed)),
+            dict(Counter(event.action for event in listed)),
+        )
+
+    @property
+    def resolved(self) -> int:
+        """How many were followed by another turn with calls."""
+        return self.insisted + self.listened
+
+    @property
+    def insist_rate(self) -> float | None:
+        """The share of events after which the agent insisted."""
+        return self.insisted / self.events if self.events else None
+
+    def to_dict(self) -> dict[str, Json]:
+        """The statistics as JSON."""
+        return {
+            "events": self.events,
+            "insisted": self.insisted,
+            "listened": self.listened,
+            "unresolved": self.events - self.resolved,
+            "insist_rate": self.insist_rate,
+            "by_layer": self.by_layer,
+            "by_action": self.by_action,
+        }
