@@ -1,0 +1,443 @@
+"""Rules that can each still be met, but not together.
+
+`CalledWith(pay, amount = 5)` alone has no bad prefix: a later call can always meet it. If `pay` may
+be called once and was called with another amount, it can no longer be met. This module answers
+whether the rules of a procedure still have a common continuation, for rules of the forms that a
+gold trace compiles to: `Called`, `CalledN`, `CalledWith`, `CalledExactly`, `BranchCalled`,
+`Before`, `After`, `InstanceBefore`, `InOrder`, each over single tools.
+
+The answer no is always right: every condition tested here is necessary. The answer yes is right,
+too, where at most one `InOrder` is alive and no tool has more than twenty pending argument
+patterns; else `decided` is False.
+
+How: each tool has a least and a largest number of calls, from counts, orders, and the smallest
+number of calls that can carry the pending argument patterns. Orders between instances make a
+graph. The `InOrder` is carried out greedily, before each element only what the orders demand; what
+is then still missing is added at the end.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Final, TypeAlias
+
+from bylaw.logic import formula as f
+from bylaw.logic.terms import Literal, ToolName
+from bylaw.trace.event import Call
+from bylaw.values import Json, equal
+from bylaw.vocabulary.patterns import fits, lookup
+from bylaw.vocabulary.tracker import value_of, whole
+from bylaw.vocabulary.view import Order
+
+MAX_PATTERNS: Final = 20
+"""Up to how many pending patterns of one tool the smallest number of calls is found exactly."""
+MAX_CALLS: Final = 5_000
+"""How many calls a continuation may have before the search for one is given up."""
+
+Instance: TypeAlias = tuple[str, int]
+"""A tool and the number of one of its calls, counted from 0."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """How often a tool must, and may, be called in all."""
+
+    tool: str
+    least: int = 0
+    most: float = math.inf
+    not_so: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Some call of a tool must have these arguments."""
+
+    tool: str
+    patterns: tuple[f.ArgumentIs, ...]
+    exactly: bool = False
+
+    def met_by(self, call: Call) -> bool:
+        """Is this such a call?"""
+        if self.exactly and len(call.args) != len(self.patterns):
+            return False
+        return all(fits(call, pattern, value_of) for pattern in self.patterns)
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """One call comes strictly before another."""
+
+    first: Instance
+    second: Instance
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """What one constraint amounts to."""
+
+    bounds: tuple[Bound, ...] = ()
+    wanted: Wanted | None = None
+    edge: Edge | None = None
+    sequence: tuple[str, ...] = ()
+
+    @property
+    def caps(self) -> bool:
+        """Is it a count of calls, and no more?"""
+        return bool(self.bounds) and not (self.wanted or self.edge or self.sequence)
+
+
+def form_of(formula: f.Formula) -> Form | None:
+    """What a constraint amounts to, if it is of a known form."""
+    if not isinstance(formula, f.TracePredicate):
+        return None
+    tools: list[str] = []
+    for operand in formula.operands:
+        each = operand.tools if isinstance(operand, f.ToolList) else (operand,)
+        for tool in each:
+            if isinstance(tool, ToolName):
+                tools.append(tool.name)
+            elif not isinstance(tool, Literal | f.Count | f.Arguments):
+                return None  # a set, a form of names, or a value that is not written out
+    match formula.name, formula.operands:
+        case "Called", _:
+            return Form((Bound(tools[0], least=1),))
+        case "BranchCalled", _:
+            return Form((Bound(tools[0], least=1), Bound(tools[1], most=0)))
+        case "CalledN", (_, f.Count(comparison, number)):
+            return _counted(tools[0], comparison, whole(number))
+        case ("CalledWith" | "CalledExactly") as name, (_, f.Arguments(patterns)):
+            if not all(isinstance(pattern.expected, Literal) for pattern in patterns):
+                return None
+            return Form(wanted=Wanted(tools[0], patterns, name == "CalledExactly"))
+        case "Before", _:
+            return Form(edge=Edge((tools[0], 0), (tools[1], 0)))
+        case "After", _:
+            return Form(edge=Edge((tools[1], 0), (tools[0], 0)))
+        case "InstanceBefore", (_, n, _, m):
+            first, second = whole(n), whole(m)  # type: ignore[arg-type]  # numbers, by the signature
+            if first is None or second is None:
+                return None
+            return Form(edge=Edge((tools[0], first), (tools[1], second)))
+        case "InOrder", _:
+            return Form(sequence=tuple(tools))
+        case _:
+            return None
+
+
+def _counted(tool: str, comparison: str, number: int | None) -> Form | None:
+    if number is None:
+        return None
+    bounds = {
+        "=": Bound(tool, number, number),
+        "!=": Bound(tool, not_so=number),
+        "<=": Bound(tool, most=number),
+        "<": Bound(tool, most=number - 1),
+        ">=": Bound(tool, number),
+        ">": Bound(tool, number + 1),
+    }
+    return Form((bounds[comparison],))
+
+
+@dataclass(slots=True)
+class _State:
+    """What the calls so far have done to the forms."""
+
+    counts: dict[str, int] = field(default_factory=dict)
+    reached: dict[Instance, int] = field(default_factory=dict)
+    """When the instances that edges speak of were called."""
+    met: set[int] = field(default_factory=set)
+    """The constraints whose wanted call was made."""
+    matched: dict[int, tuple[int, int]] = field(default_factory=dict)
+    """How much of each sequence is matched, and when the last match was."""
+
+    def copy(self) -> _State:
+        return _State(dict(self.counts), dict(self.reached), set(self.met), dict(self.matched))
+
+
+class Joint:
+    """Do the rules that are alive have a common continuation?"""
+
+    def __init__(self, formulas: Sequence[f.Formula], order: Order) -> None:
+        forms = {i: form_of(formula) for i, formula in enumerate(formulas)}
+        self.forms: Final = {i: form for i, form in forms.items() if form is not None}
+        self._by_step: Final = order == "step"
+        self._instances: Final = {
+            instance
+            for form in self.forms.values()
+            if form.edge
+            for instance in (form.edge.first, form.edge.second)
+        }
+        self._wanted_of: Final[dict[str, list[int]]] = {}
+        self._sequences: Final = [i for i, form in self.forms.items() if form.sequence]
+        for i, form in self.forms.items():
+            if form.wanted:
+                self._wanted_of.setdefault(form.wanted.tool, []).append(i)
+        self._state = _State()
+        self._time = 0
+        self.decided = True
+        """Was every answer so far certain either way?"""
+
+    # ── calls ────────────────────────────────────────────────────────────────────────────
+
+    def advance(self, call: Call, step: int) -> _State:
+        """Takes in a call; returns what to hand to `undo`."""
+        before, state = self._state, self._state.copy()
+        when = step if self._by_step else self._time
+        self._time += 1
+        number = state.counts.get(call.tool, 0)
+        state.counts[call.tool] = number + 1
+        if (call.tool, number) in self._instances:
+            state.reached[call.tool, number] = when
+        for i in self._wanted_of.get(call.tool, ()):
+            wanted = self.forms[i].wanted
+            if wanted is not None and i not in state.met and wanted.met_by(call):
+                state.met.add(i)
+        for i in self._sequences:
+            matched, last = state.matched.get(i, (0, -1))
+            sequence = self.forms[i].sequence
+            if matched < len(sequence) and sequence[matched] == call.tool and when > last:
+                state.matched[i] = (matched + 1, when)
+        self._state = state
+        return before
+
+    def undo(self, before: _State) -> None:
+        """Takes the latest call back."""
+        self._state = before
+
+    # ── the question ─────────────────────────────────────────────────────────────────────
+
+    def possible(self, alive: Collection[int]) -> bool:
+        """Can all of these constraints still be met together? A no is certain."""
+        chosen = [(i, self.forms[i]) for i in alive if i in self.forms]
+        sequences = [i for i, form in chosen if form.sequence and self._rest(i)]
+        if len(sequences) < 2:
+            return self._plan(chosen, sequences)
+        self.decided = False
+        others = [(i, form) for i, form in chosen if not form.sequence]
+        return all(self._plan([*others, (i, self.forms[i])], [i]) for i in sequences)
+
+    def _rest(self, index: int) -> tuple[str, ...]:
+        matched, _ = self._state.matched.get(index, (0, -1))
+        return self.forms[index].sequence[matched:]
+
+    def _plan(self, chosen: Sequence[tuple[int, Form]], sequences: Sequence[int]) -> bool:
+        """Is there a continuation? `sequences` holds the one sequence that is not done, if any."""
+        state = self._state
+        least: dict[str, int] = {}
+        most: dict[str, float] = {}
+        not_so: set[Instance] = set()
+        edges: list[Edge] = []
+        pending: dict[str, list[Wanted]] = {}
+
+        def at_least(tool: str, number: int) -> None:
+            least[tool] = max(least.get(tool, 0), number)
+
+        for i, form in chosen:
+            for bound in form.bounds:
+                at_least(bound.tool, bound.least)
+                most[bound.tool] = min(most.get(bound.tool, math.inf), bound.most)
+                if bound.not_so is not None:
+                    not_so.add((bound.tool, bound.not_so))
+            if form.wanted and i not in state.met:
+                pending.setdefault(form.wanted.tool, []).append(form.wanted)
+            if form.edge and not self._won(form.edge):
+                if self._lost(form.edge):
+                    return False
+                for tool, number in (form.edge.first, form.edge.second):
+                    at_least(tool, number + 1)
+                edges.append(form.edge)
+        for tool, wanted in pending.items():
+            at_least(tool, state.counts.get(tool, 0) + self._fewest(wanted))
+        counts = dict(state.counts)
+        if any(counts.get(tool, 0) > limit for tool, limit in most.items()):
+            return False
+        run = _Run(counts, edges, most)
+        for index in sequences:
+            if not all(run.call(tool) for tool in self._rest(index)):
+                return self._gave_up(run)
+        return self._filled(run, least, most, not_so)
+
+    def _filled(
+        self,
+        run: _Run,
+        least: dict[str, int],
+        most: dict[str, float],
+        not_so: Collection[Instance],
+    ) -> bool:
+        """Can what is still missing be added at the end?"""
+        for tool in {*least, *most, *(tool for tool, _ in not_so), *run.counts}:
+            wanted = max(least.get(tool, 0), run.counts.get(tool, 0))
+            while (tool, wanted) in not_so:
+                wanted += 1
+            least[tool] = wanted
+            if wanted > most.get(tool, math.inf):
+                return False
+        for tool, wanted in least.items():
+            while run.counts.get(tool, 0) < wanted:
+                if not run.call(tool):
+                    return self._gave_up(run)
+        # What the orders made it call on the way may have hit a number that is excluded.
+        return all(
+            run.counts.get(tool, 0) != number or most.get(tool, math.inf) > number
+            for tool, number in not_so
+        )
+
+    def _gave_up(self, run: _Run) -> bool:
+        if run.exhausted:
+            self.decided = False
+            return True
+        return False
+
+    def _won(self, edge: Edge) -> bool:
+        first, second = (self._state.reached.get(each) for each in (edge.first, edge.second))
+        return first is not None and second is not None and first < second
+
+    def _lost(self, edge: Edge) -> bool:
+        return edge.second in self._state.reached and not self._won(edge)
+
+    def _fewest(self, wanted: Sequence[Wanted]) -> int:
+        """The smallest number of calls that can carry all these arguments."""
+        if len(wanted) > MAX_PATTERNS:
+            self.decided = False
+            return _clique(wanted)
+        return _colours(wanted)
+
+    # ── blame ────────────────────────────────────────────────────────────────────────────
+
+    def conflict(self, alive: Iterable[int]) -> list[int]:
+        """A smallest set of these constraints that cannot be met together; earlier ones stay."""
+        kept = sorted(i for i in alive if i in self.forms)
+        for i in reversed(list(kept)):
+            rest = [each for each in kept if each != i]
+            if not self.possible(rest):
+                kept = rest
+        return kept
+
+
+class _Run:
+    """Carries calls out, each after the calls that must come before it."""
+
+    def __init__(
+        self, counts: dict[str, int], edges: Sequence[Edge], most: dict[str, float]
+    ) -> None:
+        self.counts = counts
+        self.most = most
+        self.exhausted = False
+        self._needs: dict[Instance, list[Instance]] = {}
+        for edge in edges:
+            self._needs.setdefault(edge.second, []).append(edge.first)
+        self._made = 0
+
+    def call(self, tool: str) -> bool:
+        """Makes one call of a tool, and before it what must come first; False if it cannot."""
+        wanted: list[Instance] = [(tool, self.counts.get(tool, 0))]
+        under_way: set[Instance] = set()
+        while wanted:
+            name, number = wanted[-1]
+            if self.counts.get(name, 0) > number:
+                wanted.pop()  # it was made on the way
+                continue
+            if self.counts.get(name, 0) < number:
+                before = (name, number - 1)
+                if before in under_way:
+                    return False
+                under_way.add((name, number))
+                wanted.append(before)
+                continue
+            missing = [
+                (other, n)
+                for other, n in self._needs.get((name, number), ())
+                if self.counts.get(other, 0) <= n
+            ]
+            if missing:
+                under_way.add((name, number))
+                if missing[0] in under_way:
+                    return False  # they wait for each other
+                wanted.append(missing[0])
+                continue
+            if number + 1 > self.most.get(name, math.inf):
+                return False
+            self.counts[name] = number + 1
+            self._made += 1
+            if self._made > MAX_CALLS:
+                self.exhausted = True
+                return False
+            under_way.discard((name, number))
+            wanted.pop()
+        return True
+
+
+# ── argument patterns ─────────────────────────────────────────────────────────────────────
+
+
+def _compatible(one: Wanted, other: Wanted) -> bool:
+    """Can one call have both sets of arguments?"""
+    built: dict[str, Json] = {}
+    for pattern in sorted((*one.patterns, *other.patterns), key=lambda p: len(p.path)):
+        expected = value_of(pattern.expected)
+        found = lookup(built, pattern.path)
+        if not _planted(built, pattern.path, expected) and not equal(found, expected):
+            return False
+    call = Call("any", built)
+    return one.met_by(call) and other.met_by(call)
+
+
+def _planted(tree: dict[str, Json], path: Sequence[str], value: Json) -> bool:
+    """Puts a value at a path where nothing stands yet."""
+    for key in path[:-1]:
+        below = tree.setdefault(key, {})
+        if not isinstance(below, dict):
+            return False
+        tree = below
+    if path[-1] in tree:
+        return False
+    tree[path[-1]] = value
+    return True
+
+
+def _conflicts(wanted: Sequence[Wanted]) -> list[set[int]]:
+    return [
+        {j for j, other in enumerate(wanted) if j != i and not _compatible(one, other)}
+        for i, one in enumerate(wanted)
+    ]
+
+
+def _clique(wanted: Sequence[Wanted]) -> int:
+    """How many of the patterns exclude each other pairwise: so many calls at least."""
+    conflicts = _conflicts(wanted)
+    best = 1
+    for start in range(len(wanted)):
+        members, candidates = {start}, set(conflicts[start])
+        while candidates:
+            chosen = max(candidates, key=lambda i: len(conflicts[i] & candidates))
+            members.add(chosen)
+            candidates &= conflicts[chosen]
+        best = max(best, len(members))
+    return best
+
+
+def _colours(wanted: Sequence[Wanted]) -> int:
+    """The smallest number of groups such that no two patterns of a group exclude each other."""
+    conflicts = _conflicts(wanted)
+    order = sorted(range(len(wanted)), key=lambda i: -len(conflicts[i]))
+    best = len(wanted)
+
+    def place(at: int, colour: dict[int, int], used: int) -> None:
+        nonlocal best
+        if used >= best:
+            return
+        if at == len(order):
+            best = used
+            return
+        node = order[at]
+        taken = {colour[j] for j in conflicts[node] if j in colour}
+        for each in range(used + 1):
+            if each not in taken:
+                colour[node] = each
+                place(at + 1, colour, max(used, each + 1))
+                del colour[node]
+
+    place(0, {}, 0)
+    return best
