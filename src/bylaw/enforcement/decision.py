@@ -26,9 +26,10 @@ class Action(Enum):
     """Not executed until a person approves."""
 
 
-Kind: TypeAlias = Literal["doomed", "unmet", "error", "stopped"]
-"""Why a rule speaks against a call: nothing could satisfy it any more; it is still to be met and
-the agent wants to finish; it could not be decided; the run has ended."""
+Kind: TypeAlias = Literal["doomed", "joint", "unmet", "error", "stopped"]
+"""Why a rule speaks against a call: nothing could satisfy it any more; nothing could satisfy it
+together with the others; it is still to be met and the agent wants to finish; it could not be
+decided; the run has ended."""
 
 
 @dataclass(frozen=True, slots=True)

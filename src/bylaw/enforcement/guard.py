@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures import TimeoutError as NoAnswer
 from dataclasses import dataclass, replace
@@ -19,6 +19,7 @@ from typing import Any, Final, TypeAlias
 from bylaw.enforcement.decision import Action, Decision, Violation
 from bylaw.enforcement.events import EnforcementEvent, Statistics
 from bylaw.enforcement.hints import Hints, message
+from bylaw.enforcement.joint import Joint
 from bylaw.enforcement.log import AuditLog, LogError
 from bylaw.enforcement.severity import (
     Escalation,
@@ -128,6 +129,9 @@ class Guard:
             labels=labels,
         )
         self._retired: dict[int, str] = {}
+        self._joint: Final = Joint([constraint.formula for constraint in rules], procedure.order)
+        # Rules that clash from the start would refuse everything: then only their own doom counts.
+        self._joint_on = setting != "baseline" and self._joint.possible(self._enforced())
         self._escalation = Escalation(soft_block, soft_block_limit)
         self._pointers: dict[str, set[int]] = {}
         """The calls warned about in the latest turn, and the rules that were shown."""
@@ -168,6 +172,8 @@ class Guard:
             return Decision(call, Action.STOP, self.turn - 1, index, message=told)
         attempt = self._monitors.attempt(call)
         violations = self._violations(call, attempt.doomed)
+        before = self._joint.advance(call, self.turn - 1)
+        violations |= self._conflicts(call, violations)
         waived = pointers.pop(_exactly(call), set()) if violations else set()
         against = {i: v for i, v in violations.items() if i not in waived}
         acting = [v.severity for v in against.values()]
@@ -175,7 +181,34 @@ class Guard:
         if action is Action.ALLOW:
             return self._allowed(call, index, violations, waived)
         attempt.take_back()
+        self._joint.undo(before)
         return self._refused(call, index, against, action)
+
+    def _conflicts(self, call: Call, doomed: Collection[int]) -> dict[int, Violation]:
+        """The rules that the others leave no room for any more, now that the call is made."""
+        found: dict[int, Violation] = {}
+        if not self._joint_on or not self._joint.can_clash(call.tool):
+            return found
+        alive = [i for i in self._enforced() if i not in doomed]
+        while not self._joint.possible(alive):
+            clashing = self._joint.conflict(alive)
+            caps = [i for i in clashing if self._joint.forms[i].caps]
+            blamed = [i for i in clashing if i not in caps] or caps
+            beside = [self.procedure.constraints[i].name for i in clashing if i not in blamed]
+            reason = f"together with {', '.join(beside)}" if beside else ""
+            found |= {i: self._violation(i, "joint", reason) for i in blamed}
+            alive = [i for i in alive if i not in blamed]
+        return found
+
+    def _enforced(self) -> list[int]:
+        """The rules that take part in the question whether all can still be met."""
+        return [
+            i
+            for i in self._joint.forms
+            if i not in self._retired
+            and blocks(self._severities[i])
+            and self._monitors.verdicts[i] is not Verdict.VIOLATED
+        ]
 
     def _violations(self, call: Call, doomed: Sequence[int]) -> dict[int, Violation]:
         """The rules that speak against a call that was taken in on trial."""

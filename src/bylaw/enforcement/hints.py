@@ -48,6 +48,9 @@ def message(
 def _told(violation: Violation) -> str:
     why = violation.constraint.why
     match violation.kind:
+        case "joint":
+            beside = f", {violation.reason}" if violation.reason else ""
+            told = f"after this call it could not be met any more{beside}."
         case "unmet":
             told = "it is not met yet."
         case "error":

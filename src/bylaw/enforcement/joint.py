@@ -174,6 +174,12 @@ class Joint:
         for i, form in self.forms.items():
             if form.wanted:
                 self._wanted_of.setdefault(form.wanted.tool, []).append(i)
+        self._capped: Final = {
+            bound.tool
+            for form in self.forms.values()
+            for bound in form.bounds
+            if bound.most < math.inf or bound.not_so is not None
+        }
         self._state = _State()
         self._time = 0
         self.decided = True
@@ -205,6 +211,10 @@ class Joint:
     def undo(self, before: _State) -> None:
         """Takes the latest call back."""
         self._state = before
+
+    def can_clash(self, tool: str) -> bool:
+        """Can a call of this tool leave too few for the others? Only if it may not be repeated."""
+        return tool in self._capped
 
     # ── the question ─────────────────────────────────────────────────────────────────────
 
