@@ -131,11 +131,17 @@ class Guard:
         self._retired: dict[int, str] = {}
         self._joint: Final = Joint([constraint.formula for constraint in rules], procedure.order)
         # Rules that clash from the start would refuse everything: then only their own doom counts.
-        self._joint_on = setting != "baseline" and self._joint.possible(self._enforced())
+        self._joint_on = setting != "baseline" and self._joint.possible(
+            self._enforced(self._joint.forms)
+        )
         self._escalation = Escalation(soft_block, soft_block_limit)
         self._pointers: dict[str, set[int]] = {}
         """The calls warned about in the latest turn, and the rules that were shown."""
         self._recent: list[deque[str]] = [deque(maxlen=SHOWN_CALLS) for _ in rules]
+        self._recent_of: Final[dict[str, list[deque[str]]]] = {}
+        for named, recent in zip(self._named, self._recent, strict=True):
+            for tool in named:
+                self._recent_of.setdefault(tool, []).append(recent)
         self._calls = 0
         self.turn = 0
         """How many turns have been proposed."""
@@ -143,6 +149,7 @@ class Guard:
         """Has the gate ended the run?"""
         self.finished = False
         self.events: list[EnforcementEvent] = []
+        self._unresolved: list[EnforcementEvent] = []
         self._lock: Final = threading.RLock()
 
     # ── proposing ────────────────────────────────────────────────────────────────────────
@@ -189,7 +196,8 @@ class Guard:
         found: dict[int, Violation] = {}
         if not self._joint_on or not self._joint.can_clash(call.tool):
             return found
-        alive = [i for i in self._enforced() if i not in doomed]
+        related = self._joint.related(call.tool)
+        alive = [i for i in self._enforced(related) if i not in doomed]
         while not self._joint.possible(alive):
             clashing = self._joint.conflict(alive)
             caps = [i for i in clashing if self._joint.forms[i].caps]
@@ -200,11 +208,11 @@ class Guard:
             alive = [i for i in alive if i not in blamed]
         return found
 
-    def _enforced(self) -> list[int]:
+    def _enforced(self, among: Iterable[int]) -> list[int]:
         """The rules that take part in the question whether all can still be met."""
         return [
             i
-            for i in self._joint.forms
+            for i in among
             if i not in self._retired
             and blocks(self._severities[i])
             and self._monitors.verdicts[i] is not Verdict.VIOLATED
@@ -325,9 +333,8 @@ class Guard:
     def _note(self, call: Call) -> None:
         """Remembers the latest calls that each rule names, for messages."""
         self._calls += 1
-        for named, recent in zip(self._named, self._recent, strict=True):
-            if call.tool in named:
-                recent.append(f"#{self._calls} {call.tool}")
+        for recent in self._recent_of.get(call.tool, ()):
+            recent.append(f"#{self._calls} {call.tool}")
 
     def _retire(self, index: int, reason: str) -> None:
         self._retired.setdefault(index, reason)
@@ -399,15 +406,18 @@ class Guard:
     # ── the record ───────────────────────────────────────────────────────────────────────
 
     def _event(self, call: Call, violation: Violation, action: str) -> None:
-        self.events.append(EnforcementEvent.of(self.turn - 1, call, violation, action, self.hints))
+        event = EnforcementEvent.of(self.turn - 1, call, violation, action, self.hints)
+        self.events.append(event)
+        if action != "lost":
+            self._unresolved.append(event)
 
     def _resolve(self, proposed: Sequence[Call]) -> None:
         """Says of the refusals of the turn before whether the agent insisted."""
         if not proposed:
             return
-        for event in self.events:
-            if event.resolution is None and event.turn < self.turn and event.action != "lost":
-                event.resolve(proposed)
+        for event in self._unresolved:
+            event.resolve(proposed)
+        self._unresolved.clear()
 
     def _logged(self, decisions: list[Decision]) -> list[Decision]:
         """The decisions, once they are on disk; if they cannot be, nothing is allowed."""

@@ -19,7 +19,7 @@ is then still missing is added at the end.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
@@ -81,6 +81,14 @@ class Form:
     wanted: Wanted | None = None
     edge: Edge | None = None
     sequence: tuple[str, ...] = ()
+
+    @property
+    def tools(self) -> list[str]:
+        """The tools that it speaks of."""
+        found = [bound.tool for bound in self.bounds]
+        found += [self.wanted.tool] if self.wanted else []
+        found += [self.edge.first[0], self.edge.second[0]] if self.edge else []
+        return [*found, *self.sequence]
 
     @property
     def caps(self) -> bool:
@@ -180,6 +188,9 @@ class Joint:
             for bound in form.bounds
             if bound.most < math.inf or bound.not_so is not None
         }
+        ordered = {tool for tool, _ in self._instances} if self._capped else set()
+        self._clashing: Final = self._capped | ordered
+        self._related: Final = _components(self.forms)
         self._state = _State()
         self._time = 0
         self.decided = True
@@ -189,7 +200,10 @@ class Joint:
 
     def advance(self, call: Call, step: int) -> _State:
         """Takes in a call; returns what to hand to `undo`."""
-        before, state = self._state, self._state.copy()
+        before = self._state
+        if call.tool not in self._related:
+            return before
+        state = before.copy()
         when = step if self._by_step else self._time
         self._time += 1
         number = state.counts.get(call.tool, 0)
@@ -212,9 +226,16 @@ class Joint:
         """Takes the latest call back."""
         self._state = before
 
+    def related(self, tool: str) -> Sequence[int]:
+        """The constraints that a call of this tool can concern, directly or through others."""
+        return self._related.get(tool, ())
+
     def can_clash(self, tool: str) -> bool:
-        """Can a call of this tool leave too few for the others? Only if it may not be repeated."""
-        return tool in self._capped
+        """Can a call of this tool leave no room for other rules?
+
+        Only if the tool may not be called at will, or stands in an order with one that may not.
+        """
+        return tool in self._clashing
 
     # ── the question ─────────────────────────────────────────────────────────────────────
 
@@ -324,6 +345,25 @@ class Joint:
             if not self.possible(rest):
                 kept = rest
         return kept
+
+
+def _components(forms: Mapping[int, Form]) -> dict[str, list[int]]:
+    """For each tool, the constraints that are linked with it by the tools they share."""
+    leader: dict[str, str] = {}
+
+    def find(tool: str) -> str:
+        while leader.setdefault(tool, tool) != tool:
+            tool = leader[tool]
+        return tool
+
+    for form in forms.values():
+        first, *others = form.tools
+        for tool in others:
+            leader[find(tool)] = find(first)
+    together: dict[str, list[int]] = {}
+    for i, form in forms.items():
+        together.setdefault(find(form.tools[0]), []).append(i)
+    return {tool: together[find(tool)] for tool in list(leader)}
 
 
 class _Run:

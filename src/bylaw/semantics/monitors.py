@@ -67,6 +67,7 @@ class Monitors:
             engine_for(rule, order, kind, vocabulary, {}, labels or {})[0]
             for rule, kind in zip(rules, self._kinds, strict=True)
         ]
+        self._histories = [(i, e) for i, e in enumerate(self._engines) if isinstance(e, History)]
         self.verdicts: list[Verdict] = [engine.verdict() for engine in self._engines]
         self._open = {i for i, verdict in enumerate(self.verdicts) if not verdict.final}
         self._always = {i for i in self._open if self._hears_everything(i)}
@@ -161,11 +162,8 @@ class Monitors:
 
     def faults(self) -> dict[int, str]:
         """The formulas that could not be decided at the latest event, and why."""
-        return {
-            i: engine.fault
-            for i, engine in enumerate(self._engines)
-            if isinstance(engine, History) and engine.fault is not None and i in self._open
-        }
+        found = {i: engine.fault for i, engine in self._histories if i in self._open}
+        return {i: fault for i, fault in found.items() if fault is not None}
 
     def retire(self, index: int) -> None:
         """Stops following a formula; its verdict stays what it is."""
