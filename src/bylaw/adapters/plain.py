@@ -3,86 +3,175 @@
     tools = wrap(guard, {"search": search, "pay": pay})
     tools["pay"](amount=5)          # runs, or raises ConstraintViolationError
 
-Each call is a turn of its own; `run_turn` decides several calls of one model turn together.
+Each call of a wrapped tool is a turn of its own. `run_turn` decides the calls of one model turn
+together and says what came of each, `run_turn_async` does so for tools that are awaited.
+
+A gate sees the arguments that were passed, under the names of the function's parameters; those
+that were left to their defaults it sees only if `defaults` is true. Arguments and results that
+are not JSON reach the rules as `as_json` writes them; the tools get and return what they always do.
 """
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import inspect
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Awaitable, Callable, Mapping, Sequence, Set
+from typing import Any, Final, TypeAlias
 
 from bylaw.enforcement.decision import Decision
 from bylaw.enforcement.guard import Guard
+from bylaw.names import FINAL_ANSWER
 from bylaw.trace.event import Call
+from bylaw.values import MAX_DEPTH, Json, problem
 
-Tool = Callable[..., Any]
+Tool: TypeAlias = Callable[..., Any]
 
-
-def wrap(guard: Guard, tools: Mapping[str, Tool]) -> dict[str, Tool]:
-    """The tools, each of which asks the guard before it runs, and tells it what came of it."""
-    return {name: _wrapped(guard, name, tool) for name, tool in tools.items()}
+_VARIADIC: Final = inspect.Parameter.VAR_KEYWORD
 
 
-def _wrapped(guard: Guard, name: str, tool: Tool) -> Tool:
+def wrap(guard: Guard, tools: Mapping[str, Tool], *, defaults: bool = False) -> dict[str, Tool]:
+    """The tools, each of which asks the guard before it runs, and tells it what came of it.
+
+    A tool that fails is recorded as failed, and its exception goes on to the caller.
+    """
+    return {name: _wrapped(guard, name, tool, defaults) for name, tool in tools.items()}
+
+
+def _wrapped(guard: Guard, name: str, tool: Tool, defaults: bool) -> Tool:
     signature = inspect.signature(tool)
 
-    def decided(*values: Any, **named: Any) -> Decision:
-        arguments = signature.bind(*values, **named).arguments
-        (decision,) = guard.propose([Call(name, dict(arguments))])
-        if not decision.allowed:
-            raise decision.error()
-        return decision
+    def proposed(values: Sequence[Any], named: Mapping[str, Any]) -> Call:
+        bound = signature.bind(*values, **named)
+        if defaults:
+            bound.apply_defaults()
+        arguments = dict(bound.arguments)
+        for parameter in signature.parameters.values():
+            if parameter.kind is _VARIADIC:  # the arguments of `**more` have names of their own
+                arguments |= arguments.pop(parameter.name, {})
+        return Call(name, as_json(arguments))
 
     if inspect.iscoroutinefunction(tool):
 
         @functools.wraps(tool)
-        async def run_later(*values: Any, **named: Any) -> Any:
-            decision = decided(*values, **named)
-            try:
-                result = await tool(*values, **named)
-            except Exception as error:
-                guard.record(decision, None, error=_told(error))
-                raise
-            guard.record(decision, result)
-            return result
+        async def run_async(*values: Any, **named: Any) -> Any:
+            # In a thread: a guard that asks a person must not hold up the other tasks.
+            (decision,) = await asyncio.to_thread(guard.propose, [proposed(values, named)])
+            if not decision.allowed:
+                raise decision.error()
+            return await _awaited(guard, decision, tool(*values, **named))
 
-        return run_later
+        return run_async
 
     @functools.wraps(tool)
     def run(*values: Any, **named: Any) -> Any:
-        decision = decided(*values, **named)
-        return _executed(guard, decision, lambda: tool(*values, **named))
+        (decision,) = guard.propose([proposed(values, named)])
+        if not decision.allowed:
+            raise decision.error()
+        return executed(guard, decision, lambda: tool(*values, **named))
 
     return run
 
 
+# ── turns ────────────────────────────────────────────────────────────────────────────────────
+
+
 def run_turn(guard: Guard, tools: Mapping[str, Tool], calls: Sequence[Call]) -> list[Any]:
-    """One model turn: what each call returned, or the refusal as a mapping."""
-    results: list[Any] = []
-    for decision in guard.propose(calls):
-        if decision.allowed:
-            call = decision.call
-            execute = functools.partial(tools[call.tool], **call.args)
-            try:
-                results.append(_executed(guard, decision, execute))
-            except Exception as error:
-                results.append({"error": _told(error)})
-        else:
-            results.append(decision.error().to_dict())
-    return results
+    """One model turn: for each call what it returned, `{"error": …}`, or the refusal.
+
+    A refusal is the mapping that `ConstraintViolationError.to_dict` gives. Once the gate has
+    ended the run, `guard.stopped` is true.
+    """
+    return [
+        _outcome(guard, tools, decision) if decision.allowed else decision.error().to_dict()
+        for decision in guard.propose(map(_as_json_call, calls))
+    ]
 
 
-def _executed(guard: Guard, decision: Decision, execute: Callable[[], Any]) -> Any:
+async def run_turn_async(
+    guard: Guard, tools: Mapping[str, Tool], calls: Sequence[Call]
+) -> list[Any]:
+    """As `run_turn`, for tools of which some are awaited: those run at the same time."""
+    decisions = await asyncio.to_thread(guard.propose, list(map(_as_json_call, calls)))
+
+    async def outcome(decision: Decision) -> Any:
+        if not decision.allowed:
+            return decision.error().to_dict()
+        result = _outcome(guard, tools, decision)
+        try:
+            return await result if inspect.isawaitable(result) else result
+        except Exception as error:
+            return {"error": told(error)}
+
+    return await asyncio.gather(*map(outcome, decisions))
+
+
+def _as_json_call(call: Call) -> Call:
+    return Call(call.tool, as_json(dict(call.args)), id=call.id, agent=call.agent)
+
+
+def _outcome(guard: Guard, tools: Mapping[str, Tool], decision: Decision) -> Any:
+    """What an allowed call returns; its failure as a mapping."""
+    call = decision.call
+    if call.tool == FINAL_ANSWER and FINAL_ANSWER not in tools:
+        return call.args.get("answer")
+    try:
+        return executed(guard, decision, lambda: _known(tools, call.tool)(**call.args))
+    except Exception as error:
+        return {"error": told(error)}
+
+
+def _known(tools: Mapping[str, Tool], name: str) -> Tool:
+    if name not in tools:
+        raise LookupError(f"there is no tool '{name}'")
+    return tools[name]
+
+
+# ── what came of a call ──────────────────────────────────────────────────────────────────────
+
+
+def executed(guard: Guard, decision: Decision, execute: Callable[[], Any]) -> Any:
+    """Runs an allowed call and records what came of it, now or once it has been awaited."""
     try:
         result = execute()
     except Exception as error:
-        guard.record(decision, None, error=_told(error))
+        guard.record(decision, None, error=told(error))
         raise
-    guard.record(decision, result)
+    if inspect.isawaitable(result):
+        return _awaited(guard, decision, result)
+    guard.record(decision, as_json(result))
     return result
 
 
-def _told(error: Exception) -> str:
+async def _awaited(guard: Guard, decision: Decision, running: Awaitable[Any]) -> Any:
+    try:
+        result = await running
+    except Exception as error:
+        guard.record(decision, None, error=told(error))
+        raise
+    guard.record(decision, as_json(result))
+    return result
+
+
+def told(error: Exception) -> str:
+    """An exception as a guard records it, and as an agent reads it."""
     return f"{type(error).__name__}: {error}"
+
+
+def as_json(value: Any, depth: int = 0) -> Json:
+    """A Python value as rules see it.
+
+    JSON values are themselves. Of other values, mappings, lists, tuples and sets are taken apart,
+    and what is in them is treated in the same way; everything else is its `str`. A string that
+    holds JSON counts as the value it encodes, wherever a rule looks into a result.
+    """
+    if problem(value) is None:
+        return value
+    if isinstance(value, Mapping | list | tuple | Set) and depth < MAX_DEPTH:
+        if isinstance(value, Mapping):
+            return {str(key): as_json(item, depth + 1) for key, item in value.items()}
+        return [as_json(item, depth + 1) for item in value]
+    try:
+        return str(value)
+    except Exception:  # the call succeeded, whatever its result thinks of being printed
+        return f"<{type(value).__name__}>"

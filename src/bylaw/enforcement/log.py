@@ -66,9 +66,9 @@ class AuditLog:
         """Writes entries. When this returns they are on disk; if it raises, none of them is."""
         lines, entries, last = [], self.entries, self._last
         for content in contents:
-            body = {"v": VERSION, "n": entries, **content, "prev": last}
+            body = _encoded({"v": VERSION, "n": entries, **content, "prev": last})
             last = _hash(body)
-            lines.append(_line(body, last))
+            lines.append(body[:-1] + _ENDING + last.encode() + b'"}\n')
             entries += 1
         whole = b"".join(lines)
         size = self._file.tell()
@@ -121,13 +121,16 @@ def _sync_folder(folder: Path) -> None:
         os.close(handle)
 
 
-def _hash(body: dict[str, Json]) -> str:
-    text = json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+_ENDING: Final = b',"hash":"'
+"""What stands between an entry and its own hash, which is that of the bytes before it."""
 
 
-def _line(body: dict[str, Json], hash: str) -> bytes:
-    return json.dumps({**body, "hash": hash}).encode() + b"\n"
+def _encoded(body: dict[str, Json]) -> bytes:
+    return json.dumps(body, separators=(",", ":")).encode()
+
+
+def _hash(body: bytes) -> str:
+    return hashlib.sha256(body).hexdigest()
 
 
 def read_log(path: str | Path) -> Iterator[dict[str, Json]]:
@@ -162,9 +165,9 @@ def _problem(line: bytes, number: int, last: str) -> str | None:
         return "is not JSON"
     if not isinstance(body, dict) or "hash" not in body:
         return "is not an entry"
-    stated = body.pop("hash")
+    written, _, _ = line.rpartition(_ENDING)
     if body.get("prev") != last:
         return "does not follow the one before it"
     if body.get("n") != number:
         return "has another number than its place"
-    return None if _hash(body) == stated else "was changed"
+    return None if _hash(written + b"}") == body["hash"] else "was changed"

@@ -65,11 +65,12 @@ class History:
 
     def mark(self) -> Any:
         """Where the history stands, for `undo`."""
-        return len(self.events)
+        return len(self.events), self.fault
 
     def undo(self, token: Any) -> None:
         """Goes back to where it stood."""
-        del self.events[token:]
+        length, self.fault = token
+        del self.events[length:]
 
     def concerns(self, name: str) -> bool:
         """Every event is kept."""
@@ -77,11 +78,12 @@ class History:
 
     def save(self) -> Json:
         """The events as JSON."""
-        return [event_record(event) for event in self.events]
+        return {"events": [event_record(event) for event in self.events], "fault": self.fault}
 
     def restore(self, saved: Json) -> None:
         """Goes back to saved events."""
-        self.events = [event_of(record) for record in saved]
+        self.events = [event_of(record) for record in saved["events"]]
+        self.fault = saved["fault"]
 
     def verdict(self) -> Verdict:
         """The verdict if the trace ended now; an error counts as a violation."""

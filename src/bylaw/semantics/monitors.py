@@ -15,6 +15,7 @@ from typing import Final
 from bylaw.logic import formula as f
 from bylaw.semantics.compiled import heard_role
 from bylaw.semantics.history import History
+from bylaw.semantics.memories import event_of, event_record
 from bylaw.semantics.monitor import Engine, Follower, engine_for, may_get_result
 from bylaw.semantics.registers import Registers
 from bylaw.semantics.steps import Steps
@@ -61,6 +62,8 @@ class Monitors:
         """How many events have been taken in."""
         self._calls = 0
         self._steps = Steps()
+        self._opened = False
+        """Has a message opened the step, so that rules that see only calls have not heard of it?"""
         self._waiting: dict[int, tuple[Call, int, frozenset[int]]] = {}
         """Calls without a result yet: the call, its number among calls, who took it in."""
         self._engines: list[Engine] = [
@@ -74,6 +77,8 @@ class Monitors:
         self._restless = {i for i in self._open - self._always if self._is_machine(i)}
         """Those that any call might move, at present; before the first call that is all."""
         self._concerned: dict[str, frozenset[int]] = {}
+        self._broken: dict[int, str] = {}
+        """The formulas whose engine failed, because a function of the user's did, and how."""
 
     def _is_machine(self, index: int) -> bool:
         return isinstance(self._engines[index], Follower)
@@ -114,11 +119,13 @@ class Monitors:
 
     def _step(self, event: Event, undo: list[Callable[[], object]] | None) -> list[int]:
         if undo is not None:
-            before = (self.length, self._calls, self._steps.save())
+            before = (self.length, self._calls, self._steps.save(), self._opened)
             undo.append(lambda: self._back_to(*before))
         step, new_step = self._steps.of(event)
         position, self.length = self.length, self.length + 1
         is_call = isinstance(event, Call)
+        new_to_calls = new_step or self._opened
+        self._opened = new_to_calls and not is_call
         number, self._calls = self._calls, self._calls + is_call
         concerned = self._concerned_by(
             event.tool if isinstance(event, Call) else heard_role(event.role)
@@ -136,19 +143,30 @@ class Monitors:
             if undo is not None:
                 undo.append(partial(self._restore, index, engine.mark(), self.verdicts[index]))
             place = position if everything else number
-            if isinstance(engine, Registers | History):
-                engine.take(event, place, step)
-            else:
-                engine.step(event, place, new_step)
-            if self._settled(index, step_ends=undo is not None) is Verdict.VIOLATED:
+            try:
+                if isinstance(engine, Registers | History):
+                    engine.take(event, place, step)
+                else:
+                    engine.step(event, place, new_step if everything else new_to_calls)
+                verdict = self._settled(index, step_ends=undo is not None)
+            except Exception as error:  # a user's comparator
+                verdict = self._break(index, error)
+            if verdict is Verdict.VIOLATED:
                 doomed.append(index)
         if may_get_result(event):
             self._waiting[position] = (event, number, concerned & self._open)
         return doomed
 
-    def _back_to(self, length: int, calls: int, steps: Json) -> None:
+    def _break(self, index: int, error: Exception) -> Verdict:
+        """Stops following a formula that cannot be decided any more."""
+        self._broken[index] = f"raised {type(error).__name__}: {error}"
+        self.verdicts[index] = Verdict.PRESUMABLY_VIOLATED
+        self.retire(index)
+        return self.verdicts[index]
+
+    def _back_to(self, length: int, calls: int, steps: Json, opened: bool) -> None:
         self._waiting.pop(length, None)
-        self.length, self._calls = length, calls
+        self.length, self._calls, self._opened = length, calls, opened
         self._steps.restore(steps)
 
     def _restore(self, index: int, token: object, verdict: Verdict) -> None:
@@ -156,6 +174,7 @@ class Monitors:
         engine = self._engines[index]
         engine.undo(token)
         self.verdicts[index] = verdict
+        self._broken.pop(index, None)
         self._open.add(index)
         if isinstance(engine, Follower) and index not in self._always and not engine.idles():
             self._restless.add(index)
@@ -163,7 +182,7 @@ class Monitors:
     def faults(self) -> dict[int, str]:
         """The formulas that could not be decided at the latest event, and why."""
         found = {i: engine.fault for i, engine in self._histories if i in self._open}
-        return {i: fault for i, fault in found.items() if fault is not None}
+        return self._broken | {i: fault for i, fault in found.items() if fault is not None}
 
     def retire(self, index: int) -> None:
         """Stops following a formula; its verdict stays what it is."""
@@ -186,8 +205,12 @@ class Monitors:
             place = position if self._kinds[index] == "all" else number
             if not engine.awaits(place):
                 continue  # the result makes no difference to it
-            engine.record(place, call)
-            if self._settled(index) is Verdict.VIOLATED:
+            try:
+                engine.record(place, call)
+                verdict = self._settled(index)
+            except Exception as error:  # a user's comparator
+                verdict = self._break(index, error)
+            if verdict is Verdict.VIOLATED:
                 doomed.append(index)
         return doomed
 
@@ -211,3 +234,40 @@ class Monitors:
             self._open.discard(index)
             self._restless.discard(index)
         return verdict
+
+    # ── saving ───────────────────────────────────────────────────────────────────────────
+
+    def save(self) -> dict[str, Json]:
+        """Where all formulas stand, as JSON; `restore` goes on from there."""
+        return {
+            "length": self.length,
+            "calls": self._calls,
+            "steps": self._steps.save(),
+            "opened": self._opened,
+            "waiting": [
+                [position, event_record(call), number, sorted(concerned)]
+                for position, (call, number, concerned) in self._waiting.items()
+            ],
+            "engines": [engine.save() for engine in self._engines],
+            "verdicts": [verdict.value for verdict in self.verdicts],
+            "open": sorted(self._open),
+            "broken": [[index, reason] for index, reason in self._broken.items()],
+        }
+
+    def restore(self, saved: Mapping[str, Json]) -> None:
+        """Puts these formulas where the same ones stood when they were saved."""
+        self.length, self._calls = saved["length"], saved["calls"]
+        self._steps.restore(saved["steps"])
+        self._opened = saved["opened"]
+        self._waiting = {}
+        for position, record, number, concerned in saved["waiting"]:
+            call = event_of(record)
+            assert isinstance(call, Call), "only calls wait for results"
+            self._waiting[position] = (call, number, frozenset(concerned))
+        for engine, state in zip(self._engines, saved["engines"], strict=True):
+            engine.restore(state)
+        self.verdicts[:] = [Verdict(value) for value in saved["verdicts"]]
+        self._open = set(saved["open"])
+        self._broken = dict(saved["broken"])
+        # Whoever might be moved by any call is asked again; the first call settles it.
+        self._restless = {i for i in self._open - self._always if self._is_machine(i)}

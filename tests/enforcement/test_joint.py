@@ -1,0 +1,172 @@
+"""Whether rules can still be met together, against an exact search through their product."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+import pytest
+
+from bylaw import Call, Monitor, Procedure, Trace, Verdict, parse
+from bylaw.enforcement.guard import Guard
+from bylaw.enforcement.joint import Joint
+from bylaw.logic import formula as f
+
+TOOLS = "abc"
+
+
+def _rule(random: Random, *, in_order: bool) -> str:
+    """A rule of one of the forms that a gold trace compiles to."""
+    tool, other = random.choice(TOOLS), random.choice(TOOLS)
+    comparison = random.choice(["=", "<=", ">=", "<", ">", "!="])
+    shapes = [
+        f"Called({tool})",
+        f"CalledN({tool}, {comparison} {random.randint(1, 3)})",
+        f"CalledN({tool}, = {random.randint(0, 2)})",
+        f"CalledWith({tool}, {random.choice('xy')} = {random.randint(0, 1)})",
+        f"CalledExactly({tool}, x = {random.randint(0, 1)})",
+        f"InstanceBefore({tool}, {random.randint(0, 1)}, {other}, {random.randint(0, 1)})",
+        f"BranchCalled({tool}, {other})",
+    ]
+    if in_order:
+        elements = [random.choice(TOOLS) for _ in range(random.randint(2, 4))]
+        shapes.append(f"InOrder({', '.join(elements)})")
+    return random.choice(shapes)
+
+
+def _rules(random: Random, sequences: int) -> list[str]:
+    """Two to five rules, with at most so many sequences among them."""
+    rules: list[str] = []
+    for _ in range(random.randint(2, 5)):
+        room = sum(rule.startswith("InOrder") for rule in rules) < sequences
+        rules.append(_rule(random, in_order=room))
+    return rules
+
+
+def _call(random: Random, step: int) -> Call:
+    arguments = {key: random.randint(0, 1) for key in "xy" if random.random() < 0.6}
+    return Call(random.choice(TOOLS), arguments, step=step)
+
+
+def _no_way_on(formulas: list[f.Formula], calls: list[Call], order: Any) -> bool | None:
+    """Is there no common continuation, as the machine of the conjunction tells?"""
+    monitor = Monitor(f.And(tuple(formulas)), order=order)
+    for call in calls:
+        monitor.step(call)
+    monitor.end_step()
+    lost = monitor.verdict is Verdict.VIOLATED
+    return lost if monitor.exact else None
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("sequences", [1, 3])
+def test_never_wrong_and_complete_with_one_sequence(seed: int, sequences: int) -> None:
+    random = Random(f"{seed} {sequences}")
+    seen = {True: 0, False: 0}
+    for _ in range(150):
+        formulas = [parse(rule) for rule in _rules(random, sequences)]
+        order: Any = random.choice(["position", "step"])
+        joint, calls, step = Joint(formulas, order), [], 0
+        for _ in range(random.randint(0, 3)):
+            calls.append(_call(random, step))
+            joint.advance(calls[-1], step)
+            step += random.random() < 0.7
+        expected = _no_way_on(formulas, calls, order)
+        if expected is None:
+            continue
+        possible = joint.possible(range(len(formulas)))
+        seen[expected] += 1
+        if not possible:
+            assert expected, (formulas, calls)
+        if joint.decided:
+            assert possible is not expected, (formulas, calls)
+    assert min(seen.values()) > 20
+
+
+def test_what_is_not_fully_decided_says_so() -> None:
+    one, two = parse("InOrder(a, b, c)"), parse("InOrder(c, b, a)")
+    joint = Joint([one, two], "step")
+    assert joint.decided
+    assert joint.possible([0, 1])
+    assert not joint.decided
+
+
+def test_a_conflict_is_smallest_and_keeps_what_comes_first() -> None:
+    rules = [
+        "CalledN(pay, = 1)",
+        "Called(mail)",
+        "CalledWith(pay, x = 1)",
+        "CalledWith(pay, x = 0)",
+    ]
+    joint = Joint([parse(rule) for rule in rules], "position")
+    joint.advance(Call("pay", {"x": 1}), 0)
+    assert joint.conflict(range(4)) == [0, 3]
+    assert joint.possible([0, 1, 2])
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_gate_never_leaves_an_agent_without_a_way_on(seed: int) -> None:
+    """While nothing is overridden, the rules can be met, and some call or finishing is allowed."""
+    random = Random(seed)
+    for _ in range(40):
+        rules = _rules(random, 1)
+        formulas = [parse(rule) for rule in rules]
+        if _no_way_on(formulas, [], "step") is not False:
+            continue
+        constraints = [{"name": f"r{i}", "rule": rule} for i, rule in enumerate(rules)]
+        procedure = Procedure.from_dict(
+            {"order": "step", "finish": "met", "constraints": constraints}
+        )
+        guard = Guard(procedure, "block-and-warn")
+        executed: list[Call] = []
+        for turn in range(6):
+            (decision,) = guard.propose([_call(random, turn)])
+            if decision.allowed and not decision.overridden:
+                executed.append(decision.call)
+            elif decision.allowed:
+                break  # insisted by chance: the promise is off
+        else:
+            assert _no_way_on(formulas, executed, "step") is False, (rules, executed)
+            assert _some_way_on(guard, procedure, executed), (rules, executed)
+
+
+def _some_way_on(guard: Guard, procedure: Procedure, executed: list[Call]) -> bool:
+    """Would some call, or finishing, be allowed now? Asked of a twin that did the same."""
+    choices = [Call("final_answer", {"answer": "done"}), Call("other")]
+    for tool in TOOLS:
+        for x in (None, 0, 1):
+            for y in (None, 0, 1):
+                given = {"x": x, "y": y}
+                choices.append(Call(tool, {k: v for k, v in given.items() if v is not None}))
+    for choice in choices:
+        twin = Guard(procedure, "block-and-warn")
+        for call in executed:
+            twin.propose([call])
+        if twin.propose([choice])[0].allowed and choice.tool != "other":
+            return True
+    return False
+
+
+def test_a_gold_run_is_never_refused() -> None:
+    """The rules of a gold trace let the gold trace pass, call by call."""
+    gold = Trace(
+        [Call("look", {"i": 1}), Call("pay", {"x": 5}), Call("look", {"i": 2}), Call("mail")]
+    )
+    rules = [
+        "Called(look)",
+        "CalledWith(look, i = 1)",
+        "CalledWith(look, i = 2)",
+        "InOrder(look, pay, look, mail)",
+        "InstanceBefore(look, 0, pay, 0)",
+        "InstanceBefore(pay, 0, look, 1)",
+        "CalledN(look, = 2)",
+        "CalledN(pay, = 1)",
+        "CalledN(mail, = 1)",
+    ]
+    constraints = [{"name": rule, "rule": rule} for rule in rules]
+    guard = Guard(Procedure.from_dict({"order": "step", "constraints": constraints}), "soft-block")
+    for call in gold.calls:
+        (decision,) = guard.propose([call])
+        assert decision.allowed, decision.message
+        guard.record(decision, "done")
+    assert guard.finish().label == "FULL"
