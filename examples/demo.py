@@ -1,4 +1,4 @@
-"""`make demo`: a procedure, a good and a bad trace, and the verdict explained."""
+"""`make demo`: a procedure, a good and a bad trace, the verdict explained, and a call stopped."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ import os
 import shlex
 from pathlib import Path
 
+from bylaw import Call, Procedure
 from bylaw.cli.main import main
+from bylaw.enforcement.guard import Guard
 
 
 def show(command: str) -> None:
@@ -17,6 +19,18 @@ def show(command: str) -> None:
     print()
 
 
+def gate() -> None:
+    """The same procedure at work: a call is refused before it runs."""
+    guard = Guard(Procedure.load("procedure.yaml"))
+    for call in (Call("refund", {"amount": 20}), Call("verify"), Call("refund", {"amount": 20})):
+        (decision,) = guard.propose([call])
+        print(f"> {call.tool} {dict(call.args) or ''}")
+        print(f"{decision.action.value}{': ' + decision.message if decision.message else ''}\n")
+        if decision.allowed:
+            guard.record(decision, "done")
+    print(f"score {guard.finish().score:.2f}: the customer was not told.\n")
+
+
 if __name__ == "__main__":
     os.chdir(Path(__file__).parent / "refund-desk")
     print("A procedure, examples/refund-desk/procedure.yaml:\n")
@@ -24,6 +38,8 @@ if __name__ == "__main__":
     show("bylaw verify --procedure procedure.yaml good.json")
     show("bylaw verify --procedure procedure.yaml bad.json")
     show("bylaw explain verify-first --procedure procedure.yaml bad.json")
+    print("The procedure as a gate, while an agent acts:\n")
+    gate()
     with contextlib.suppress(FileNotFoundError):
         Path("bad.html").unlink()
     show("bylaw view bad.json --procedure procedure.yaml --output bad.html")

@@ -17,6 +17,7 @@ import asyncio
 import functools
 import inspect
 from collections.abc import Awaitable, Callable, Mapping, Sequence, Set
+from dataclasses import replace
 from typing import Any, Final, TypeAlias
 
 from bylaw.enforcement.decision import Decision
@@ -82,37 +83,34 @@ def run_turn(guard: Guard, tools: Mapping[str, Tool], calls: Sequence[Call]) -> 
     A refusal is the mapping that `ConstraintViolationError.to_dict` gives. Once the gate has
     ended the run, `guard.stopped` is true.
     """
-    return [
-        _outcome(guard, tools, decision) if decision.allowed else decision.error().to_dict()
-        for decision in guard.propose(map(_as_json_call, calls))
-    ]
+    decisions = guard.propose(map(_as_json_call, calls))
+    return [_outcome(guard, tools, *pair) for pair in zip(calls, decisions, strict=True)]
 
 
 async def run_turn_async(
     guard: Guard, tools: Mapping[str, Tool], calls: Sequence[Call]
 ) -> list[Any]:
     """As `run_turn`, for tools of which some are awaited: those run at the same time."""
-    decisions = await asyncio.to_thread(guard.propose, list(map(_as_json_call, calls)))
+    decisions = await asyncio.to_thread(guard.propose, [_as_json_call(call) for call in calls])
 
-    async def outcome(decision: Decision) -> Any:
-        if not decision.allowed:
-            return decision.error().to_dict()
-        result = _outcome(guard, tools, decision)
+    async def outcome(call: Call, decision: Decision) -> Any:
+        result = _outcome(guard, tools, call, decision)
         try:
             return await result if inspect.isawaitable(result) else result
         except Exception as error:
             return {"error": told(error)}
 
-    return await asyncio.gather(*map(outcome, decisions))
+    return await asyncio.gather(*map(outcome, calls, decisions))
 
 
 def _as_json_call(call: Call) -> Call:
-    return Call(call.tool, as_json(dict(call.args)), id=call.id, agent=call.agent)
+    return replace(call, args=as_json(call.args))
 
 
-def _outcome(guard: Guard, tools: Mapping[str, Tool], decision: Decision) -> Any:
-    """What an allowed call returns; its failure as a mapping."""
-    call = decision.call
+def _outcome(guard: Guard, tools: Mapping[str, Tool], call: Call, decision: Decision) -> Any:
+    """What a call returns; its refusal or failure as a mapping."""
+    if not decision.allowed:
+        return decision.error().to_dict()
     if call.tool == FINAL_ANSWER and FINAL_ANSWER not in tools:
         return call.args.get("answer")
     try:
@@ -158,7 +156,7 @@ def told(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"
 
 
-def as_json(value: Any, depth: int = 0) -> Json:
+def as_json(value: Any, _inside: tuple[int, ...] = ()) -> Json:
     """A Python value as rules see it.
 
     JSON values are themselves. Of other values, mappings, lists, tuples and sets are taken apart,
@@ -167,10 +165,12 @@ def as_json(value: Any, depth: int = 0) -> Json:
     """
     if problem(value) is None:
         return value
-    if isinstance(value, Mapping | list | tuple | Set) and depth < MAX_DEPTH:
+    inside = (*_inside, id(value))
+    if len(inside) <= MAX_DEPTH and id(value) not in _inside:  # no value inside itself
         if isinstance(value, Mapping):
-            return {str(key): as_json(item, depth + 1) for key, item in value.items()}
-        return [as_json(item, depth + 1) for item in value]
+            return {str(key): as_json(item, inside) for key, item in value.items()}
+        if isinstance(value, list | tuple | Set):
+            return [as_json(item, inside) for item in value]
     try:
         return str(value)
     except Exception:  # the call succeeded, whatever its result thinks of being printed

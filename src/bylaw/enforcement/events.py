@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
@@ -38,6 +38,21 @@ class EnforcementEvent:
         constraint = violation.constraint
         return cls(turn, call, constraint.name, constraint.layer, action, hints)
 
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Json]) -> EnforcementEvent:
+        """The event that `to_dict` wrote."""
+        resolution = data["resolution"]
+        return cls(
+            data["turn"],
+            Call(data["tool"], data["arguments"]),
+            data["constraint"],
+            data["layer"],
+            data["action"],
+            data["hints"],
+            None if resolution == "unresolved" else resolution,
+            data["time"],
+        )
+
     def resolve(self, proposed: Sequence[Call]) -> None:
         """Takes note of the next turn that has calls."""
         same = any(
@@ -63,23 +78,26 @@ class EnforcementEvent:
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """Events counted, over all and by layer."""
+    """Events counted, over all and by layer. What was lost was nobody's choice, and is apart."""
 
     events: int
     insisted: int
     listened: int
+    lost: int
     by_layer: dict[str, int]
     by_action: dict[str, int]
 
     @classmethod
     def of(cls, events: Iterable[EnforcementEvent]) -> Statistics:
         """The counts of some events."""
-        listed = list(events)
+        every = list(events)
+        listed = [event for event in every if event.action != "lost"]
         ways = Counter(event.resolution for event in listed)
         return cls(
             len(listed),
             ways["insisted"],
             ways["listened"],
+            len(every) - len(listed),
             dict(Counter(event.layer or "none" for event in listed)),
             dict(Counter(event.action for event in listed)),
         )
@@ -101,6 +119,7 @@ class Statistics:
             "insisted": self.insisted,
             "listened": self.listened,
             "unresolved": self.events - self.resolved,
+            "lost": self.lost,
             "insist_rate": self.insist_rate,
             "by_layer": self.by_layer,
             "by_action": self.by_action,

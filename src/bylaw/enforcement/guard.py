@@ -3,24 +3,26 @@
 One guard is one run. The agent's turn is proposed as a whole and decided in order: each call is
 taken in on trial, the rules that it newly dooms are found, and the strongest of their severities
 acts. A refused call leaves nothing behind. Everything is decided under one lock, so that threads
-and tasks get the decisions of some order in which they could have come one after the other.
+and tasks get the decisions of some order in which they could have come one after the other. The
+lock is not held while a person is asked: what an approval lets pass is judged again after it.
 """
 
 from __future__ import annotations
 
+import hashlib
 import threading
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from concurrent.futures import TimeoutError as NoAnswer
-from dataclasses import dataclass, replace
-from typing import Any, Final, TypeAlias
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
 
+from bylaw.enforcement.asking import Ask, Question
 from bylaw.enforcement.decision import Action, Decision, Violation
-from bylaw.enforcement.events import EnforcementEvent, Statistics
+from bylaw.enforcement.events import EnforcementEvent
 from bylaw.enforcement.hints import Hints, message
 from bylaw.enforcement.joint import Joint
 from bylaw.enforcement.log import AuditLog, LogError
+from bylaw.enforcement.report import GuardReport, Outcome
 from bylaw.enforcement.severity import (
     Escalation,
     Setting,
@@ -37,56 +39,43 @@ from bylaw.procedure.procedure import Procedure
 from bylaw.semantics.monitors import Monitors
 from bylaw.semantics.verdict import Verdict
 from bylaw.trace.event import MISSING, Call, Message, Role
-from bylaw.values import Json, canonical
+from bylaw.values import Json, canonical, problem
 
-Ask: TypeAlias = Callable[[Call, tuple[Violation, ...]], bool]
-"""Asks a person about a call and the rules that it breaks; True approves."""
 SHOWN_CALLS: Final = 5
 """How many calls that led to a refusal are named."""
+SAVED: Final = 1
+"""The version of saved runs."""
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """How one rule stands at the end of a run."""
+@dataclass(slots=True)
+class _Turn:
+    """A turn while it is being decided; a person may be asked in between."""
 
-    name: str
-    layer: str | None
-    weight: float
-    passed: bool
-    retired: str | None
-    """Why it was no longer enforced: overridden, or lost through a result or a message."""
+    calls: list[Call]
+    number: int = -1
+    pointers: dict[str, set[int]] = field(default_factory=dict)
+    """The calls that were warned about in the turn before, and the rules that were shown."""
+    decisions: list[Decision] = field(default_factory=list)
+    logged: int = 0
+    """How many of the decisions are on record."""
+    occupied: bool = False
+    """Is there anything in this step already?"""
+    waived: set[int] = field(default_factory=set)
+    """The rules that the next call may pass."""
+    denied: Question | None = None
+    """What a person did not approve."""
 
+    def answer(self, question: Question, *, approved: bool) -> None:
+        """Takes in what a person said about the next call."""
+        if approved:
+            self.waived |= question.violations.keys()
+        else:
+            self.denied = question
 
-@dataclass(frozen=True, slots=True)
-class GuardReport:
-    """A run at its end: the score, and what the gate did."""
-
-    score: float
-    label: str
-    constraints: tuple[Outcome, ...]
-    events: tuple[EnforcementEvent, ...]
-    statistics: Statistics
-    stopped: bool
-
-    def to_dict(self) -> dict[str, Json]:
-        """The report as JSON."""
-        return {
-            "compliance_score": self.score,
-            "compliance_label": self.label,
-            "constraints": [
-                {
-                    "name": each.name,
-                    "layer": each.layer,
-                    "weight": each.weight,
-                    "passed": each.passed,
-                    "retired": each.retired,
-                }
-                for each in self.constraints
-            ],
-            "events": [event.to_dict() for event in self.events],
-            "statistics": self.statistics.to_dict(),
-            "stopped": self.stopped,
-        }
+    def decide(self, decision: Decision) -> None:
+        """The next call is decided."""
+        self.decisions.append(decision)
+        self.waived = set()
 
 
 class Guard:
@@ -95,7 +84,8 @@ class Guard:
     `propose` takes the calls of one model turn and decides each; `record` takes a result; `say`
     a message; `finish` ends the run and scores it. `setting` replaces the severities of the
     procedure, unless it is "as-written". `ask` is called for severity ASK, and has `ask_timeout`
-    seconds; without it, such calls are refused until `answer` approves them.
+    seconds; without it, such calls are refused until `approve` lets them pass. `save` and
+    `restore` carry a run over to another process.
     """
 
     def __init__(
@@ -137,6 +127,8 @@ class Guard:
         self._escalation = Escalation(soft_block, soft_block_limit)
         self._pointers: dict[str, set[int]] = {}
         """The calls warned about in the latest turn, and the rules that were shown."""
+        self._approved: dict[str, set[int]] = {}
+        """The calls that a person let pass afterwards, and the rules that were shown."""
         self._recent: list[deque[str]] = [deque(maxlen=SHOWN_CALLS) for _ in rules]
         self._recent_of: Final[dict[str, list[deque[str]]]] = {}
         for named, recent in zip(self._named, self._recent, strict=True):
@@ -144,52 +136,91 @@ class Guard:
                 self._recent_of.setdefault(tool, []).append(recent)
         self._calls = 0
         self.turn = 0
-        """How many turns have been proposed."""
+        """How many turns there have been; a message is one, unless it comes with calls."""
+        self._speaking = False
+        """Has the assistant said something that belongs to the turn that comes next?"""
         self.stopped = False
         """Has the gate ended the run?"""
         self.finished = False
         self.events: list[EnforcementEvent] = []
         self._unresolved: list[EnforcementEvent] = []
+        self._unlogged: str | None = None
+        """Why the log is not complete."""
         self._lock: Final = threading.RLock()
 
     # ── proposing ────────────────────────────────────────────────────────────────────────
 
     def propose(self, calls: Iterable[Call]) -> list[Decision]:
         """Decides the calls of one model turn, in order. A turn without calls is one, too."""
+        turn = _Turn(_checked(calls))
+        while (question := self._advance(turn)) is not None and self._ask is not None:
+            turn.answer(question, approved=question.put(self._ask, self._ask_timeout))
+        return turn.decisions
+
+    async def propose_async(self, calls: Iterable[Call]) -> list[Decision]:
+        """As `propose`; while a person is asked, the event loop goes on."""
+        turn = _Turn(_checked(calls))
+        while (question := self._advance(turn)) is not None and self._ask is not None:
+            approved = await question.put_async(self._ask, self._ask_timeout)
+            turn.answer(question, approved=approved)
+        return turn.decisions
+
+    def _advance(self, turn: _Turn) -> Question | None:
+        """Decides the calls that are left, up to one that a person must be asked about."""
         with self._lock:
-            self._check_open()
-            proposed = list(calls)
-            pointers, self._pointers = self._pointers, {}
-            self._resolve(proposed)
-            step, self.turn = self.turn, self.turn + 1
-            decisions: list[Decision] = []
-            for index, call in enumerate(proposed):
-                call = replace(call, step=step, result=MISSING, error=None)
-                decisions.append(self._decide(call, index, pointers))
-            return self._logged(decisions)
+            self._begin(turn)
+            while len(turn.decisions) < len(turn.calls):
+                decided = self._decide(turn)
+                if isinstance(decided, Decision):
+                    turn.decide(decided)
+                elif self._logged(turn):
+                    return decided
+            self._logged(turn)
+            return None
 
-    def _check_open(self) -> None:
-        if self.finished:
-            help = "One guard is one run: make a new one."
-            raise UsageError(Diagnostic("E413", "the run has finished", help))
+    def _begin(self, turn: _Turn) -> None:
+        """Begins a turn, or goes on with it."""
+        if turn.number < 0:
+            if self.finished:
+                help = "One guard is one run: make a new one."
+                raise UsageError(Diagnostic("E413", "the run has finished", help))
+            turn.pointers, self._pointers = self._pointers, {}
+            self._resolve(turn.calls)
+        elif self.turn == turn.number + 1 and not self._speaking:
+            return
+        # A new turn; or others had theirs while a person was asked, and what is left comes after.
+        turn.number, self.turn = self.turn, self.turn + 1
+        turn.occupied, self._speaking = self._speaking, False
 
-    def _decide(self, call: Call, index: int, pointers: dict[str, set[int]]) -> Decision:
-        if self.stopped:
-            told = f"{call.tool}: Not executed. The run has ended."
-            return Decision(call, Action.STOP, self.turn - 1, index, message=told)
+    def _decide(self, turn: _Turn) -> Decision | Question:
+        proposed, index = turn.calls[len(turn.decisions)], len(turn.decisions)
+        if self.stopped or self.finished:
+            told = f"{proposed.tool}: Not executed. The run has ended."
+            action = Action.STOP if self.stopped else Action.BLOCK
+            return Decision(proposed, action, turn.number, index, message=told)
+        if turn.denied is not None:
+            question, turn.denied = turn.denied, None
+            return self._refused(
+                turn, question.call, question.violations, Action.BLOCK, denied=True
+            )
+        alone = proposed.tool == FINAL_ANSWER and turn.occupied  # it has a step of its own
+        step = turn.number + alone
+        call = replace(proposed, step=step, result=MISSING, error=None)
         attempt = self._monitors.attempt(call)
         violations = self._violations(call, attempt.doomed)
-        before = self._joint.advance(call, self.turn - 1)
+        before = self._joint.advance(call, step)
         violations |= self._conflicts(call, violations)
-        waived = pointers.pop(_exactly(call), set()) if violations else set()
-        against = {i: v for i, v in violations.items() if i not in waived}
-        acting = [v.severity for v in against.values()]
-        action = self._action(call, against, acting)
+        if violations:
+            exactly = _exactly(call)
+            turn.waived |= turn.pointers.pop(exactly, set()) | self._approved.get(exactly, set())
+        action = self._action([v for i, v in violations.items() if i not in turn.waived])
         if action is Action.ALLOW:
-            return self._allowed(call, index, violations, waived)
+            return self._allowed(turn, call, violations)
         attempt.take_back()
         self._joint.undo(before)
-        return self._refused(call, index, against, action)
+        if action is Action.ASK and self._ask is not None:
+            return Question(call, violations)
+        return self._refused(turn, call, violations, action)
 
     def _conflicts(self, call: Call, doomed: Collection[int]) -> dict[int, Violation]:
         """The rules that the others leave no room for any more, now that the call is made."""
@@ -220,7 +251,7 @@ class Guard:
 
     def _violations(self, call: Call, doomed: Sequence[int]) -> dict[int, Violation]:
         """The rules that speak against a call that was taken in on trial."""
-        found = {i: self._violation(i, "doomed") for i in sorted(doomed)}
+        found = {i: self._violation(i, "doomed") for i in sorted(doomed) if i not in self._retired}
         for i, reason in self._monitors.faults().items():
             if i not in self._retired and blocks(self._severities[i]):
                 found[i] = self._violation(i, "error", reason)
@@ -235,88 +266,76 @@ class Guard:
         constraint = self.procedure.constraints[index]
         return Violation(constraint, self._severities[index], kind, reason)
 
-    def _action(
-        self, call: Call, against: dict[int, Violation], acting: Sequence[Severity]
-    ) -> Action:
-        if not acting:
+    def _action(self, against: Sequence[Violation]) -> Action:
+        if not against:
             return Action.ALLOW
-        match strongest(acting):
+        match strongest(violation.severity for violation in against):
             case Severity.HARD_STOP:
                 return Action.STOP
             case Severity.SOFT_BLOCK:
-                names = [
-                    v.constraint.name for v in against.values() if v.severity is Severity.SOFT_BLOCK
-                ]
+                names = [v.constraint.name for v in against if v.severity is Severity.SOFT_BLOCK]
                 return Action.STOP if self._escalation.block(names) else Action.BLOCK
             case Severity.ASK:
-                return self._asked(call, tuple(against.values()))
+                return Action.ASK
             case Severity.BLOCK_AND_WARN:
                 return Action.WARN
             case _:
                 return Action.ALLOW
 
-    def _asked(self, call: Call, violations: tuple[Violation, ...]) -> Action:
-        """What a person says; silence, and a failure to ask, refuse."""
-        if self._ask is None:
-            return Action.ASK
-        with ThreadPoolExecutor(1) as asking:
-            answer = asking.submit(self._ask, call, violations)
-            try:
-                approved = answer.result(self._ask_timeout)
-            except (NoAnswer, Exception):
-                approved = False
-        return Action.ALLOW if approved is True else Action.BLOCK
-
-    def _allowed(
-        self, call: Call, index: int, violations: dict[int, Violation], waived: set[int]
-    ) -> Decision:
-        passed = [i for i in violations if i in waived or self._severities[i] is Severity.ASK]
+    def _allowed(self, turn: _Turn, call: Call, violations: dict[int, Violation]) -> Decision:
+        passed = [i for i in violations if i in turn.waived]
+        tolerated = [v for i, v in violations.items() if i not in passed]
         for i in violations:
-            reason = "overridden" if i in passed else "tolerated"
-            self._retire(i, reason)
-        if not violations:
-            self._escalation.allow()
+            self._retired.setdefault(i, "overridden" if i in passed else "tolerated")
+        if violations:
+            self._approved.pop(_exactly(call), None)
+        for violation in tolerated:
+            self._event(turn.number, call, violation, "tolerate")
+        self._escalation.allow()
+        turn.occupied = True
         if call.tool == FINAL_ANSWER:
             self.finished = True
         else:
             self._note(call)
-        position = self._monitors.length - 1
-        tolerated = [v for i, v in violations.items() if i not in passed]
-        for violation in tolerated:
-            self._event(call, violation, "tolerate")
-        names = tuple(self.procedure.constraints[i].name for i in passed)
         return Decision(
             call,
             Action.ALLOW,
-            self.turn - 1,
-            index,
+            turn.number,
+            len(turn.decisions),
             tuple(tolerated),
-            names,
-            position=position,
+            tuple(self.procedure.constraints[i].name for i in passed),
+            position=self._monitors.length - 1,
         )
 
     def _refused(
-        self, call: Call, index: int, against: dict[int, Violation], action: Action
+        self,
+        turn: _Turn,
+        call: Call,
+        violations: dict[int, Violation],
+        action: Action,
+        *,
+        denied: bool = False,
     ) -> Decision:
         if action is Action.WARN:
-            self._pointers.setdefault(_exactly(call), set()).update(against)
+            self._pointers.setdefault(_exactly(call), set()).update(violations)
         if action is Action.STOP:
             self.stopped = True
-        violations = tuple(against.values())
-        for violation in violations:
-            self._event(call, violation, action.value)
-        led_here = sorted({shown for i in against for shown in self._recent[i]}, key=_number)
+        for violation in violations.values():
+            self._event(turn.number, call, violation, action.value)
+        led_here = sorted({shown for i in violations for shown in self._recent[i]}, key=_number)
         told = message(
             action,
             call.tool,
-            violations,
+            tuple(violations.values()),
             self.hints,
             led_here[-SHOWN_CALLS:],
-            self._still_open() if self.hints == "open" else None,
+            self._still_open(turn.number) if self.hints == "open" else None,
+            denied=denied,
         )
-        return Decision(call, action, self.turn - 1, index, violations, message=told)
+        shown = tuple(violations.values())
+        return Decision(call, action, turn.number, len(turn.decisions), shown, message=told)
 
-    def _still_open(self) -> list[str]:
+    def _still_open(self, step: int) -> list[str]:
         """The tools of which some call would break nothing now, as far as the name tells."""
         known = self.procedure.tools
         names = known if known is not None else sorted(frozenset().union(*self._named))
@@ -324,8 +343,9 @@ class Guard:
         for name in names:
             if name == FINAL_ANSWER:
                 continue
-            attempt = self._monitors.attempt(Call(name, step=self.turn - 1))
-            if not any(blocks(self._severities[i]) for i in attempt.doomed):
+            attempt = self._monitors.attempt(Call(name, step=step))
+            alive = (i for i in attempt.doomed if i not in self._retired)
+            if not any(blocks(self._severities[i]) for i in alive):
                 found.append(name)
             attempt.take_back()
         return found
@@ -335,10 +355,6 @@ class Guard:
         self._calls += 1
         for recent in self._recent_of.get(call.tool, ()):
             recent.append(f"#{self._calls} {call.tool}")
-
-    def _retire(self, index: int, reason: str) -> None:
-        self._retired.setdefault(index, reason)
-        self._monitors.retire(index)
 
     # ── results, messages, approvals ─────────────────────────────────────────────────────
 
@@ -356,19 +372,36 @@ class Guard:
             self._lost(decision.call, lost, "lost through a result")
 
     def say(self, role: Role, text: str) -> None:
-        """Takes in a message. What is lost through it blocks nothing."""
+        """Takes in a message. What is lost through it blocks nothing.
+
+        What the assistant says belongs to the calls that it proposes next.
+        """
         with self._lock:
-            lost = self._monitors.step(Message(role, text, self.turn))
-            self.turn += 1
-            self._lost(Call(f"{role} message", step=self.turn - 1), lost, "lost through a message")
+            self.turn += self._speaking
+            number, self._speaking = self.turn, role == "assistant"
+            self.turn += not self._speaking
+            lost = self._monitors.step(Message(role, text, number))
+            self._lost(Call(f"{role} message", step=number), lost, "lost through a message")
+
+    def approve(self, decision: Decision) -> None:
+        """A person approves a call that was refused with `ask`: proposed again, it may run."""
+        if decision.action is not Action.ASK:
+            message = f"the answer to the call was {decision.action.value}, not ask"
+            raise UsageError(Diagnostic("E413", message, "Approve calls that wait for a person."))
+        shown = {violation.constraint.name for violation in decision.violations}
+        names = [constraint.name for constraint in self.procedure.constraints]
+        with self._lock:
+            waived = self._approved.setdefault(_exactly(decision.call), set())
+            waived |= {i for i, name in enumerate(names) if name in shown}
 
     def _lost(self, call: Call, indices: Sequence[int], reason: str) -> None:
-        for i in indices:
-            self._retire(i, reason)
-            self._event(call, self._violation(i, "doomed", reason), "lost")
-        if indices and self._log is not None:
-            names = [self.procedure.constraints[i].name for i in indices]
-            self._log.append([{"kind": "lost", "constraints": names, "reason": reason}])
+        lost = [i for i in indices if i not in self._retired]
+        for i in lost:
+            self._retired[i] = reason
+            self._event(call.step or 0, call, self._violation(i, "doomed", reason), "lost")
+        if lost:
+            names: Json = [self.procedure.constraints[i].name for i in lost]
+            self._write([{"kind": "lost", "constraints": names, "reason": reason}])
 
     # ── the end ──────────────────────────────────────────────────────────────────────────
 
@@ -376,37 +409,89 @@ class Guard:
         """Ends the run and scores it. An answer that was proposed is not given again."""
         with self._lock:
             if not self.finished and answer is not None:
-                self._monitors.step(Call(FINAL_ANSWER, {"answer": answer}, step=self.turn))
+                step = self.turn + self._speaking
+                self._monitors.step(Call(FINAL_ANSWER, {"answer": answer}, step=step))
             self.finished = True
-            constraints = self.procedure.constraints
-            outcomes = tuple(
-                Outcome(c.name, c.layer, c.weight, verdict.holds_now, self._retired.get(i))
-                for i, (c, verdict) in enumerate(
-                    zip(constraints, self._monitors.verdicts, strict=True)
-                )
+            unlogged = self._unlogged
+            report = GuardReport.of(
+                self._outcomes(), self.events, stopped=self.stopped, reason=unlogged
             )
-            violated = [each for each in outcomes if not each.passed]
-            total = sum(each.weight for each in outcomes)
-            score = 1 - sum(each.weight for each in violated) / total if violated else 1.0
-            label = "FULL" if not violated else "PARTIAL"
-            if len(violated) == len(outcomes):
-                score, label = 0.0, "NONE"
-            report = GuardReport(
-                score,
-                label,
-                outcomes,
-                tuple(self.events),
-                Statistics.of(self.events),
-                self.stopped,
-            )
-            if self._log is not None:
-                self._log.append([{"kind": "finish", "score": score, "label": label}])
+            self._write([{"kind": "finish", "score": report.score, "label": report.label}])
             return report
+
+    def _outcomes(self) -> list[Outcome]:
+        faults = self._monitors.faults()
+        return [
+            Outcome(
+                constraint.name,
+                constraint.layer,
+                constraint.weight,
+                None if i in faults else verdict.holds_now,
+                self._retired.get(i),
+            )
+            for i, (constraint, verdict) in enumerate(
+                zip(self.procedure.constraints, self._monitors.verdicts, strict=True)
+            )
+        ]
+
+    # ── saving ───────────────────────────────────────────────────────────────────────────
+
+    def save(self) -> dict[str, Json]:
+        """Where the run stands, as JSON; `restore` goes on from there."""
+        with self._lock:
+            unresolved = {id(event) for event in self._unresolved}
+            return {
+                "bylaw": SAVED,
+                "procedure": self._fingerprint(),
+                "turn": self.turn,
+                "speaking": self._speaking,
+                "stopped": self.stopped,
+                "finished": self.finished,
+                "unlogged": self._unlogged,
+                "retired": [[i, reason] for i, reason in self._retired.items()],
+                "pointers": _written(self._pointers),
+                "approved": _written(self._approved),
+                "escalation": self._escalation.save(),
+                "calls": self._calls,
+                "recent": [list(recent) for recent in self._recent],
+                "events": [event.to_dict() for event in self.events],
+                "unresolved": [n for n, e in enumerate(self.events) if id(e) in unresolved],
+                "monitors": self._monitors.save(),
+                "joint": self._joint.save(),
+            }
+
+    def restore(self, saved: Mapping[str, Json]) -> None:
+        """Puts a guard of the same procedure and setting where another one stood."""
+        with self._lock:
+            if saved.get("bylaw") != SAVED or saved.get("procedure") != self._fingerprint():
+                message = "the saved run is of another procedure, setting or version"
+                help = "Restore with the procedure file and the setting that it was saved with."
+                raise UsageError(Diagnostic("E413", message, help))
+            self.turn, self._speaking = saved["turn"], saved["speaking"]
+            self.stopped, self.finished = saved["stopped"], saved["finished"]
+            self._unlogged = saved["unlogged"]
+            self._retired = dict(saved["retired"])
+            self._pointers, self._approved = _read(saved["pointers"]), _read(saved["approved"])
+            self._escalation.restore(saved["escalation"])
+            self._calls = saved["calls"]
+            for recent, shown in zip(self._recent, saved["recent"], strict=True):
+                recent.clear()
+                recent.extend(shown)
+            self.events = [EnforcementEvent.from_dict(event) for event in saved["events"]]
+            self._unresolved = [self.events[n] for n in saved["unresolved"]]
+            self._monitors.restore(saved["monitors"])
+            self._joint.restore(saved["joint"])
+
+    def _fingerprint(self) -> str:
+        """What a saved run must agree on: the rules, and how they act."""
+        severities: Json = [severity.value for severity in self._severities]
+        text = canonical([self.procedure.to_dict(), self.setting, severities])
+        return hashlib.sha256(text.encode()).hexdigest()
 
     # ── the record ───────────────────────────────────────────────────────────────────────
 
-    def _event(self, call: Call, violation: Violation, action: str) -> None:
-        event = EnforcementEvent.of(self.turn - 1, call, violation, action, self.hints)
+    def _event(self, turn: int, call: Call, violation: Violation, action: str) -> None:
+        event = EnforcementEvent.of(turn, call, violation, action, self.hints)
         self.events.append(event)
         if action != "lost":
             self._unresolved.append(event)
@@ -419,24 +504,51 @@ class Guard:
             event.resolve(proposed)
         self._unresolved.clear()
 
-    def _logged(self, decisions: list[Decision]) -> list[Decision]:
-        """The decisions, once they are on disk; if they cannot be, nothing is allowed."""
-        if self._log is None:
-            return decisions
-        try:
-            self._log.append([_entry(decision, self.hints) for decision in decisions])
-        except LogError as error:
-            self.stopped = True
-            told = f"Not executed: {error.diagnostics[0].message}. The run ends here."
-            return [
-                replace(each, action=Action.STOP, message=told, position=None) for each in decisions
+    def _logged(self, turn: _Turn) -> bool:
+        """Puts new decisions on record; if they cannot be, nothing is allowed any more."""
+        fresh = turn.decisions[turn.logged :]
+        if not self._write([_entry(decision, self.hints) for decision in fresh]):
+            told = f"Not executed: {self._unlogged}. The run ends here."
+            turn.decisions[turn.logged :] = [
+                replace(each, action=Action.STOP, message=told, position=None) for each in fresh
             ]
-        return decisions
+        turn.logged = len(turn.decisions)
+        return not self.stopped
+
+    def _write(self, entries: list[dict[str, Json]]) -> bool:
+        """Appends to the log, if there is one. A run whose record is not complete ends."""
+        if self._log is None or not entries:
+            return True
+        try:
+            self._log.append(entries)
+        except LogError as error:
+            self._unlogged = error.diagnostics[0].message
+            self.stopped = True
+            return False
+        return True
+
+
+def _checked(calls: Iterable[Call]) -> list[Call]:
+    """The calls, if their arguments can be compared and written down."""
+    listed = list(calls)
+    for call in listed:
+        if reason := problem(call.args):
+            message = f"the arguments of '{call.tool}' are not JSON: {reason}"
+            raise UsageError(Diagnostic("E413", message, "Propose calls as the model wrote them."))
+    return listed
 
 
 def _exactly(call: Call) -> str:
     """A call to the byte: its name and its arguments; `1` and `1.0` differ."""
     return canonical([call.tool, dict(call.args)])
+
+
+def _written(calls: Mapping[str, set[int]]) -> Json:
+    return [[exactly, sorted(rules)] for exactly, rules in calls.items()]
+
+
+def _read(written: Json) -> dict[str, set[int]]:
+    return {exactly: set(rules) for exactly, rules in written}
 
 
 def _number(shown: str) -> int:

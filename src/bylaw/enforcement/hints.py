@@ -20,6 +20,7 @@ _OPENING: Final = {
     Action.STOP: "Not executed. The run ends here.",
     Action.ASK: "Not executed: a person has to approve it first.",
 }
+_DENIED: Final = "Not executed: a person was asked, and did not approve it."
 
 
 def message(
@@ -29,9 +30,11 @@ def message(
     hints: Hints,
     led_here: Sequence[str] = (),
     still_open: Sequence[str] | None = None,
+    *,
+    denied: bool = False,
 ) -> str:
     """The text that an agent gets in place of a result."""
-    lines = [f"{tool}: {_OPENING[action]}"]
+    lines = [f"{tool}: {_DENIED if denied else _OPENING[action]}"]
     if hints == "none":
         return lines[0]
     for violation in violations:

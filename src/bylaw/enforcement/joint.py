@@ -230,6 +230,28 @@ class Joint:
         """The constraints that a call of this tool can concern, directly or through others."""
         return self._related.get(tool, ())
 
+    def save(self) -> Json:
+        """What the calls so far have done, as JSON."""
+        state = self._state
+        return {
+            "counts": state.counts,
+            "reached": [[*instance, when] for instance, when in state.reached.items()],
+            "met": sorted(state.met),
+            "matched": [[i, *matched] for i, matched in state.matched.items()],
+            "time": self._time,
+            "decided": self.decided,
+        }
+
+    def restore(self, saved: Json) -> None:
+        """Goes back to what was saved."""
+        self._state = _State(
+            dict(saved["counts"]),
+            {(tool, number): when for tool, number, when in saved["reached"]},
+            set(saved["met"]),
+            {i: (matched, last) for i, matched, last in saved["matched"]},
+        )
+        self._time, self.decided = saved["time"], saved["decided"]
+
     def can_clash(self, tool: str) -> bool:
         """Can a call of this tool leave no room for other rules?
 

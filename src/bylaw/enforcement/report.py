@@ -1,0 +1,86 @@
+"""A run at its end: how each rule stands, the score, and what the gate did."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from bylaw.enforcement.events import EnforcementEvent, Statistics
+from bylaw.values import Json
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How one rule stands at the end of a run."""
+
+    name: str
+    layer: str | None
+    weight: float
+    passed: bool | None
+    """None where it could not be decided."""
+    retired: str | None
+    """Why it was no longer enforced: overridden, or lost through a result or a message."""
+
+    def to_dict(self) -> dict[str, Json]:
+        """The outcome as JSON."""
+        return {
+            "name": self.name,
+            "layer": self.layer,
+            "weight": self.weight,
+            "passed": self.passed,
+            "retired": self.retired,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class GuardReport:
+    """A run at its end: the score, and what the gate did."""
+
+    score: float | None
+    """None where it is not known; then `reason` says why."""
+    label: str | None
+    constraints: tuple[Outcome, ...]
+    events: tuple[EnforcementEvent, ...]
+    statistics: Statistics
+    stopped: bool
+    reason: str | None = None
+
+    @classmethod
+    def of(
+        cls,
+        outcomes: Sequence[Outcome],
+        events: Sequence[EnforcementEvent],
+        *,
+        stopped: bool,
+        reason: str | None,
+    ) -> GuardReport:
+        """The report on these outcomes; with a reason, there is no score."""
+        undecided = [each.name for each in outcomes if each.passed is None]
+        if undecided and reason is None:
+            reason = f"could not be decided: {', '.join(undecided)}"
+        score, label = (None, None) if reason else _score(outcomes)
+        statistics = Statistics.of(events)
+        return cls(score, label, tuple(outcomes), tuple(events), statistics, stopped, reason)
+
+    def to_dict(self) -> dict[str, Json]:
+        """The report as JSON."""
+        reason = {} if self.reason is None else {"reason": self.reason}
+        return {
+            "compliance_score": self.score,
+            "compliance_label": self.label,
+            **reason,
+            "constraints": [each.to_dict() for each in self.constraints],
+            "events": [event.to_dict() for event in self.events],
+            "statistics": self.statistics.to_dict(),
+            "stopped": self.stopped,
+        }
+
+
+def _score(outcomes: Sequence[Outcome]) -> tuple[float, str]:
+    violated = [each for each in outcomes if not each.passed]
+    if len(violated) == len(outcomes):
+        return 0.0, "NONE"
+    lost = math.fsum(each.weight for each in violated)
+    score = 1 - lost / math.fsum(each.weight for each in outcomes)
+    return score, "PARTIAL" if violated else "FULL"
