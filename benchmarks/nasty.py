@@ -21,7 +21,8 @@ import table
 from bylaw import Call, parse
 from bylaw.logic import formula as f
 from bylaw.logic.walk import tools_in
-from bylaw.semantics.monitor import Follower, Monitor
+from bylaw.semantics.follower import Follower
+from bylaw.semantics.monitor import Monitor
 
 LENGTH: Final = 100
 

@@ -13,7 +13,8 @@ from bylaw import Trace, holds, parse, to_text
 from bylaw.logic.formula import Formula
 from bylaw.semantics.enforceability import enforceability
 from bylaw.semantics.examples import Setting, difference, examples
-from bylaw.semantics.monitor import Follower, Monitor
+from bylaw.semantics.follower import Follower
+from bylaw.semantics.monitor import Monitor
 from bylaw.semantics.verdict import Verdict
 from bylaw.trace.event import Call
 from bylaw.vocabulary.view import Order

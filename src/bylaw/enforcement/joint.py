@@ -21,131 +21,19 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, TypeAlias
+from typing import Final
 
+from bylaw.enforcement.cover import clique, fewest_groups
+from bylaw.enforcement.forms import Edge, Form, Instance, Wanted, form_of
 from bylaw.logic import formula as f
-from bylaw.logic.terms import Literal, ToolName
 from bylaw.trace.event import Call
-from bylaw.values import Json, equal
-from bylaw.vocabulary.patterns import fits, lookup
-from bylaw.vocabulary.tracker import value_of, whole
+from bylaw.values import Json
 from bylaw.vocabulary.view import Order
 
 MAX_PATTERNS: Final = 20
 """Up to how many pending patterns of one tool the smallest number of calls is found exactly."""
 MAX_CALLS: Final = 5_000
 """How many calls a continuation may have before the search for one is given up."""
-
-Instance: TypeAlias = tuple[str, int]
-"""A tool and the number of one of its calls, counted from 0."""
-
-
-@dataclass(frozen=True, slots=True)
-class Bound:
-    """How often a tool must, and may, be called in all."""
-
-    tool: str
-    least: int = 0
-    most: float = math.inf
-    not_so: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """Some call of a tool must have these arguments."""
-
-    tool: str
-    patterns: tuple[f.ArgumentIs, ...]
-    exactly: bool = False
-
-    def met_by(self, call: Call) -> bool:
-        """Is this such a call?"""
-        if self.exactly and len(call.args) != len(self.patterns):
-            return False
-        return all(fits(call, pattern, value_of) for pattern in self.patterns)
-
-
-@dataclass(frozen=True, slots=True)
-class Edge:
-    """One call comes strictly before another."""
-
-    first: Instance
-    second: Instance
-
-
-@dataclass(frozen=True, slots=True)
-class Form:
-    """What one constraint amounts to."""
-
-    bounds: tuple[Bound, ...] = ()
-    wanted: Wanted | None = None
-    edge: Edge | None = None
-    sequence: tuple[str, ...] = ()
-
-    @property
-    def tools(self) -> list[str]:
-        """The tools that it speaks of."""
-        found = [bound.tool for bound in self.bounds]
-        found += [self.wanted.tool] if self.wanted else []
-        found += [self.edge.first[0], self.edge.second[0]] if self.edge else []
-        return [*found, *self.sequence]
-
-    @property
-    def caps(self) -> bool:
-        """Is it a count of calls, and no more?"""
-        return bool(self.bounds) and not (self.wanted or self.edge or self.sequence)
-
-
-def form_of(formula: f.Formula) -> Form | None:
-    """What a constraint amounts to, if it is of a known form."""
-    if not isinstance(formula, f.TracePredicate):
-        return None
-    tools: list[str] = []
-    for operand in formula.operands:
-        each = operand.tools if isinstance(operand, f.ToolList) else (operand,)
-        for tool in each:
-            if isinstance(tool, ToolName):
-                tools.append(tool.name)
-            elif not isinstance(tool, Literal | f.Count | f.Arguments):
-                return None  # a set, a form of names, or a value that is not written out
-    match formula.name, formula.operands:
-        case "Called", _:
-            return Form((Bound(tools[0], least=1),))
-        case "BranchCalled", _:
-            return Form((Bound(tools[0], least=1), Bound(tools[1], most=0)))
-        case "CalledN", (_, f.Count(comparison, number)):
-            return _counted(tools[0], comparison, whole(number))
-        case ("CalledWith" | "CalledExactly") as name, (_, f.Arguments(patterns)):
-            if not all(isinstance(pattern.expected, Literal) for pattern in patterns):
-                return None
-            return Form(wanted=Wanted(tools[0], patterns, name == "CalledExactly"))
-        case "Before", _:
-            return Form(edge=Edge((tools[0], 0), (tools[1], 0)))
-        case "After", _:
-            return Form(edge=Edge((tools[1], 0), (tools[0], 0)))
-        case "InstanceBefore", (_, n, _, m):
-            first, second = whole(n), whole(m)  # type: ignore[arg-type]  # numbers, by the signature
-            if first is None or second is None:
-                return None
-            return Form(edge=Edge((tools[0], first), (tools[1], second)))
-        case "InOrder", _:
-            return Form(sequence=tuple(tools))
-        case _:
-            return None
-
-
-def _counted(tool: str, comparison: str, number: int | None) -> Form | None:
-    if number is None:
-        return None
-    bounds = {
-        "=": Bound(tool, number, number),
-        "!=": Bound(tool, not_so=number),
-        "<=": Bound(tool, most=number),
-        "<": Bound(tool, most=number - 1),
-        ">=": Bound(tool, number),
-        ">": Bound(tool, number + 1),
-    }
-    return Form((bounds[comparison],))
 
 
 @dataclass(slots=True)
@@ -354,8 +242,8 @@ class Joint:
         """The smallest number of calls that can carry all these arguments."""
         if len(wanted) > MAX_PATTERNS:
             self.decided = False
-            return _clique(wanted)
-        return _colours(wanted)
+            return clique(wanted)
+        return fewest_groups(wanted)
 
     # ── blame ────────────────────────────────────────────────────────────────────────────
 
@@ -439,77 +327,3 @@ class _Run:
             under_way.discard((name, number))
             wanted.pop()
         return True
-
-
-# ── argument patterns ─────────────────────────────────────────────────────────────────────
-
-
-def _compatible(one: Wanted, other: Wanted) -> bool:
-    """Can one call have both sets of arguments?"""
-    built: dict[str, Json] = {}
-    for pattern in sorted((*one.patterns, *other.patterns), key=lambda p: len(p.path)):
-        expected = value_of(pattern.expected)
-        found = lookup(built, pattern.path)
-        if not _planted(built, pattern.path, expected) and not equal(found, expected):
-            return False
-    call = Call("any", built)
-    return one.met_by(call) and other.met_by(call)
-
-
-def _planted(tree: dict[str, Json], path: Sequence[str], value: Json) -> bool:
-    """Puts a value at a path where nothing stands yet."""
-    for key in path[:-1]:
-        below = tree.setdefault(key, {})
-        if not isinstance(below, dict):
-            return False
-        tree = below
-    if path[-1] in tree:
-        return False
-    tree[path[-1]] = value
-    return True
-
-
-def _conflicts(wanted: Sequence[Wanted]) -> list[set[int]]:
-    return [
-        {j for j, other in enumerate(wanted) if j != i and not _compatible(one, other)}
-        for i, one in enumerate(wanted)
-    ]
-
-
-def _clique(wanted: Sequence[Wanted]) -> int:
-    """How many of the patterns exclude each other pairwise: so many calls at least."""
-    conflicts = _conflicts(wanted)
-    best = 1
-    for start in range(len(wanted)):
-        members, candidates = {start}, set(conflicts[start])
-        while candidates:
-            chosen = max(candidates, key=lambda i: len(conflicts[i] & candidates))
-            members.add(chosen)
-            candidates &= conflicts[chosen]
-        best = max(best, len(members))
-    return best
-
-
-def _colours(wanted: Sequence[Wanted]) -> int:
-    """The smallest number of groups such that no two patterns of a group exclude each other."""
-    conflicts = _conflicts(wanted)
-    order = sorted(range(len(wanted)), key=lambda i: -len(conflicts[i]))
-    best = len(wanted)
-
-    def place(at: int, colour: dict[int, int], used: int) -> None:
-        nonlocal best
-        if used >= best:
-            return
-        if at == len(order):
-            best = used
-            return
-        node = order[at]
-        taken = {colour[j] for j in conflicts[node] if j in colour}
-        for each in range(used + 1):
-            if each not in taken:
-                colour[node] = each
-                place(at + 1, colour, max(used, each + 1))
-                del colour[node]
-
-    place(0, {}, 0)
-    return best

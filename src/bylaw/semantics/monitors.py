@@ -14,9 +14,10 @@ from typing import Final
 
 from bylaw.logic import formula as f
 from bylaw.semantics.compiled import heard_role
+from bylaw.semantics.follower import Follower, may_get_result
 from bylaw.semantics.history import History
 from bylaw.semantics.memories import event_of, event_record
-from bylaw.semantics.monitor import Engine, Follower, engine_for, may_get_result
+from bylaw.semantics.monitor import Engine, engine_for
 from bylaw.semantics.registers import Registers
 from bylaw.semantics.steps import Steps
 from bylaw.semantics.verdict import Verdict

@@ -20,6 +20,7 @@ from bylaw.logic import formula as f
 from bylaw.logic.node import Node
 from bylaw.logic.terms import Counted, Last, Term
 from bylaw.logic.walk import Steps, everything, run, sees_answer, substitute
+from bylaw.semantics.folds import Row, prefixes, release, since, suffixes, until, weak_until
 from bylaw.semantics.verdict import (
     FALSE,
     JOIN,
@@ -32,7 +33,6 @@ from bylaw.semantics.verdict import (
     Value,
     iff,
     implies,
-    plain,
 )
 from bylaw.trace.event import MISSING, Message
 from bylaw.trace.trace import Events, Trace
@@ -43,7 +43,6 @@ from bylaw.vocabulary.registry import EMPTY, Vocabulary
 from bylaw.vocabulary.relations import related
 from bylaw.vocabulary.view import Order, View
 
-Row: TypeAlias = list[Value]
 _Rows: TypeAlias = MutableMapping[tuple[f.Formula, bool], Row]
 _KLEENE = {True: TRUE, False: FALSE, None: UNKNOWN}
 
@@ -215,30 +214,30 @@ class Evaluation:
                 a = yield self._row(operand, True, rows)
                 return [a[i + 1] if i + 1 < n else TRUE for i in range(width)]
             case f.Eventually(operand):
-                return _suffixes(JOIN, FALSE, (yield self._row(operand, True, rows)))[:width]
+                return suffixes(JOIN, FALSE, (yield self._row(operand, True, rows)))[:width]
             case f.Always(operand):
-                return _suffixes(MEET, VACUOUS, (yield self._row(operand, True, rows)))[:width]
+                return suffixes(MEET, VACUOUS, (yield self._row(operand, True, rows)))[:width]
             case f.Until(left, right):
                 a, b = (yield self._row(left, True, rows)), (yield self._row(right, True, rows))
-                return _until(a, b)[:width]
+                return until(a, b)[:width]
             case f.WeakUntil(left, right):
                 a, b = (yield self._row(left, True, rows)), (yield self._row(right, True, rows))
-                return _weak_until(a, b)[:width]
+                return weak_until(a, b)[:width]
             case f.Release(left, right):
                 a, b = (yield self._row(left, True, rows)), (yield self._row(right, True, rows))
-                return _release(a, b)[:width]
+                return release(a, b)[:width]
 
             # The past: folds from the start.
             case f.Yesterday(operand):
                 a = yield self._row(operand, True, rows)
                 return [a[i - 1] if 0 < i < n else FALSE for i in range(width)]
             case f.Once(operand):
-                return _prefixes(JOIN, FALSE, (yield self._row(operand, True, rows)))[:width]
+                return prefixes(JOIN, FALSE, (yield self._row(operand, True, rows)))[:width]
             case f.Historically(operand):
-                return _prefixes(MEET, VACUOUS, (yield self._row(operand, True, rows)))[:width]
+                return prefixes(MEET, VACUOUS, (yield self._row(operand, True, rows)))[:width]
             case f.Since(left, right):
                 a, b = (yield self._row(left, True, rows)), (yield self._row(right, True, rows))
-                return _since(a, b)[:width]
+                return since(a, b)[:width]
 
             # Other steps than that of the event: siblings of one turn do not see each other.
             case f.Earlier(operand):
@@ -458,66 +457,6 @@ class _Spot:
 
     def counted(self, term: Counted) -> Seen:
         return self.evaluation._counted(term, self.at, self.rows)
-
-
-_Table: TypeAlias = dict[tuple[Value, Value], Value]
-
-
-def _suffixes(table: _Table, empty: Value, row: Row) -> Row:
-    """At each position the values from there to the end, combined; behind the end, `empty`."""
-    combined = [empty] * len(row)
-    for i in reversed(range(len(row) - 1)):
-        combined[i] = table[row[i], combined[i + 1]]
-    return combined
-
-
-def _prefixes(table: _Table, empty: Value, row: Row) -> Row:
-    """At each position the values from the start to there, combined; behind the end, `empty`."""
-    combined = [empty] * len(row)
-    for i in range(len(row) - 1):
-        combined[i] = table[row[i], combined[i - 1]] if i else row[i]
-    return combined
-
-
-def _until(a: Row, b: Row) -> Row:
-    """B holds at some j from i on, and a at every k from i to before j."""
-    result = [FALSE] * len(a)
-    for i in reversed(range(len(a) - 1)):
-        result[i] = JOIN[plain(b[i]), MEET[plain(a[i]), result[i + 1]]]
-    return result
-
-
-def _since(a: Row, b: Row) -> Row:
-    """B holds at some j up to i, and a at every k from behind j to i."""
-    result = [FALSE] * len(a)
-    for i in range(len(a) - 1):
-        earlier = MEET[plain(a[i]), result[i - 1]] if i else FALSE
-        result[i] = JOIN[plain(b[i]), earlier]
-    return result
-
-
-def _weak_until(a: Row, b: Row) -> Row:
-    """A U b, or a holds at every position from i on; vacuous in that second case."""
-    until, always = _until(a, b), _every(a)
-    return [
-        VACUOUS if rest is TRUE else JOIN[u, rest] for u, rest in zip(until, always, strict=True)
-    ]
-
-
-def _release(a: Row, b: Row) -> Row:
-    """B holds until a does, that position included, or always; vacuous if a never does."""
-    both = [MEET[plain(x), plain(y)] for x, y in zip(a, b, strict=True)]
-    until, always = _until(b, both), _every(b)
-    never = _every([NOT[x] for x in a])
-    return [
-        VACUOUS if rest is TRUE and no_a is TRUE else JOIN[u, rest]
-        for u, rest, no_a in zip(until, always, never, strict=True)
-    ]
-
-
-def _every(row: Row) -> Row:
-    """At each position: do all values from there to the end hold?"""
-    return _suffixes(MEET, TRUE, [plain(value) for value in row])
 
 
 def _told(error: Exception) -> str:
