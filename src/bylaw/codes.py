@@ -437,6 +437,18 @@ CODES: Final = {
         "G(pay -> earlier call(get, id = args.id))",
         "G(pay -> let i = args.id: earlier call(get, id = i))",
     ),
+    "W514": Code(
+        "rules clash from the start",
+        "Each of the rules can be satisfied, and each pair of them, but not all together: too few "
+        "calls are allowed for all that they demand. No agent can score 1, and a gate cannot "
+        "ask whether the rules can still be met together.",
+        '- {name: once, rule: "CalledN(pay, = 1)"}\n'
+        '- {name: five, rule: "CalledWith(pay, amount = 5)"}\n'
+        '- {name: six, rule: "CalledWith(pay, amount = 6)"}',
+        '- {name: twice, rule: "CalledN(pay, = 2)"}\n'
+        '- {name: five, rule: "CalledWith(pay, amount = 5)"}\n'
+        '- {name: six, rule: "CalledWith(pay, amount = 6)"}',
+    ),
     # ── notes on traces of other formats ─────────────────────────────────────────────────
     "W520": Code(
         "arguments are not a JSON object",

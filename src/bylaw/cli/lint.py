@@ -10,6 +10,7 @@ from typing import Final
 from bylaw.cli.inputs import add_max_line, entries, load_procedure
 from bylaw.cli.main import OK, VIOLATED
 from bylaw.cli.terminal import coloured, counted, progress, safe, wrapped
+from bylaw.enforcement.clash import find_clash
 from bylaw.procedure.lint import Finding, lint
 from bylaw.procedure.procedure import Procedure
 from bylaw.trace.trace import Trace
@@ -54,6 +55,7 @@ def run(options: argparse.Namespace) -> int:
     """Lints; the exit code says whether there are warnings."""
     procedure = load_procedure(options)
     findings = lint(procedure, _samples(options.traces, options.max_line))
+    findings += find_clash(procedure)
     warnings = sum(finding.severity == "warning" for finding in findings)
     if options.json:
         counts = {"warnings": warnings, "notes": len(findings) - warnings}

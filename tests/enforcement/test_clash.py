@@ -1,0 +1,26 @@
+"""W514: rules that clash from the start are pointed out."""
+
+from __future__ import annotations
+
+from bylaw import Procedure
+from bylaw.codes import CODES
+from bylaw.enforcement.clash import find_clash
+from bylaw.procedure.document import read_document
+
+
+def _codes(example: str) -> list[str]:
+    constraints = read_document(example, is_json=False).plain()
+    return [
+        finding.code for finding in find_clash(Procedure.from_dict({"constraints": constraints}))
+    ]
+
+
+def test_the_example_of_the_code() -> None:
+    assert _codes(CODES["W514"].wrong) == ["W514"]
+    assert _codes(CODES["W514"].right) == []
+
+
+def test_pairs_have_a_code_of_their_own() -> None:
+    once = {"name": "once", "rule": "CalledN(pay, = 1)"}
+    twice = {"name": "twice", "rule": "CalledN(pay, >= 2)"}
+    assert list(find_clash(Procedure.from_dict({"constraints": [once, twice]}))) == []
