@@ -11,7 +11,7 @@ PYTEST := $(BIN)/python -m pytest
 help:
 	@echo "make demo         a procedure, a good and a bad trace, the verdict explained"
 	@echo "make test         the core suite"
-	@echo "make test-all     the core suite, the oracle, the fuzzers, the browser"
+	@echo "make test-all     the core suite, the oracle, the fuzzers, the browser, other frameworks"
 	@echo "make test-oracle  1,200 random formulas against ltlf2dfa and MONA"
 	@echo "make test-fuzz    20,000 damaged files"
 	@echo "make check        style, types, layers, docs"
@@ -29,15 +29,20 @@ $(VENV)/%: $(VENV)/core
 	$(PIP) install $$($(BIN)/python tools/dependency_group.py $*)
 	@touch $@
 
+# What adapters adapt to comes with the package's extras.
+$(VENV)/frameworks: $(VENV)/core
+	$(PIP) install --editable '.[smolagents,inspect]'
+	@touch $@
+
 # ── use ────────────────────────────────────────────────────────────────────────────────────
 
 demo: $(VENV)/core
 	@$(BIN)/python examples/demo.py
 
 test: $(VENV)/test
-	$(PYTEST) -n auto -m "not oracle and not browser and not slow"
+	$(PYTEST) -n auto -m "not oracle and not browser and not frameworks and not slow"
 
-test-all: $(VENV)/test $(VENV)/oracle $(VENV)/browser
+test-all: $(VENV)/test $(VENV)/oracle $(VENV)/browser $(VENV)/frameworks
 	$(PYTEST) -n auto
 
 test-oracle: $(VENV)/test $(VENV)/oracle

@@ -24,11 +24,13 @@ from bylaw.enforcement.decision import Decision
 from bylaw.enforcement.guard import Guard
 from bylaw.names import FINAL_ANSWER
 from bylaw.trace.event import Call
-from bylaw.values import MAX_DEPTH, Json, problem
+from bylaw.values import Json, problem
 
 Tool: TypeAlias = Callable[..., Any]
 
 _VARIADIC: Final = inspect.Parameter.VAR_KEYWORD
+_TAKEN_APART: Final = 20
+"""How deep values that are not JSON are looked into."""
 
 
 def wrap(guard: Guard, tools: Mapping[str, Tool], *, defaults: bool = False) -> dict[str, Tool]:
@@ -166,7 +168,7 @@ def as_json(value: Any, _inside: tuple[int, ...] = ()) -> Json:
     if problem(value) is None:
         return value
     inside = (*_inside, id(value))
-    if len(inside) <= MAX_DEPTH and id(value) not in _inside:  # no value inside itself
+    if len(inside) <= _TAKEN_APART and id(value) not in _inside:  # a value may hold itself
         if isinstance(value, Mapping):
             return {str(key): as_json(item, inside) for key, item in value.items()}
         if isinstance(value, list | tuple | Set):

@@ -27,7 +27,6 @@ from typing import Any
 from bylaw.adapters.plain import as_json, executed
 from bylaw.enforcement.decision import Action, ConstraintViolationError, Decision
 from bylaw.enforcement.guard import Guard
-from bylaw.errors import Diagnostic, UsageError
 from bylaw.names import FINAL_ANSWER
 from bylaw.trace.event import Call
 from bylaw.trace.formats import RAW_ARGUMENTS
@@ -37,12 +36,14 @@ try:
     from smolagents.agents import ToolOutput
     from smolagents.memory import ActionStep, ToolCall
     from smolagents.models import ChatMessage, ChatMessageToolCall
+    from smolagents.tools import validate_tool_arguments
+    from smolagents.utils import AgentError
 except ModuleNotFoundError as error:
     missing = "smolagents is not installed: pip install 'bylaw[smolagents]'"
     raise ModuleNotFoundError(missing, name=error.name) from error
 
 _ALONE = f"{FINAL_ANSWER}: Not executed. An answer has to be the only call of its turn."
-"""smolagents accepts no other, so such an answer is not proposed: it would end the guard."""
+"""smolagents accepts no other."""
 
 
 class _Guarded:
@@ -112,24 +113,41 @@ class GuardedToolCallingAgent(_Guarded, ToolCallingAgent):
         if text := _text(chat_message.content):
             self.guard.say("assistant", text)
         calls = _told_apart(chat_message.tool_calls)
-        answered = len(calls) > 1 and any(c.function.name == FINAL_ANSWER for c in calls)
-        asked = [c for c in calls if not (answered and c.function.name == FINAL_ANSWER)]
-        decisions = dict(zip(map(_id, asked), self._propose(map(self._call, asked)), strict=True))
-        allowed = [c for c in asked if decisions[c.id].allowed]
-        self._allowed = [(c.function.name, c.function.arguments, decisions[c.id]) for c in allowed]
+        told = self._unasked(calls)
+        asked = [call for call in calls if call.id not in told]
+        decisions = self._propose([self._call(call) for call in asked])
+        told |= {c.id: d.message for c, d in zip(asked, decisions, strict=True) if not d.allowed}
+        allowed = [(c, d) for c, d in zip(asked, decisions, strict=True) if d.allowed]
+        self._allowed = [(c.function.name, c.function.arguments, d) for c, d in allowed]
 
         everything = [ToolCall(c.function.name, c.function.arguments, c.id) for c in calls]
-        refused = [call for call in everything if call.id not in set(map(_id, allowed))]
-        messages = [decisions[c.id].message if c.id in decisions else _ALONE for c in refused]
-        for call, told in zip(refused, messages, strict=True):
-            yield call
-            yield ToolOutput(call.id, told, False, told, call)
-        memory_step.observations = "".join(f"{told}\n" for told in messages) or None
-        yield from super().process_tool_calls(replace(chat_message, tool_calls=allowed), memory_step)
+        for call in everything:
+            if call.id in told:
+                yield call
+                yield ToolOutput(call.id, told[call.id], False, told[call.id], call)
+        memory_step.observations = "".join(f"{text}\n" for text in told.values()) or None
+        passed_on = replace(chat_message, tool_calls=[call for call, _ in allowed])
+        stop = next((d.error() for d in decisions if d.action is Action.STOP), None)
+        try:
+            yield from super().process_tool_calls(passed_on, memory_step)
+        except AgentError as failure:
+            if stop is not None:
+                raise stop from failure
+            raise
         memory_step.tool_calls = everything
-        for decision in decisions.values():
-            if decision.action is Action.STOP:
-                raise decision.error()
+        if stop is not None:
+            raise stop
+
+    def _unasked(self, calls: Sequence[ChatMessageToolCall]) -> dict[str, str]:
+        """Answers that smolagents would not accept, and why. They would end the guard."""
+        answers = [call for call in calls if call.function.name == FINAL_ANSWER]
+        if len(calls) > 1:
+            return {call.id: _ALONE for call in answers}
+        return {
+            call.id: f"{FINAL_ANSWER}: Not executed. {reason}"
+            for call in answers
+            if (reason := _unusable(self.tools[FINAL_ANSWER], call.function.arguments))
+        }
 
     def execute_tool_call(self, tool_name: str, arguments: Any) -> Any:
         """Carries out a call that was allowed, and records what came of it."""
@@ -157,13 +175,15 @@ class GuardedToolCallingAgent(_Guarded, ToolCallingAgent):
 class GuardedCodeAgent(_Guarded, CodeAgent):
     """A `CodeAgent` that asks `guard` about every call its code makes. The executor is local."""
 
+    python_executor: PythonExecutor
+
     def __init__(self, *values: Any, guard: Guard, **named: Any) -> None:
         super().__init__(*values, guard=guard, **named)
-        if not isinstance(self.python_executor, LocalPythonExecutor):
-            kind = type(self.python_executor).__name__
-            message = f"a {kind} runs tools out of the gate's reach"
-            raise UsageError(Diagnostic("E413", message, "Use the local executor."))
-        self.python_executor = _GatedExecutor(self.python_executor, self._gated)
+        executor: Any = self.python_executor
+        if not isinstance(executor, LocalPythonExecutor):
+            kind = type(executor).__name__
+            raise ValueError(f"a {kind} runs tools out of the gate's reach: use the local executor")
+        self.python_executor = _GatedExecutor(executor, self._gated)
 
     def _gated(self, name: str, tool: Callable[..., Any]) -> Callable[..., Any]:
         def run(*values: Any, **named: Any) -> Any:
@@ -173,6 +193,8 @@ class GuardedCodeAgent(_Guarded, CodeAgent):
                 inputs = list(getattr(tool, "inputs", None) or ())
                 names = [*inputs, *(f"{RAW_ARGUMENTS}{i}" for i in range(len(values)))]
                 given = dict(zip(names, values, strict=False)) | named
+            if name == FINAL_ANSWER and (reason := _unusable(tool, given)):
+                raise TypeError(reason)
             (decision,) = self._propose([Call(name, dict(as_json(given)))])
             if decision.action is Action.STOP:
                 raise _Ended(decision.error())
@@ -220,8 +242,13 @@ def _told_apart(calls: Sequence[ChatMessageToolCall]) -> list[ChatMessageToolCal
     ]
 
 
-def _id(call: ChatMessageToolCall) -> str:
-    return str(call.id)
+def _unusable(tool: Any, arguments: Any) -> str | None:
+    """Why a tool cannot be called with these arguments, if it cannot."""
+    try:
+        validate_tool_arguments(tool, arguments)
+    except (TypeError, ValueError) as error:
+        return str(error)
+    return None
 
 
 def _text(content: Any) -> str:

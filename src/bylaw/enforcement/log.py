@@ -1,9 +1,9 @@
 """The audit log: one JSON line per decision, chained by hashes, on disk before anybody acts on it.
 
 Each line names the hash of the line before it, and ends with its own. A line that was changed,
-removed or put in between breaks the chain. What was acknowledged is on disk: a crash can only
-leave a torn last line, which was acknowledged to nobody, and which is cut off when the log is
-opened again.
+removed or put in between breaks the chain; that lines were cut off at the end shows only to those
+who noted the last hash elsewhere. What was acknowledged is on disk: a crash can only leave a torn
+last line, which was acknowledged to nobody, and which is cut off when the log is opened again.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,11 @@ from typing import BinaryIO, Final
 
 from bylaw.errors import Diagnostic, TraceError
 from bylaw.values import Json
+
+try:
+    import fcntl
+except ImportError:  # not on every system; then one writer at a time is a promise, not a lock
+    fcntl = None  # type: ignore[assignment]
 
 VERSION: Final = 1
 FIRST: Final = "0" * 64
@@ -44,26 +50,57 @@ class LogCheck:
 
 
 class AuditLog:
-    """An open log. Several entries are written, and reach the disk, together."""
+    """An open log, for one writer at a time. Several entries reach the disk together.
+
+    Guards in several threads may share one. `durable=False` leaves it to the system when lines
+    reach the disk: they survive the end of the process, not that of the machine.
+    """
 
     def __init__(self, path: str | Path, *, durable: bool = True) -> None:
         self.path: Final = Path(path)
         self.durable: Final = durable
-        found = check(self.path) if self.path.exists() else LogCheck(0, FIRST, 0)
+        self._lock: Final = threading.Lock()
+        if self.path.exists() and not self.path.is_file():
+            raise self._unwritable("it is not a regular file")
+        try:
+            self._file: BinaryIO = self.path.open("ab", buffering=0)
+            found = self._claim()
+            if found.torn:
+                self._file.truncate(found.good)
+            if durable:
+                self._sync()
+                _sync_folder(self.path.parent)
+        except OSError as error:
+            raise self._unwritable(error.strerror or str(error)) from None
+        self.entries, self._last, self._size = found.entries, found.last, found.good
+
+    def _claim(self) -> LogCheck:
+        """Makes this the only writer, and reads what is there."""
+        if fcntl is not None:
+            try:
+                fcntl.flock(self._file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                self._file.close()
+                raise self._unwritable("another writer has it open") from None
+        found = check(self.path)
         if found.problem is not None:
+            self._file.close()
             help = "Keep it as evidence, and write to a new file."
             message = f"the log is not intact: {found.problem}"
             raise LogError(Diagnostic("E411", message, help, source=str(self.path)))
-        self.entries, self._last = found.entries, found.last
-        self._file: BinaryIO = self.path.open("ab", buffering=0)
-        if found.torn:
-            self._file.truncate(found.good)
-        if durable:
-            self._sync()
-            _sync_folder(self.path.parent)
+        return found
+
+    def _unwritable(self, reason: str) -> LogError:
+        message = f"the log cannot be written: {reason}"
+        help = "No call is allowed without a record of it: make room, or choose another file."
+        return LogError(Diagnostic("E412", message, help, source=str(self.path)))
 
     def append(self, contents: Sequence[dict[str, Json]]) -> None:
         """Writes entries. When this returns they are on disk; if it raises, none of them is."""
+        with self._lock:
+            self._append(contents)
+
+    def _append(self, contents: Sequence[dict[str, Json]]) -> None:
         lines, entries, last = [], self.entries, self._last
         for content in contents:
             body = _encoded({"v": VERSION, "n": entries, **content, "prev": last})
@@ -71,27 +108,23 @@ class AuditLog:
             lines.append(body[:-1] + _ENDING + last.encode() + b'"}\n')
             entries += 1
         whole = b"".join(lines)
-        size = self._file.tell()
         try:
             written = 0
             while written < len(whole):
                 written += self._file.write(whole[written:]) or 0
             if self.durable:
                 self._sync()
-        except OSError as error:
-            self._cut(size)
-            message = f"the log cannot be written: {error.strerror or error}"
-            help = "No call is allowed without a record of it: make room, or choose another file."
-            raise LogError(Diagnostic("E412", message, help, source=str(self.path))) from None
-        self.entries, self._last = entries, last
+        except (OSError, ValueError) as error:  # ValueError: it was closed
+            self._cut()
+            raise self._unwritable(getattr(error, "strerror", None) or str(error)) from None
+        self.entries, self._last, self._size = entries, last, self._size + len(whole)
 
-    def _cut(self, size: int) -> None:
-        """Takes back what was written in part. If that fails too, reopening will do it."""
+    def _cut(self) -> None:
+        """Takes back what was written in part. If that fails too, nothing more is written."""
         try:
-            self._file.truncate(size)
-            self._file.seek(size)
-        except OSError:
-            pass
+            self._file.truncate(self._size)
+        except (OSError, ValueError):
+            self._file.close()  # what follows half a line could not be told from tampering
 
     def _sync(self) -> None:
         os.fsync(self._file.fileno())

@@ -19,6 +19,7 @@ from bylaw.semantics.history import History
 from bylaw.semantics.memories import event_of, event_record
 from bylaw.semantics.monitor import Engine, engine_for
 from bylaw.semantics.registers import Registers
+from bylaw.semantics.slices import Slices
 from bylaw.semantics.steps import Steps
 from bylaw.semantics.verdict import Verdict
 from bylaw.trace.event import Call, Event
@@ -113,7 +114,8 @@ class Monitors:
     def attempt(self, event: Event) -> Attempt:
         """Takes in the next event on trial: `take_back` makes it as if it had not been.
 
-        The event is judged as if its step ended with it.
+        The event is judged as if its step ended with it. What that dooms may still be met within
+        the step: `verdicts` say how it stands.
         """
         undo: list[Callable[[], object]] = []
         return Attempt(self._step(event, undo), undo)
@@ -195,7 +197,10 @@ class Monitors:
         return index in self._open
 
     def record(self, position: int, result: Json, *, error: str | None = None) -> list[int]:
-        """Takes in the result of the event at a position; which formulas does it doom?"""
+        """Takes in the result of the event at a position; which formulas does it doom?
+
+        Results come when the turn of their call is over, so that is how they are judged.
+        """
         if position not in self._waiting:
             return []
         proposed, number, concerned = self._waiting.pop(position)
@@ -208,7 +213,7 @@ class Monitors:
                 continue  # the result makes no difference to it
             try:
                 engine.record(place, call)
-                verdict = self._settled(index)
+                verdict = self._settled(index, step_ends=True)
             except Exception as error:  # a user's comparator
                 verdict = self._break(index, error)
             if verdict is Verdict.VIOLATED:
@@ -223,17 +228,24 @@ class Monitors:
                 self._restless.discard(index)
             else:
                 self._restless.add(index)
-        verdict = engine.verdict()
-        counts_steps = isinstance(engine, Follower) and engine.machine.counts_steps
-        if step_ends and counts_steps and not verdict.final:
-            token = engine.mark()
-            engine.end_step()  # type: ignore[union-attr]  # a Follower
-            verdict = engine.verdict()
-            engine.undo(token)
-        self.verdicts[index] = verdict
+        verdict = self.verdicts[index] = engine.verdict()
         if verdict.final:
             self._open.discard(index)
             self._restless.discard(index)
+        elif step_ends:
+            return self._if_step_ended(engine, verdict)
+        return verdict
+
+    def _if_step_ended(self, engine: Engine, verdict: Verdict) -> Verdict:
+        """The verdict if nothing more happened in this step; the step itself goes on."""
+        if not isinstance(engine, Follower | Slices) or engine.queue:
+            return verdict
+        if not engine.machine.counts_steps:
+            return verdict
+        token = engine.mark()
+        engine.end_step()
+        verdict = engine.verdict()
+        engine.undo(token)
         return verdict
 
     # ── saving ───────────────────────────────────────────────────────────────────────────

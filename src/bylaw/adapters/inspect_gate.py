@@ -1,0 +1,152 @@
+"""The approver of the Inspect adapter: one guard per sample. See `bylaw.adapters.inspect`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
+from weakref import WeakKeyDictionary
+
+import anyio
+from inspect_ai.approval import Approval, Approver, approver
+from inspect_ai.log import Transcript, transcript
+from inspect_ai.model import ChatMessage, ChatMessageAssistant, ChatMessageTool
+from inspect_ai.tool import ToolCall, ToolCallView
+
+from bylaw.adapters.plain import as_json
+from bylaw.enforcement.decision import Action, Decision
+from bylaw.enforcement.guard import Guard
+from bylaw.names import FINAL_ANSWER
+from bylaw.procedure.procedure import Procedure
+from bylaw.trace.event import Call
+
+
+@approver
+def gate(procedure: str | Procedure, submit: str = "submit", **options: Any) -> Approver:
+    """Asks a guard about every call. `options` are those of `Guard`; `submit` is the answer's tool.
+
+    The procedure is an object, or the path of its file.
+    """
+    rules = loaded(procedure)
+
+    async def decide(
+        message: str, call: ToolCall, view: ToolCallView, history: list[ChatMessage]
+    ) -> Approval:
+        runs = RUNS.setdefault(transcript(), {})
+        run = runs.get(decide) or runs.setdefault(decide, Run(Guard(rules, **options), submit))
+        decision = await run.decision(call, history)
+        metadata = {"violations": [violation.to_dict() for violation in decision.violations]}
+        if decision.allowed:
+            return Approval(decision="approve", metadata=metadata)
+        kind = "terminate" if decision.action is Action.STOP else "reject"
+        return Approval(decision=kind, explanation=decision.message, metadata=metadata)
+
+    return decide
+
+
+class Turn:
+    """The calls of one assistant message, and what was decided."""
+
+    def __init__(self, calls: Sequence[ToolCall], decisions: Mapping[int, Decision]) -> None:
+        self.calls: Final = calls
+        self.decisions: Final = decisions
+        self.unasked: Final = set(decisions)
+        self.unanswered: Final = dict(enumerate(calls))
+
+    def take(self, call: ToolCall) -> Decision | None:
+        """The decision on a call that is asked about; each is given once, as ids may repeat."""
+        left = sorted(self.unasked, key=lambda i: (self.calls[i] is not call, i))
+        for index in left:
+            if self.calls[index] is call or same_call(self.calls[index], call):
+                self.unasked.remove(index)
+                return self.decisions[index]
+        return None
+
+    def refused(self) -> list[ToolCall]:
+        return [self.calls[i] for i, decision in self.decisions.items() if not decision.allowed]
+
+
+class Run:
+    """One sample: its guard, and what of its history the guard has heard."""
+
+    def __init__(self, guard: Guard, submit: str) -> None:
+        self.guard: Final = guard
+        self.submit: Final = submit
+        self.turns: dict[str, Turn] = {}
+        self.heard: set[str] = set()
+        self.lock: Final = anyio.Lock()
+
+    async def decision(self, call: ToolCall, history: Sequence[ChatMessage]) -> Decision:
+        """The decision on a call of the last message, which is decided as a whole."""
+        message: Any = history[-1] if history else None
+        calls = message.tool_calls or [] if isinstance(message, ChatMessageAssistant) else []
+        async with self.lock:
+            if not any(same_call(each, call) for each in calls):  # whoever asks has no such message
+                return (await self.decided([call])).decisions[0]
+            turn = self.turns.get(key_of(message))
+            decision = turn.take(call) if turn else None
+            if decision is None:
+                self.catch_up(history[:-1])
+                if message.text.strip():
+                    self.guard.say("assistant", message.text)
+                turn = self.turns[key_of(message)] = await self.decided(calls)
+                decision = turn.take(call)
+        assert decision is not None  # the call is among those that were decided
+        return decision
+
+    async def decided(self, calls: Sequence[ToolCall]) -> Turn:
+        readable = [i for i, call in enumerate(calls) if not call.parse_error]
+        order = sorted(readable, key=lambda i: calls[i].function == self.submit)
+        named = [FINAL_ANSWER if each.function == self.submit else each.function for each in calls]
+        proposed = [replace(as_call(calls[i]), tool=named[i]) for i in order]
+        # In a thread: a guard that asks a person must not hold up the other samples.
+        decisions = await anyio.to_thread.run_sync(self.guard.propose, proposed)
+        return Turn(calls, dict(zip(order, decisions, strict=True)))
+
+    def catch_up(self, history: Sequence[ChatMessage]) -> None:
+        """Tells the guard what has been said, and what came of the calls, since the last turn."""
+        turn: Turn | None = None
+        for message in history:
+            new = key_of(message) not in self.heard
+            self.heard.add(key_of(message))
+            if isinstance(message, ChatMessageAssistant):
+                turn = self.turns.get(key_of(message))
+                if new and turn is None:  # no call of it has reached the gate
+                    if message.text.strip():
+                        self.guard.say("assistant", message.text)
+                    self.guard.propose([])
+            elif isinstance(message, ChatMessageTool):
+                if new and turn is not None:
+                    self.record(turn, message)
+            elif new:
+                self.guard.say(message.role, message.text)
+
+    def record(self, turn: Turn, message: ChatMessageTool) -> None:
+        ids = [index for index, call in turn.unanswered.items() if call.id == message.tool_call_id]
+        for index in ids[:1]:  # results come in the order of the calls, and ids may repeat
+            del turn.unanswered[index]
+            decision = turn.decisions.get(index)
+            if decision is not None and decision.allowed:
+                error = message.error.message if message.error else None
+                self.guard.record(decision, message.text, error=error)
+
+
+RUNS: Final[WeakKeyDictionary[Transcript, dict[Approver, Run]]] = WeakKeyDictionary()
+"""The samples at work, by their transcripts, and what their gates know."""
+
+
+def loaded(procedure: str | Procedure) -> Procedure:
+    return procedure if isinstance(procedure, Procedure) else Procedure.load(procedure)
+
+
+def as_call(call: ToolCall) -> Call:
+    return Call(call.function, dict(as_json(call.arguments)), id=call.id)
+
+
+def same_call(one: ToolCall, other: ToolCall) -> bool:
+    """Are these one call? Inspect may have put its arguments into another form in between."""
+    return bool(one.id == other.id and one.function == other.function)
+
+
+def key_of(message: ChatMessage) -> str:
+    return message.id or f"at {id(message)}"

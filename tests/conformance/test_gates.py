@@ -1,0 +1,210 @@
+"""What a gate promises, held by every adapter."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+import pytest
+from desk import Driver, answer, fetch, lookup, pay
+
+from bylaw.procedure.procedure import Procedure
+from bylaw.trace.event import Call
+
+_NEEDS = {"smolagents_drivers": "smolagents", "inspect_driver": "inspect-ai"}
+
+
+def _adapter(module: str, name: str) -> Any:
+    marks = [pytest.mark.frameworks] if module in _NEEDS else []
+    return pytest.param((module, name), marks=marks, id=name)
+
+
+@pytest.fixture(
+    params=[
+        _adapter("plain_drivers", "PlainTurns"),
+        _adapter("plain_drivers", "AsyncTurns"),
+        _adapter("plain_drivers", "WrappedTools"),
+        _adapter("plain_drivers", "WrappedAsyncTools"),
+        _adapter("smolagents_drivers", "ToolCalling"),
+        _adapter("smolagents_drivers", "Code"),
+        _adapter("inspect_driver", "Inspect"),
+    ]
+)
+def drive(request: pytest.FixtureRequest) -> Driver:
+    module, name = request.param
+    if module in _NEEDS:  # only where it is wanted: these take seconds to import
+        framework = _NEEDS[module]
+        package = framework.replace("-", "_")
+        pytest.importorskip(package, reason=f"NOT TESTED: {framework} is not installed")
+    driver: Driver = getattr(import_module(module), name)()
+    return driver
+
+
+def _rule(rule: str, severity: str = "SOFT_BLOCK", **more: Any) -> Procedure:
+    constraint = {"name": "looked-up", "rule": rule, "severity": severity, "fix": "Look it up."}
+    return Procedure.from_dict({"bylaw": 1, "name": "desk", "constraints": [constraint], **more})
+
+
+LOOKED_UP = "G(pay -> O lookup)"
+
+
+def test_a_refused_call_does_not_run_and_the_agent_is_told(drive: Driver) -> None:
+    seen = drive(_rule(LOOKED_UP), [[pay()], [lookup()], [pay()], [answer()]])
+    assert seen.ran == [lookup(), pay()]
+    assert "Not executed" not in seen.shown[0]
+    for told in ("pay: Not executed.", "looked-up", "Look it up."):
+        assert told in seen.shown[1]
+    assert "paid 5" in seen.shown[3]
+    assert seen.answer == "done"
+    assert seen.events == [("block", "pay", "listened")]
+
+
+def test_an_agent_that_insists_overrides_a_warning(drive: Driver) -> None:
+    seen = drive(_rule(LOOKED_UP, "BLOCK_AND_WARN"), [[pay()], [pay()], [pay()], [answer()]])
+    assert seen.ran == [pay(), pay()]
+    assert "exactly the same call again" in seen.shown[1]
+    assert seen.events == [("warn", "pay", "insisted")]
+
+
+def test_only_the_same_call_overrides(drive: Driver) -> None:
+    seen = drive(_rule(LOOKED_UP, "BLOCK_AND_WARN"), [[pay(5)], [pay(6)], [answer()]])
+    assert seen.ran == []
+    assert seen.events == [("warn", "pay", "listened"), ("warn", "pay", "listened")]
+
+
+@pytest.mark.parametrize("between", [[fetch()], []], ids=["another call", "no call"])
+def test_only_the_very_next_turn_overrides(drive: Driver, between: list[Call]) -> None:
+    script = [[pay()], between, [pay()], [answer()]]
+    seen = drive(_rule(LOOKED_UP, "BLOCK_AND_WARN"), script)
+    assert pay() not in seen.ran
+    assert [action for action, _, _ in seen.events] == ["warn", "warn"]
+
+
+def test_the_third_soft_block_ends_the_run(drive: Driver) -> None:
+    seen = drive(_rule(LOOKED_UP), [[pay()], [fetch()], [pay(6)], [pay()], [answer()]])
+    assert seen.stopped
+    assert seen.ran == [fetch()]
+    assert seen.answer is None
+    assert len(seen.shown) == 4
+    assert [action for action, _, _ in seen.events] == ["block", "block", "stop"]
+
+
+def test_a_hard_stop_ends_the_run(drive: Driver) -> None:
+    seen = drive(_rule(LOOKED_UP, "HARD_STOP"), [[fetch()], [pay()], [lookup()], [answer()]])
+    assert seen.stopped
+    assert seen.ran == [fetch()]
+    assert seen.answer is None
+    assert len(seen.shown) == 2
+
+
+def test_what_is_tolerated_runs(drive: Driver) -> None:
+    seen = drive(_rule(LOOKED_UP, "TOLERATE"), [[pay()], [answer()]])
+    assert seen.ran == [pay()]
+    assert seen.events == [("tolerate", "pay", "listened")]
+
+
+def test_the_setting_replaces_severities(drive: Driver) -> None:
+    seen = drive(_rule(LOOKED_UP, "HARD_STOP"), [[pay()], [answer()]], setting="baseline")
+    assert seen.ran == [pay()]
+    assert not seen.stopped
+
+
+# ── turns of several calls ───────────────────────────────────────────────────────────────────
+
+
+def test_the_siblings_of_a_refused_call_run(drive: Driver) -> None:
+    rule = _rule("G(pay -> args.amount < 10)")
+    seen = drive(rule, [[lookup(1), pay(50), lookup(2)], [answer()]])
+    assert _sorted(seen.ran) == [lookup(1), lookup(2)]
+    assert "pay: Not executed." in seen.shown[1]
+    assert seen.answer == "done"
+
+
+def test_a_turn_is_decided_in_the_order_proposed(drive: Driver) -> None:
+    seen = drive(_rule(LOOKED_UP), [[pay(1), lookup(), pay(2)], [answer()]])
+    assert _sorted(seen.ran) == [lookup(), pay(2)]
+    assert seen.events == [("block", "pay", "listened")]
+
+
+def test_siblings_do_not_see_each_other(drive: Driver) -> None:
+    seen = drive(_rule("G(pay -> earlier lookup)"), [[lookup(), pay(1)], [pay(2)], [answer()]])
+    at_once = [] if drive.turns_are_decided_together else [pay(1)]
+    assert seen.ran == [lookup(), *at_once, pay(2)]
+
+
+def test_equal_calls_of_a_turn_are_told_apart(drive: Driver) -> None:
+    seen = drive(_rule("CalledN(pay, <= 2)"), [[pay(), pay(), pay()], [answer()]])
+    assert seen.ran == [pay(), pay()]
+    assert seen.events == [("block", "pay", "listened")]
+
+
+def test_calls_of_a_turn_may_share_an_id(drive: Driver) -> None:
+    same = [Call(call.tool, call.args, id="c") for call in (lookup(1), pay(50), lookup(2), pay(3))]
+    seen = drive(_rule("G(pay -> args.amount < 10)"), [same, same[:1], [answer()]])
+    assert _sorted(seen.ran[:3]) == [lookup(1), lookup(2), pay(3)]
+    assert seen.ran[3:] == [lookup(1)]
+
+
+def test_a_stop_refuses_what_comes_after_it_in_the_turn(drive: Driver) -> None:
+    rule = _rule("G(pay -> args.amount < 10)", "HARD_STOP")
+    seen = drive(rule, [[pay(1)], [lookup(1), pay(50), lookup(2)], [answer()]])
+    assert seen.stopped
+    assert pay(50) not in seen.ran
+    assert lookup(2) not in seen.ran
+
+
+# ── results ──────────────────────────────────────────────────────────────────────────────────
+
+
+def test_rules_see_results(drive: Driver) -> None:
+    rule = _rule("G(pay -> let o = last(lookup).result: o.open = true)")
+    seen = drive(rule, [[lookup(13)], [pay()], [lookup(7)], [pay()], [answer()]])
+    assert seen.ran == [lookup(13), lookup(7), pay()]
+    assert seen.events == [("block", "pay", "listened")]
+
+
+def test_a_tool_that_raises_has_failed(drive: Driver) -> None:
+    rule = _rule("G(pay -> earlier call(fetch, ok))")
+    script = [[fetch("missing")], [pay()], [fetch()], [pay()], [answer()]]
+    seen = drive(rule, script)
+    assert "there is no such file" in seen.shown[1]
+    assert seen.ran == [fetch("missing"), fetch(), pay()]
+    assert seen.events == [("block", "pay", "listened")]
+
+
+def test_a_failure_does_not_hide_a_sibling_that_was_refused(drive: Driver) -> None:
+    rule = _rule("G(pay -> earlier call(fetch, ok))")
+    seen = drive(rule, [[fetch("missing"), pay()], [pay()], [answer()]])
+    assert seen.ran == [fetch("missing")]
+    assert "there is no such file" in seen.shown[1]
+    assert "pay: Not executed." in seen.shown[1]
+
+
+# ── the answer ───────────────────────────────────────────────────────────────────────────────
+
+
+def test_an_answer_can_be_refused_and_then_allowed(drive: Driver) -> None:
+    rule = _rule("G(final_answer -> O lookup)")
+    seen = drive(rule, [[answer("too early")], [lookup()], [answer("in time")]])
+    assert "final_answer: Not executed." in seen.shown[1]
+    assert seen.answer == "in time"
+    assert seen.ran == [lookup()]
+
+
+def test_an_answer_may_end_the_run(drive: Driver) -> None:
+    rule = _rule("G(final_answer -> O lookup)", "HARD_STOP")
+    seen = drive(rule, [[answer("too early")], [answer("again")]])
+    assert seen.stopped
+    assert seen.answer is None
+    assert len(seen.shown) == 1
+
+
+def test_an_unmet_obligation_keeps_the_agent_at_work(drive: Driver) -> None:
+    rule = _rule("F lookup", finish="met")
+    seen = drive(rule, [[answer("too early")], [lookup()], [answer("in time")]])
+    assert seen.answer == "in time"
+    assert seen.ran == [lookup()]
+
+
+def _sorted(calls: list[Call]) -> list[Call]:
+    return sorted(calls, key=lambda call: (call.tool, sorted(call.args.items())))

@@ -1,0 +1,210 @@
+"""Plain functions behind a gate: how arguments, results and failures are translated."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import inspect
+import sys
+from datetime import date
+from importlib import import_module
+from typing import Any
+
+import pytest
+
+from bylaw.adapters.plain import as_json, run_turn, run_turn_async, wrap
+from bylaw.enforcement.decision import ConstraintViolationError
+from bylaw.enforcement.guard import Guard
+from bylaw.procedure.procedure import Procedure
+from bylaw.trace.event import Call
+from bylaw.values import problem
+
+
+def _guard(rule: str, severity: str = "SOFT_BLOCK", **options: Any) -> Guard:
+    constraint = {"name": "rule", "rule": rule, "severity": severity}
+    return Guard(Procedure.from_dict({"bylaw": 1, "constraints": [constraint]}), **options)
+
+
+def pay(amount: int, to: str = "shop", *notes: str, **more: Any) -> str:
+    """Pays."""
+    return f"{amount} to {to}"
+
+
+@pytest.mark.parametrize(
+    ("values", "named", "rule"),
+    [
+        ((5,), {}, "call(pay, amount = 5)"),
+        ((), {"amount": 5}, "call(pay, amount = 5)"),
+        ((5, "bank"), {}, 'call(pay, amount = 5, to = "bank")'),
+        ((5, "bank", "a", "b"), {}, 'pay & args.notes = ["a", "b"]'),
+        ((5,), {"when": "now"}, 'call(pay, when = "now")'),
+        ((5,), {"when": date(2026, 1, 2)}, 'call(pay, when = "2026-01-02")'),
+    ],
+)
+def test_rules_see_arguments_by_name(
+    values: tuple[Any, ...], named: dict[str, Any], rule: str
+) -> None:
+    tools = wrap(_guard(f"G({rule})"), {"pay": pay})
+    tools["pay"](*values, **named)
+    refusing = wrap(_guard(f"G(!({rule}))"), {"pay": pay})
+    with pytest.raises(ConstraintViolationError, match="Not executed"):
+        refusing["pay"](*values, **named)
+
+
+def test_defaults_are_seen_only_if_that_is_wanted() -> None:
+    rule = 'G(pay -> args.to != "shop")'
+    assert wrap(_guard("CalledExactly(pay, amount = 5)"), {"pay": pay})["pay"](5) == "5 to shop"
+    assert wrap(_guard('G !call(pay, to = "shop")'), {"pay": pay})["pay"](5) == "5 to shop"
+    with pytest.raises(ConstraintViolationError):
+        wrap(_guard(rule), {"pay": pay}, defaults=True)["pay"](5)
+
+
+def test_a_call_that_python_would_not_make_is_not_proposed() -> None:
+    guard = _guard("G !pay")
+    with pytest.raises(TypeError):
+        wrap(guard, {"pay": pay})["pay"]()
+    assert guard.turn == 0
+
+
+def test_a_wrapped_tool_looks_like_the_tool() -> None:
+    async def later() -> None:
+        """Later."""
+
+    tools = wrap(_guard("G !other"), {"pay": pay, "later": later})
+    assert tools["pay"].__name__ == "pay"
+    assert inspect.signature(tools["pay"]) == inspect.signature(pay)
+    assert inspect.iscoroutinefunction(tools["later"])
+
+
+def test_results_that_are_not_json_reach_the_caller_unchanged_and_rules_as_text() -> None:
+    guard = _guard('G(pay -> last(today).result = "2026-01-02")')
+    tools = wrap(guard, {"today": lambda: date(2026, 1, 2), "pay": pay})
+    assert tools["today"]() == date(2026, 1, 2)
+    tools["pay"](5)
+
+
+def test_a_failure_is_recorded_and_raised() -> None:
+    def fetch() -> None:
+        raise FileNotFoundError("gone")
+
+    guard = _guard("G(pay -> last(call(fetch, failed)).error ~ /^FileNotFoundError: gone$/)")
+    tools = wrap(guard, {"fetch": fetch, "pay": pay})
+    with pytest.raises(FileNotFoundError, match="gone"):
+        tools["fetch"]()
+    tools["pay"](5)
+
+
+def test_what_returns_an_awaitable_is_recorded_once_it_was_awaited() -> None:
+    async def fetch(name: str) -> str:
+        await asyncio.sleep(0)
+        return f"the {name}"
+
+    guard = _guard('G(pay -> last(fetch).result = "the file")')
+    tools = wrap(guard, {"fetch": functools.partial(fetch, "file"), "pay": pay})
+
+    async def run() -> None:
+        await tools["fetch"]()
+        tools["pay"](5)
+
+    asyncio.run(run())
+
+
+def test_tasks_share_a_gate() -> None:
+    async def fetch(number: int) -> int:
+        await asyncio.sleep(0)
+        return number
+
+    async def run() -> list[Any]:
+        tools = wrap(_guard("CalledN(fetch, <= 10)", soft_block_limit=99), {"fetch": fetch})
+        return await asyncio.gather(*map(tools["fetch"], range(30)), return_exceptions=True)
+
+    results = asyncio.run(run())
+    assert sum(isinstance(each, int) for each in results) == 10
+    assert sum(isinstance(each, ConstraintViolationError) for each in results) == 20
+
+
+def test_asking_a_person_does_not_hold_up_other_tasks() -> None:
+    async def fetch() -> str:
+        return "fetched"
+
+    async def run() -> str:
+        loop = asyncio.get_running_loop()
+
+        def ask(*_: Any) -> bool:  # a person who answers in the same loop
+            return asyncio.run_coroutine_threadsafe(asyncio.sleep(0, True), loop).result(5)
+
+        guard = _guard("G !fetch", "ASK", ask=ask)
+        (result,) = await run_turn_async(guard, {"fetch": fetch}, [Call("fetch")])
+        return str(result)
+
+    assert asyncio.run(run()) == "fetched"
+
+
+def test_a_turn_says_what_came_of_each_call() -> None:
+    def fetch() -> None:
+        raise FileNotFoundError("gone")
+
+    calls = [Call("pay", {"amount": 5}), Call("pay", {"amount": 50}), Call("fetch"), Call("fly")]
+    guard = _guard("G(pay -> args.amount < 10)")
+    paid, refused, failed, unknown = run_turn(guard, {"pay": pay, "fetch": fetch}, calls)
+    assert paid == "5 to shop"
+    assert refused["error"] == "ConstraintViolationError"
+    assert refused["violation_type"] == "block"
+    assert failed == {"error": "FileNotFoundError: gone"}
+    assert unknown == {"error": "LookupError: there is no tool 'fly'"}
+
+
+def test_an_unknown_tool_has_failed() -> None:
+    guard = _guard("G(pay -> earlier call(fly, failed))")
+    run_turn(guard, {}, [Call("fly")])
+    assert run_turn(guard, {"pay": pay}, [Call("pay", {"amount": 5})]) == ["5 to shop"]
+
+
+class _Unprintable:
+    def __str__(self) -> str:
+        raise RuntimeError("no")
+
+
+@pytest.mark.parametrize(
+    ("value", "seen"),
+    [
+        (None, None),
+        ({"a": [1, 2.5, "x", True]}, {"a": [1, 2.5, "x", True]}),
+        ((1, 2), (1, 2)),
+        ({1, 2}, [1, 2]),
+        ({1: "a"}, {"1": "a"}),
+        ({"at": date(2026, 1, 2)}, {"at": "2026-01-02"}),
+        ([b"x"], ["b'x'"]),
+        (float("nan"), "nan"),
+        (_Unprintable(), "<_Unprintable>"),
+        ([_Unprintable()], ["<_Unprintable>"]),
+    ],
+)
+def test_python_values_as_rules_see_them(value: Any, seen: Any) -> None:
+    assert as_json(value) == seen
+    assert problem(as_json(value)) is None
+
+
+def test_values_without_end_have_one() -> None:
+    inside: dict[Any, Any] = {}
+    inside |= {1: inside, 2: [inside, inside]}
+    deep: list[Any] = []
+    for _ in range(10_000):
+        deep = [deep]
+    for value in (inside, deep, [deep, date.min]):
+        assert problem(as_json(value)) is None
+
+
+@pytest.mark.parametrize(
+    ("adapter", "package"), [("smolagents", "smolagents"), ("inspect", "inspect_ai")]
+)
+def test_a_missing_framework_names_the_command(
+    adapter: str, package: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in list(sys.modules):
+        if name.partition(".")[0] == package:
+            monkeypatch.delitem(sys.modules, name)
+    monkeypatch.delitem(sys.modules, f"bylaw.adapters.{adapter}", raising=False)
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(ModuleNotFoundError, match=rf"pip install 'bylaw\[{adapter}\]'"):
+        import_module(f"bylaw.adapters.{adapter}")

@@ -1,0 +1,173 @@
+"""What is particular to smolagents."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from desk import Desk, Script, answer, lookup, pay
+
+from bylaw.enforcement.decision import ConstraintViolationError
+from bylaw.enforcement.guard import Guard
+from bylaw.procedure.procedure import Procedure
+from bylaw.trace.event import Call
+
+pytestmark = pytest.mark.frameworks
+
+
+@pytest.fixture(autouse=True)
+def _needed() -> None:
+    pytest.importorskip("smolagents", reason="NOT TESTED: smolagents is not installed")
+
+
+def _guard(rule: str, severity: str = "SOFT_BLOCK", **more: Any) -> Guard:
+    constraint = {"name": "rule", "rule": rule, "severity": severity}
+    return Guard(Procedure.from_dict({"bylaw": 1, "constraints": [constraint], **more}))
+
+
+def _agent(guard: Guard, script: Script, *, code: bool = False, **options: Any) -> Any:
+    import smolagents_drivers as drivers
+    from smolagents import LogLevel
+
+    driver = drivers.Code if code else drivers.ToolCalling
+    desk = Desk()
+    agent = driver.agent(
+        tools=drivers.tools_of(desk),
+        model=driver.model(script),
+        guard=guard,
+        verbosity_level=LogLevel.OFF,
+        **options,
+    )
+    agent.desk = desk
+    return agent
+
+
+def test_an_answer_beside_other_calls_is_not_one() -> None:
+    agent = _agent(_guard("G !pay"), [[lookup(), answer("early")], [answer("late")]])
+    assert agent.run("go") == "late"
+    assert agent.desk.ran == [lookup()]
+    assert "the only call of its turn" in agent.model.shown[1]
+    assert "'open': True" in agent.model.shown[1]
+
+
+def test_an_answer_that_cannot_be_used_is_not_one() -> None:
+    unusable = Call("final_answer", {"text": "x"})
+    agent = _agent(_guard("G !pay"), [[unusable], [answer()]])
+    assert agent.run("go") == "done"
+    assert "Argument text is not in the tool's input schema" in agent.model.shown[1]
+
+
+def test_an_unknown_tool_has_failed() -> None:
+    agent = _agent(
+        _guard("G(pay -> earlier call(fly, failed))"), [[Call("fly")], [pay()], [answer()]]
+    )
+    assert agent.run("go") == "done"
+    assert agent.desk.ran == [pay()]
+    assert "Unknown tool fly" in agent.model.shown[1]
+
+
+def test_the_memory_holds_all_calls_in_the_order_proposed() -> None:
+    agent = _agent(_guard("G !pay"), [[lookup(1), pay(), lookup(2)], [answer()]])
+    agent.run("go")
+    step = agent.memory.steps[1]
+    assert [call.name for call in step.tool_calls] == ["lookup", "pay", "lookup"]
+    assert step.observations.count("Not executed") == 1
+
+
+@pytest.mark.parametrize("code", [False, True])
+def test_the_answer_asked_for_at_the_end_is_gated(code: bool) -> None:
+    agent = _agent(_guard("G(final_answer -> O lookup)"), [[pay()], []], code=code, max_steps=1)
+    with pytest.raises(ConstraintViolationError, match="final_answer: Not executed"):
+        agent.run("go")
+    agent = _agent(_guard("G(final_answer -> O pay)"), [[pay()], []], code=code, max_steps=1)
+    assert "Let me think." in agent.run("go")
+    assert agent.guard.finished
+
+
+@pytest.mark.parametrize(("budget", "ran"), [(5, [pay(5)]), (50, [])])
+def test_rules_see_the_values_of_state_variables(budget: int, ran: list[Call]) -> None:
+    guard = _guard("G(pay -> args.amount < 10)")
+    agent = _agent(guard, [[Call("pay", {"amount": "budget"})], [answer()]])
+    agent.run("go", additional_args={"budget": budget})
+    assert agent.desk.ran == ran
+
+
+@pytest.mark.parametrize("code", [False, True])
+def test_rules_may_speak_of_messages(code: bool) -> None:
+    guard = _guard('G(pay -> O (says(user) & text contains "please"))', events="all")
+    agent = _agent(guard, [[pay()], [answer()]], code=code)
+    agent.run("pay")
+    assert agent.desk.ran == []
+    guard = _guard('G(pay -> O (says(user) & text contains "please"))', events="all")
+    agent = _agent(guard, [[pay()], [answer()]], code=code)
+    agent.run("please pay")
+    assert agent.desk.ran == [pay()]
+
+
+def test_one_guard_is_one_run() -> None:
+    agent = _agent(_guard("G !pay"), [[answer()], [answer()], [answer("again")]])
+    agent.run("go")
+    with pytest.raises(Exception, match="the run has finished"):
+        agent.run("go")
+    agent.guard = _guard("G !pay")
+    assert agent.run("go") == "again"
+
+
+# ── code ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def _run_code(guard: Guard, *blocks: str) -> Any:
+    from smolagents.models import ChatMessage, MessageRole
+
+    agent = _agent(guard, [], code=True)
+    said = iter(blocks)
+
+    def generate(messages: list[Any], **_: Any) -> ChatMessage:
+        agent.model.shown.append("\n".join(str(message.content) for message in messages))
+        return ChatMessage(MessageRole.ASSISTANT, content=f"<code>\n{next(said)}\n</code>")
+
+    agent.model.generate = generate
+    agent.answer = agent.run("go")
+    return agent
+
+
+def test_a_refusal_is_an_exception_in_the_code() -> None:
+    guard = _guard("G(pay -> O lookup)")
+    agent = _run_code(
+        guard, "pay(5)\nlookup(1)", "lookup(order=7)\npay({'amount': 6})", "final_answer('x')"
+    )
+    assert agent.desk.ran == [lookup(7), pay(6)]
+    assert "ConstraintViolationError: pay: Not executed." in agent.model.shown[1]
+    assert agent.answer == "x"
+
+
+def test_rules_see_what_code_passes_by_position() -> None:
+    guard = _guard("G(pay -> args.amount < 10)")
+    agent = _run_code(guard, "pay(5)\npay(50)", "final_answer(answer='x')")
+    assert agent.desk.ran == [pay(5)]
+
+
+def test_code_cannot_hold_up_the_end() -> None:
+    code = "try:\n    pay(5)\nexcept:\n    pass\nlookup(1)\nfinal_answer('x')"
+    with pytest.raises(ConstraintViolationError) as stop:
+        _run_code(_guard("G !pay", "HARD_STOP"), code)
+    assert stop.value.violation_type == "stop"
+
+
+def test_an_answer_with_wrong_arguments_does_not_end_the_run() -> None:
+    agent = _run_code(
+        _guard("G !pay"), "final_answer()", "final_answer(text='x')", "final_answer(3)"
+    )
+    assert agent.answer == 3
+
+
+def test_tools_that_run_elsewhere_cannot_be_guarded() -> None:
+    from smolagents import PythonExecutor
+
+    class Elsewhere(PythonExecutor):  # type: ignore[misc]
+        def send_tools(self, tools: Any) -> None: ...
+        def send_variables(self, variables: Any) -> None: ...
+        def __call__(self, code_action: str) -> Any: ...
+
+    with pytest.raises(ValueError, match="out of the gate's reach"):
+        _agent(_guard("G !pay"), [], code=True, executor=Elsewhere())

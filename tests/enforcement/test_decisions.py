@@ -1,0 +1,372 @@
+"""What the gate decides: every severity, mode and setting, turn by turn."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from gate_notation import Scenario, play, said, scenarios
+
+from bylaw import BylawError, Call, Procedure, Severity
+from bylaw.enforcement.decision import Action, ConstraintViolationError, Violation
+from bylaw.enforcement.guard import Guard
+from bylaw.enforcement.severity import SETTINGS, SoftBlockMode
+
+TABLE = list(scenarios(Path(__file__).parent / "decisions.cases"))
+
+
+@pytest.mark.parametrize("scenario", TABLE, ids=lambda scenario: scenario.title)
+def test_scenario(scenario: Scenario) -> None:
+    scenario.check()
+
+
+def test_the_table_covers_what_can_be_set() -> None:
+    """A severity, setting, mode or answer that no scenario shows is not decided by anybody."""
+    shown = Counter(rule["severity"] for scenario in TABLE for rule in scenario.rules)
+    assert set(shown) == {severity.value for severity in Severity}
+    options: dict[str, set[str]] = {}
+    for scenario in TABLE:
+        for option, value in scenario.options.items():
+            options.setdefault(option, set()).add(value)
+    assert options["setting"] == set(SETTINGS)
+    assert options["mode"] | {"same constraint"} == {mode.value for mode in SoftBlockMode}
+    words = {word for scenario in TABLE for turn in scenario.turns for word in turn.split()}
+    assert {action.value for action in Action} <= {word.partition(":")[0] for word in words}
+
+
+def _procedure(**rules: str) -> Procedure:
+    """`_procedure(no_pay="ASK: G !pay")`"""
+    constraints = []
+    for name, text in rules.items():
+        severity, _, rule = text.partition(": ")
+        constraints.append({"name": name, "rule": rule, "severity": severity})
+    return Procedure.from_dict({"constraints": constraints})
+
+
+# ── asking ────────────────────────────────────────────────────────────────────────────────
+
+PAY = Call("pay")
+NO_PAY = _procedure(no_pay="ASK: G !pay", noted="TOLERATE: G !pay")
+
+
+def test_a_person_sees_the_call_and_all_rules_that_it_breaks() -> None:
+    asked: list[Any] = []
+
+    def ask(call: Call, violations: tuple[Violation, ...]) -> bool:
+        asked.append((call.tool, dict(call.args), [v.constraint.name for v in violations]))
+        return True
+
+    Guard(NO_PAY, ask=ask).propose([Call("get"), Call("pay", {"n": 1})])
+    assert asked == [("pay", {"n": 1}, ["no_pay", "noted"])]
+
+
+def test_nobody_waits_for_a_person_who_does_not_answer() -> None:
+    answer = threading.Event()
+
+    def ask(call: Call, violations: tuple[Violation, ...]) -> bool:
+        return answer.wait()
+
+    guard = Guard(NO_PAY, ask=ask, ask_timeout=0.05)
+    started = time.monotonic()
+    (decision,) = guard.propose([PAY])
+    assert time.monotonic() - started < 2
+    assert said(decision) == "block:no_pay,noted"
+    assert "did not approve" in decision.message
+    answer.set()
+    assert said(guard.propose([Call("get")])[0]) == "allow", "what is said too late changes nothing"
+
+
+def test_a_person_who_does_not_answer_does_not_keep_the_program_alive(tmp_path: Path) -> None:
+    script = tmp_path / "run.py"
+    script.write_text(
+        "import time\n"
+        "from bylaw import Call, Procedure\n"
+        "from bylaw.enforcement.guard import Guard\n"
+        "rule = {'name': 'n', 'rule': 'G !pay', 'severity': 'ASK'}\n"
+        "p = Procedure.from_dict({'constraints': [rule]})\n"
+        "g = Guard(p, ask=lambda call, rules: time.sleep(60), ask_timeout=0.05)\n"
+        "print(g.propose([Call('pay')])[0].action.value)\n"
+    )
+    import subprocess
+    import sys
+
+    run = subprocess.run(
+        [sys.executable, str(script)], capture_output=True, text=True, timeout=30, check=True
+    )
+    assert run.stdout.strip() == "block"
+
+
+def test_others_are_decided_while_a_person_thinks() -> None:
+    """Nobody waits for the person; what was approved is judged again when it runs."""
+    thinking, answer = threading.Event(), threading.Event()
+
+    def ask(call: Call, violations: tuple[Violation, ...]) -> bool:
+        thinking.set()
+        return answer.wait(10)
+
+    rules = _procedure(ask_pay="ASK: G !pay", no_pay_then="HARD_STOP: G !(pay & O freeze)")
+    guard = Guard(rules, ask=ask)
+    found: list[str] = []
+    asking = threading.Thread(
+        target=lambda: found.extend(map(said, guard.propose([Call("get"), PAY, Call("end")])))
+    )
+    asking.start()
+    assert thinking.wait(10)
+    (other,) = guard.propose([Call("freeze")])
+    guard.record(other, "done")
+    guard.say("user", "wait")
+    answer.set()
+    asking.join(10)
+    assert found == ["allow", "stop:ask_pay,no_pay_then", "stop"]
+
+
+def test_steps_never_decrease_when_a_message_comes_while_a_person_thinks() -> None:
+    guard: Guard
+
+    def ask(call: Call, violations: tuple[Violation, ...]) -> bool:
+        guard.say("user", "hello?")
+        return True
+
+    guard = Guard(NO_PAY, ask=ask)
+    first, second, third = guard.propose([Call("get"), PAY, Call("get")])
+    assert (first.call.step, second.call.step, third.call.step) == (0, 2, 2)
+
+
+class _Async:
+    """A person who takes a while, asked in an event loop."""
+
+    def __init__(self, approves: bool, delay: float = 0.0) -> None:
+        self.approves = approves
+        self.delay = delay
+
+    async def __call__(self, call: Call, violations: tuple[Violation, ...]) -> bool:
+        await asyncio.sleep(self.delay)
+        return self.approves
+
+
+def _slow_yes(call: Call, violations: tuple[Violation, ...]) -> bool:
+    time.sleep(0.2)
+    return True
+
+
+def _fails(call: Call, violations: tuple[Violation, ...]) -> bool:
+    raise RuntimeError
+
+
+@pytest.mark.parametrize(
+    ("ask", "timeout", "expected"),
+    [
+        (_Async(True), None, "allow^no_pay^noted"),
+        (_Async(False), None, "block:no_pay,noted"),
+        (_Async(True, 30), 0.05, "block:no_pay,noted"),
+        (_slow_yes, None, "allow^no_pay^noted"),
+        (_slow_yes, 0.02, "block:no_pay,noted"),
+        (_fails, None, "block:no_pay,noted"),
+        (None, None, "ask:no_pay,noted"),
+    ],
+)
+def test_asking_in_an_event_loop(ask: Any, timeout: float | None, expected: str) -> None:
+    async def main() -> tuple[list[str], int]:
+        ticks = 0
+
+        async def tick() -> None:
+            nonlocal ticks
+            while True:
+                await asyncio.sleep(0.01)
+                ticks += 1
+
+        ticking = asyncio.create_task(tick())
+        guard = Guard(NO_PAY, ask=ask, ask_timeout=timeout)
+        decisions = await guard.propose_async([Call("get"), PAY])
+        ticking.cancel()
+        return list(map(said, decisions)), ticks
+
+    decisions, ticks = asyncio.run(main())
+    assert decisions == ["allow", expected]
+    if ask is _slow_yes:
+        assert ticks >= (5 if timeout is None else 1), "the loop went on"
+
+
+def test_a_cancelled_question_is_not_an_answer() -> None:
+    async def main() -> list[str]:
+        guard = Guard(NO_PAY, ask=_Async(True, 30))
+        waiting = asyncio.create_task(guard.propose_async([PAY]))
+        await asyncio.sleep(0.02)
+        waiting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+        return [said(d) for d in await guard.propose_async([Call("get")])]
+
+    assert asyncio.run(main()) == ["allow"]
+
+
+def test_only_what_waits_for_a_person_can_be_approved() -> None:
+    guard = Guard(_procedure(no_pay="SOFT_BLOCK: G !pay"))
+    with pytest.raises(BylawError, match="the answer to the call was block, not ask"):
+        guard.approve(guard.propose([PAY])[0])
+
+
+# ── what the agent is told ────────────────────────────────────────────────────────────────
+
+
+def test_a_refusal_is_an_exception_that_an_agent_can_read() -> None:
+    rule = {"name": "once", "rule": "CalledN(pay, <= 1)", "why": "Money.", "fix": "Ask."}
+    guard = Guard(Procedure.from_dict({"constraints": [rule]}))
+    guard.propose([PAY])
+    error = guard.propose([PAY])[0].error()
+    assert isinstance(error, ConstraintViolationError)
+    assert error.violation_type == "block"
+    assert str(error) == (
+        "pay: Not executed.\n"
+        "Rule once: this call would break it for good. Money.\n"
+        "  What to do: Ask.\n"
+        "Calls that led here: #1 pay."
+    )
+    assert error.to_dict() == {
+        "error": "ConstraintViolationError",
+        "violation_type": "block",
+        "tool": "pay",
+        "constraints": ["once"],
+        "message": str(error),
+    }
+
+
+def test_no_hint_hands_over_a_value() -> None:
+    """A rule may hold the answer; the agent reads names, the author's words, its own calls."""
+    rules = _procedure(right='SOFT_BLOCK: CalledN(pay, = 1) & G(pay -> call(pay, n = "s3cret"))')
+    for hints in ("none", "rule", "open"):
+        guard = Guard(rules, hints=hints)  # type: ignore[arg-type]
+        (decision,) = guard.propose([Call("pay", {"n": 1})])
+        assert not decision.allowed
+        assert "s3cret" not in decision.message
+
+
+def test_hints() -> None:
+    def told(hints: Any) -> str:
+        rules = [{"name": "first", "rule": "!pay W get"}]
+        tools = ["get", "pay", "look"]
+        guard = Guard(Procedure.from_dict({"tools": tools, "constraints": rules}), hints=hints)
+        return guard.propose([PAY])[0].message
+
+    assert told("none") == "pay: Not executed."
+    assert "first" in told("rule")
+    assert "Tools" not in told("rule")
+    assert told("open").endswith("Tools that can still be called: get, look.")
+
+
+def test_the_open_rules_are_named_when_an_answer_is_refused() -> None:
+    rules = [{"name": "must", "rule": "Called(a)"}, {"name": "also", "rule": "Called(b)"}]
+    guard = Guard(Procedure.from_dict({"finish": "met", "constraints": rules}))
+    guard.propose([Call("b")])
+    (decision,) = guard.propose([Call("final_answer", {"answer": "42"})])
+    assert "Rule must: it is not met yet." in decision.message
+    assert "also" not in decision.message
+    assert not guard.finished
+
+
+# ── the ends of a run ─────────────────────────────────────────────────────────────────────
+
+
+def test_nothing_follows_the_answer() -> None:
+    guard = Guard(_procedure(must="TOLERATE: Called(a)"))
+    answer = Call("final_answer", {"answer": "42"})
+    assert list(map(said, guard.propose([answer, Call("a")]))) == ["allow", "block"]
+    with pytest.raises(BylawError, match="the run has finished"):
+        guard.propose([Call("a")])
+    assert guard.finish("another answer").label == "NONE"
+
+
+def test_a_result_belongs_to_a_call_that_ran() -> None:
+    guard = Guard(_procedure(never="SOFT_BLOCK: G !a"))
+    with pytest.raises(BylawError, match="it was refused"):
+        guard.record(guard.propose([Call("a")])[0], 1)
+
+
+def test_arguments_that_are_not_json_are_refused_before_anything_happens() -> None:
+    guard = Guard(_procedure(never="SOFT_BLOCK: G !a"))
+    for odd in (object(), float("nan"), {1: 2}):
+        with pytest.raises(BylawError, match="'b' are not JSON"):
+            guard.propose([Call("c"), Call("b", {"x": odd})])
+    assert guard.turn == 0
+
+
+# ── the record ────────────────────────────────────────────────────────────────────────────
+
+
+def test_events_and_what_the_agent_made_of_them() -> None:
+    guard = Guard(_procedure(a="BLOCK_AND_WARN: G !a", b="BLOCK_AND_WARN: G !b", c="TOLERATE: G !c"))
+    for turn in ('a{"n":1} c', "", 'a{"n":1.0}', "b", "go", "b"):
+        play(guard, turn)
+    statistics = guard.finish().statistics
+    assert [(e.constraint, e.action, e.resolution) for e in guard.events] == [
+        ("a", "warn", "insisted"),  # a turn without calls resolves nothing; 1 is 1.0 here
+        ("c", "tolerate", "listened"),
+        ("a", "warn", "listened"),
+        ("b", "warn", "listened"),
+        ("b", "warn", None),
+    ]
+    assert (statistics.events, statistics.resolved, statistics.insist_rate) == (5, 4, 0.2)
+    assert statistics.by_action == {"warn": 4, "tolerate": 1}
+
+
+def test_what_was_lost_is_not_held_against_the_agent() -> None:
+    guard = Guard(_procedure(fine="SOFT_BLOCK: G !call(get, failed)", a="SOFT_BLOCK: G !a"))
+    play(guard, 'get!"timeout" a')
+    play(guard, "a")
+    statistics = guard.finish().statistics
+    assert (statistics.events, statistics.lost, statistics.insist_rate) == (2, 1, 0.5)
+
+
+# ── what other gates get wrong ────────────────────────────────────────────────────────────
+
+
+def test_an_obligation_is_no_deadlock() -> None:
+    """Each call leaves the demand unmet, and brings it nearer."""
+    for severity in Severity:
+        guard = Guard(_procedure(twice=f"{severity.value}: CalledN(a, >= 2)"))
+        assert [said(guard.propose([Call("a")])[0]) for _ in range(3)] == ["allow"] * 3
+        assert guard.finish().label == "FULL"
+
+
+def test_an_override_is_of_one_warning() -> None:
+    rules = _procedure(warned="BLOCK_AND_WARN: !a W get", stop="HARD_STOP: CalledN(a, <= 1)")
+    guard = Guard(rules)
+    assert said(guard.propose([Call("a")])[0]) == "warn:warned"
+    first, second = guard.propose([Call("a"), Call("a")])
+    assert (said(first), said(second)) == ("allow^warned", "stop:stop")
+
+
+@pytest.mark.parametrize(
+    ("rule", "prefix"),
+    [
+        ("G(a -> X b)", "a c"),
+        ("F(a & X b) & CalledN(b, <= 1)", "b"),
+        ("(a U b) | (c U d)", "e"),
+        ("G(a -> F b) & CalledN(b, <= 1) & CalledN(a, <= 1)", "a a"),
+        ("F G a & CalledN(b, = 0)", "b"),
+        ("Before(a, b) & Before(b, c)", "c"),
+        ("InstanceBefore(a, 1, b, 0)", "a b"),
+        ("(F a) <-> (F b) & G !a & G !b", "a"),
+        ("forall x in [1, 2]: CalledN(a, <= 2) & CalledWith(a, i = x)", 'a{"i":1} a{"i":1}'),
+    ],
+)
+def test_a_doomed_prefix_is_recognised(rule: str, prefix: str) -> None:
+    guard = Guard(_procedure(r=f"SOFT_BLOCK: {rule}"))
+    decisions, _ = play(guard, prefix)
+    assert not decisions[-1].allowed
+
+
+def test_scores_are_decided_by_rules_not_by_roundings() -> None:
+    with pytest.raises(BylawError, match="no constraints"):
+        Procedure.from_dict({"constraints": []})
+    rules = [
+        {"name": "tiny", "rule": "Called(a)", "weight": 1e-30},
+        {"name": "large", "rule": "G !b", "weight": 1e30},
+    ]
+    report = Guard(Procedure.from_dict({"constraints": rules})).finish()
+    assert (report.score, report.label) == (1.0, "PARTIAL")
