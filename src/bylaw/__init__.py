@@ -4,6 +4,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from bylaw.enforcement.decision import Action, ConstraintViolationError, Decision
+    from bylaw.enforcement.guard import Guard
+    from bylaw.enforcement.log import AuditLog
+    from bylaw.enforcement.severity import SoftBlockMode
     from bylaw.errors import BylawError, Diagnostic, SpecError, TraceError
     from bylaw.procedure.constraint import Constraint, Severity
     from bylaw.procedure.procedure import Procedure
@@ -25,18 +29,24 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "Action": "bylaw.enforcement.decision",
+    "AuditLog": "bylaw.enforcement.log",
     "BylawError": "bylaw.errors",
     "Call": "bylaw.trace.event",
     "Constraint": "bylaw.procedure.constraint",
     "ConstraintResult": "bylaw.scoring.verify",
+    "ConstraintViolationError": "bylaw.enforcement.decision",
+    "Decision": "bylaw.enforcement.decision",
     "Diagnostic": "bylaw.errors",
     "Explanation": "bylaw.scoring.explain",
+    "Guard": "bylaw.enforcement.guard",
     "Message": "bylaw.trace.event",
     "Monitor": "bylaw.semantics.monitor",
     "Outcome": "bylaw.semantics.verdict",
     "Procedure": "bylaw.procedure.procedure",
     "Report": "bylaw.scoring.verify",
     "Severity": "bylaw.procedure.constraint",
+    "SoftBlockMode": "bylaw.enforcement.severity",
     "SpecError": "bylaw.errors",
     "Trace": "bylaw.trace.trace",
     "TraceError": "bylaw.errors",
@@ -57,18 +67,24 @@ _HOMES = {
 """Each public name and the module it lives in, imported when first asked for."""
 
 __all__ = [  # spelt out for editors; a test holds it to the table above
+    "Action",
+    "AuditLog",
     "BylawError",
     "Call",
     "Constraint",
     "ConstraintResult",
+    "ConstraintViolationError",
+    "Decision",
     "Diagnostic",
     "Explanation",
+    "Guard",
     "Message",
     "Monitor",
     "Outcome",
     "Procedure",
     "Report",
     "Severity",
+    "SoftBlockMode",
     "SpecError",
     "Trace",
     "TraceError",

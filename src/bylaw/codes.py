@@ -339,6 +339,34 @@ CODES: Final = {
         "bylaw view run.json --procedure refund.yaml -o missing/out.html",
         "bylaw view run.json --procedure refund.yaml -o out.html",
     ),
+    "E410": Code(
+        "a call was refused",
+        "The gate did not let a call run. The message names the rules that it would break, and "
+        "what to do instead.",
+        'guard.propose([Call("refund")])   # verify was not called',
+        'guard.propose([Call("verify")])',
+    ),
+    "E411": Code(
+        "an audit log is not intact",
+        "An entry was changed, removed, put in between or moved, or the file is not a log. It is "
+        "not written to any further.",
+        "a log that was edited",
+        "a new file, and the old one kept as evidence",
+    ),
+    "E412": Code(
+        "an audit log cannot be written",
+        "No call is allowed without a record of it, so the run ends when the log cannot be "
+        "written: the disk is full, the file is not writable, or somebody else writes to it.",
+        'AuditLog("/full/disk/gate.jsonl")',
+        'AuditLog("gate.jsonl")',
+    ),
+    "E413": Code(
+        "a guard was asked for something out of order",
+        "One guard is one run: turns are proposed, results are recorded for calls that ran, and "
+        "after the end there is nothing more to decide.",
+        "guard.finish(); guard.propose([…])",
+        "Guard(procedure).propose([…])",
+    ),
     # ── lint ─────────────────────────────────────────────────────────────────────────────
     "W501": Code(
         "a rule can never hold",

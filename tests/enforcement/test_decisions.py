@@ -299,7 +299,9 @@ def test_arguments_that_are_not_json_are_refused_before_anything_happens() -> No
 
 
 def test_events_and_what_the_agent_made_of_them() -> None:
-    guard = Guard(_procedure(a="BLOCK_AND_WARN: G !a", b="BLOCK_AND_WARN: G !b", c="TOLERATE: G !c"))
+    guard = Guard(
+        _procedure(a="BLOCK_AND_WARN: G !a", b="BLOCK_AND_WARN: G !b", c="TOLERATE: G !c")
+    )
     for turn in ('a{"n":1} c', "", 'a{"n":1.0}', "b", "go", "b"):
         play(guard, turn)
     statistics = guard.finish().statistics

@@ -25,6 +25,8 @@ COMMANDS: Final = {
     "explain": "show a rule by example, or which calls decided it; or a code's meaning",
     "diff": "show what an edit to a procedure changes, by a trace",
     "view": "write a page that shows a trace and its verdicts",
+    "replay": "show what a gate would have done on recorded traces",
+    "log": "check that an audit log is what it was",
 }
 
 _INTRODUCTION: Final = """\
@@ -35,6 +37,7 @@ Checks what tool-using LLM agents did against the procedure they should follow.
   bylaw explain RULE -p procedure.yaml run.json which calls decided it
   bylaw view run.json -p procedure.yaml         look at it in a browser
   bylaw diff old.yaml new.yaml                  what an edit changes
+  bylaw replay -p procedure.yaml runs/*.json    what a gate would have refused
 """
 
 

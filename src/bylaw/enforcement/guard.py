@@ -322,11 +322,13 @@ class Guard:
             self.stopped = True
         for violation in violations.values():
             self._event(turn.number, call, violation, action.value)
-        led_here = sorted({shown for i in violations for shown in self._recent[i]}, key=_number)
+        # What is tolerated is not told: a rule of layer L6 would hand its values over.
+        enforced = {i: v for i, v in violations.items() if blocks(v.severity)}
+        led_here = sorted({shown for i in enforced for shown in self._recent[i]}, key=_number)
         told = message(
             action,
             call.tool,
-            tuple(violations.values()),
+            tuple(enforced.values()),
             self.hints,
             led_here[-SHOWN_CALLS:],
             self._still_open(turn.number) if self.hints == "open" else None,

@@ -1,0 +1,51 @@
+"""`bylaw log check`: is an audit log what it was?"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Final
+
+from bylaw.cli.main import OK, VIOLATED
+from bylaw.cli.terminal import counted, safe, wrapped
+from bylaw.enforcement.log import check
+from bylaw.errors import Diagnostic, TraceError
+
+EPILOG: Final = """\
+Every entry of an audit log names the hash of the one before it. An entry that
+was changed, removed or put in between breaks the chain. A torn last line is
+what a crash leaves; nobody had been told of it, and it is cut off when the log
+is opened again.
+
+  bylaw log check gate.jsonl
+
+Exit code 0: intact; 1: not intact; 2: the file could not be read.
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """The command's arguments."""
+    parser.add_argument("action", choices=["check"], help="what to do with the log")
+    parser.add_argument("log", metavar="FILE", help="the audit log")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Checks the log."""
+    try:
+        found = check(Path(options.log))
+    except OSError as error:
+        message = f"cannot be read: {error.strerror or error}"
+        raise TraceError(Diagnostic("E310", message, source=options.log)) from None
+    if options.json:
+        print(json.dumps({"intact": found.problem is None, **asdict(found)}))
+    elif found.problem is not None:
+        print(wrapped(safe(f"NOT INTACT: {found.problem}."), 0))
+        print(f"{counted(found.entries, 'decision')} before it are good.")
+    else:
+        torn = f"; a torn last line of {found.torn} bytes behind them" if found.torn else ""
+        print(f"intact: {counted(found.entries, 'decision')}{torn}")
+        print(f"last hash {found.last}")
+    return OK if found.problem is None else VIOLATED

@@ -1,0 +1,110 @@
+"""`bylaw replay`: what a gate would have done on recorded traces."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections import Counter
+from typing import Final
+
+from bylaw.cli.inputs import add_max_line, add_procedure, entries, load_procedure
+from bylaw.cli.main import OK, UNUSABLE, VIOLATED
+from bylaw.cli.terminal import counted, progress, safe, width
+from bylaw.enforcement.replay import Replay, replay
+from bylaw.enforcement.severity import SETTINGS
+
+EPILOG: Final = """\
+The steps of a trace are the agent's turns. A recorded call that the gate
+refuses is left out, as if it had not been executed, and the replay goes on with
+the next: what the agent would have done instead is not known.
+
+  bylaw replay -p refund.yaml runs/*.json
+  bylaw replay -p refund.yaml runs.jsonl --setting soft-block --json
+
+Exit code 0: nothing would have been refused; 1: something would; 2: an input
+could not be used.
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """The command's arguments."""
+    parser.add_argument("traces", nargs="+", metavar="TRACE", help="the traces")
+    add_procedure(parser)
+    parser.add_argument(
+        "--setting",
+        choices=SETTINGS,
+        action="append",
+        help="which severities act; may be given several times (default: all but baseline)",
+    )
+    parser.add_argument("--json", action="store_true", help="print a JSON object per trace")
+    add_max_line(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Replays every trace in every setting; the exit code says whether anything is refused."""
+    procedure = load_procedure(options)
+    settings = options.setting or [each for each in SETTINGS if each != "baseline"]
+    totals: dict[str, Counter[str]] = {setting: Counter() for setting in settings}
+    first: Counter[str] = Counter()
+    unusable = traces = 0
+    with progress("traces") as line:
+        for entry in entries(options.traces, options.max_line):
+            line.clear()
+            if entry.trace is None:
+                unusable += 1
+                problems = entry.error.diagnostics if entry.error else ()
+                print(f"unusable  {safe(entry.name)}")
+                print("\n".join(safe(problem.render()) for problem in problems))
+                continue
+            traces += 1
+            found = [replay(entry.trace, procedure, setting) for setting in settings]
+            for each in found:
+                totals[each.setting].update(each.actions)
+                totals[each.setting]["runs"] += bool(each.refusals)
+                totals[each.setting]["stopped"] += each.stopped
+            first.update({name for each in found for r in each.refusals for name in r.constraints})
+            if options.json:
+                replays = [each.to_dict() for each in found]
+                print(json.dumps({"trace": entry.name, "replays": replays}))
+            else:
+                _print(entry.name, found)
+            line.step()
+    if not options.json:
+        _summary(traces, totals, first)
+    if unusable:
+        return UNUSABLE
+    return VIOLATED if any(total["runs"] for total in totals.values()) else OK
+
+
+def _print(name: str, found: list[Replay]) -> None:
+    refused = [each for each in found if each.refusals]
+    if not refused:
+        return
+    print(safe(name))
+    for each in refused:
+        refusal = each.refusals[0]
+        rules = ", ".join(refusal.constraints)
+        many = f", {len(each.refusals)} refused" if len(each.refusals) > 1 else ""
+        text = f"  {each.setting:<15} {refusal.action.value} at #{refusal.call + 1} {refusal.tool}"
+        text = f"{text}: {rules}{many}"
+        print(safe(text if len(text) <= width() else text[: width() - 1] + "…"))
+
+
+def _summary(traces: int, totals: dict[str, Counter[str]], rules: Counter[str]) -> None:
+    print(f"\n{counted(traces, 'trace')}")
+    columns = ("runs", "block", "warn", "ask", "stop", "stopped")
+    names = ("with a refusal", "blocked", "warned", "asked", "stops", "runs ended")
+    print(
+        f"{'setting':<15}"
+        + "".join(f"  {name:>14}" for name in names[:1])
+        + "".join(f"  {name:>8}" for name in names[1:5])
+        + f"  {names[5]:>10}"
+    )
+    for setting, total in totals.items():
+        cells = [f"{total[columns[0]]:>14}", *(f"{total[c]:>8}" for c in columns[1:5])]
+        print(f"{setting:<15}  " + "  ".join([*cells, f"{total[columns[5]]:>10}"]))
+    if rules:
+        longest = max(len(name) for name in rules)
+        print(f"\n{'rule':<{longest}}  runs refused for it")
+        for name, number in rules.most_common():
+            print(f"{safe(name):<{longest}}  {number:>19}")

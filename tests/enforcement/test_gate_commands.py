@@ -1,0 +1,113 @@
+"""`bylaw replay` and `bylaw log check`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from bylaw import AuditLog, Call, Guard, Procedure, Trace
+from bylaw.cli.main import main
+from bylaw.enforcement.replay import replay
+
+DESK = Path(__file__).parent.parent.parent / "examples" / "refund-desk"
+
+
+def test_replay_tells_what_each_setting_would_have_refused(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    traces = [str(DESK / "good.json"), str(DESK / "bad.json")]
+    assert main(["replay", "-p", str(DESK / "procedure.yaml"), *traces]) == 1
+    shown = capsys.readouterr().out
+    assert "soft-block      block at #2 refund: verify-first" in shown
+    assert "block-and-warn  warn at #2 refund: verify-first" in shown
+    assert "good.json" not in shown
+
+
+def test_replay_of_good_runs_exits_with_0(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["replay", "-p", str(DESK / "procedure.yaml"), str(DESK / "good.json"), "--json"]
+    assert main([*arguments, "--setting", "soft-block"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)["replays"]
+    assert found == {
+        "setting": "soft-block",
+        "calls": 4,
+        "refusals": [],
+        "score": 1.0,
+        "stopped": False,
+    }
+
+
+def test_a_refused_call_is_as_if_it_had_not_been() -> None:
+    """The second refund is the first that runs, because the first was refused."""
+    rules = [
+        {"name": "first", "rule": "G(refund -> O verify)"},
+        {"name": "once", "rule": "CalledN(refund, <= 1)"},
+    ]
+    procedure = Procedure.from_dict({"constraints": rules})
+    calls = [Call("refund"), Call("verify", result="ok"), Call("refund", result="ok")]
+    found = replay(Trace(calls), procedure)
+    assert [(r.call, r.constraints) for r in found.refusals] == [(0, ("first",))]
+    assert found.score == 1.0
+
+
+def test_results_and_messages_are_taken_in() -> None:
+    rules = [{"name": "ok", "rule": "G(pay -> earlier call(look, ok))"}]
+    procedure = Procedure.from_dict({"constraints": rules, "failed": "text ~ /^Error/"})
+    good = Trace([Call("look", result="fine"), Call("pay")])
+    bad = Trace([Call("look", result="Error: no"), Call("pay")])
+    assert not replay(good, procedure).refusals
+    assert [refusal.call for refusal in replay(bad, procedure).refusals] == [1]
+
+
+def _logged(path: Path) -> None:
+    procedure = Procedure.from_dict({"constraints": [{"name": "no-b", "rule": "G !b"}]})
+    with AuditLog(path) as log:
+        guard = Guard(procedure, log=log)
+        for tool in "abaca":
+            guard.propose([Call(tool)])
+
+
+def test_an_intact_log(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "gate.jsonl"
+    _logged(path)
+    assert main(["log", "check", str(path)]) == 0
+    assert "intact: 5 decisions" in capsys.readouterr().out
+
+
+def test_a_torn_last_line_is_what_a_crash_leaves(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "gate.jsonl"
+    _logged(path)
+    path.write_bytes(path.read_bytes()[:-7])
+    assert main(["log", "check", str(path)]) == 0
+    assert "torn last line" in capsys.readouterr().out
+    with AuditLog(path) as log:
+        assert log.entries == 4
+    assert main(["log", "check", str(path), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["torn"] == 0
+
+
+@pytest.mark.parametrize("damage", ["change", "remove", "insert", "swap"])
+def test_tampering_shows(damage: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "gate.jsonl"
+    _logged(path)
+    lines = path.read_bytes().splitlines(keepends=True)
+    match damage:
+        case "change":
+            lines[1] = lines[1].replace(b"block", b"allow")
+        case "remove":
+            del lines[1]
+        case "insert":
+            lines.insert(2, lines[1])
+        case "swap":
+            lines[1], lines[2] = lines[2], lines[1]
+    path.write_bytes(b"".join(lines))
+    assert main(["log", "check", str(path)]) == 1
+    assert "NOT INTACT" in capsys.readouterr().out
+
+
+def test_a_log_that_is_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["log", "check", str(tmp_path / "none.jsonl")]) == 2
+    assert "E310" in capsys.readouterr().err
