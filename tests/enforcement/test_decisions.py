@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
+import sys
 import threading
 import time
 from collections import Counter
@@ -15,6 +17,7 @@ from gate_notation import Scenario, play, said, scenarios
 from bylaw import BylawError, Call, Procedure, Severity
 from bylaw.enforcement.decision import Action, ConstraintViolationError, Violation
 from bylaw.enforcement.guard import Guard
+from bylaw.enforcement.hints import HINTS
 from bylaw.enforcement.severity import SETTINGS, SoftBlockMode
 
 TABLE = list(scenarios(Path(__file__).parent / "decisions.cases"))
@@ -92,9 +95,6 @@ def test_a_person_who_does_not_answer_does_not_keep_the_program_alive(tmp_path: 
         "g = Guard(p, ask=lambda call, rules: time.sleep(60), ask_timeout=0.05)\n"
         "print(g.propose([Call('pay')])[0].action.value)\n"
     )
-    import subprocess
-    import sys
-
     run = subprocess.run(
         [sys.executable, str(script)], capture_output=True, text=True, timeout=30, check=True
     )
@@ -239,8 +239,8 @@ def test_a_refusal_is_an_exception_that_an_agent_can_read() -> None:
 def test_no_hint_hands_over_a_value() -> None:
     """A rule may hold the answer; the agent reads names, the author's words, its own calls."""
     rules = _procedure(right='SOFT_BLOCK: CalledN(pay, = 1) & G(pay -> call(pay, n = "s3cret"))')
-    for hints in ("none", "rule", "open"):
-        guard = Guard(rules, hints=hints)  # type: ignore[arg-type]
+    for hints in HINTS:
+        guard = Guard(rules, hints=hints)
         (decision,) = guard.propose([Call("pay", {"n": 1})])
         assert not decision.allowed
         assert "s3cret" not in decision.message
@@ -299,9 +299,8 @@ def test_arguments_that_are_not_json_are_refused_before_anything_happens() -> No
 
 
 def test_events_and_what_the_agent_made_of_them() -> None:
-    guard = Guard(
-        _procedure(a="BLOCK_AND_WARN: G !a", b="BLOCK_AND_WARN: G !b", c="TOLERATE: G !c")
-    )
+    rules = _procedure(a="BLOCK_AND_WARN: G !a", b="BLOCK_AND_WARN: G !b", c="TOLERATE: G !c")
+    guard = Guard(rules)
     for turn in ('a{"n":1} c', "", 'a{"n":1.0}', "b", "go", "b"):
         play(guard, turn)
     statistics = guard.finish().statistics

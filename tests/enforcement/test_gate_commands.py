@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
 
 from bylaw import AuditLog, Call, Guard, Procedure, Trace
 from bylaw.cli.main import main
-from bylaw.enforcement.replay import replay
+from bylaw.enforcement.log import check
+from bylaw.enforcement.replay import Replayer, replay
+from bylaw.enforcement.severity import SETTINGS
 
 DESK = Path(__file__).parent.parent.parent / "examples" / "refund-desk"
 
@@ -35,6 +38,7 @@ def test_replay_of_good_runs_exits_with_0(capsys: pytest.CaptureFixture[str]) ->
         "refusals": [],
         "score": 1.0,
         "stopped": False,
+        "unreached": 0,
     }
 
 
@@ -60,6 +64,65 @@ def test_results_and_messages_are_taken_in() -> None:
     assert [refusal.call for refusal in replay(bad, procedure).refusals] == [1]
 
 
+def test_the_answer_is_proposed_too() -> None:
+    rules = [{"name": "must", "rule": "Called(look)"}]
+    procedure = Procedure.from_dict({"finish": "met", "constraints": rules})
+    found = replay(Trace([Call("pay")], answer="done"), procedure)
+    assert [(r.call, r.tool, r.constraints) for r in found.refusals] == [
+        (1, "final_answer", ("must",))
+    ]
+    assert found.calls == 1
+    assert not replay(Trace([Call("look")], answer="done"), procedure).refusals
+
+
+def test_what_comes_after_the_end_is_not_held_against_any_rule() -> None:
+    rules = [{"name": "no-b", "rule": "G !b", "severity": "HARD_STOP"}]
+    procedure = Procedure.from_dict({"constraints": rules})
+    found = replay(Trace([Call(tool) for tool in "abab"], answer="done"), procedure)
+    assert [refusal.call for refusal in found.refusals] == [1]
+    assert (found.stopped, found.unreached) == (True, 3)
+
+
+def test_one_gate_replays_any_number_of_runs() -> None:
+    """Nothing of a run is left for the next; labels are those of the run."""
+    rules = [
+        {"name": "once", "rule": "CalledN(a, <= 1)", "layer": "L5"},
+        {"name": "gold", "rule": 'G(b -> labels.tier = "gold")', "severity": "HARD_STOP"},
+    ]
+    procedure = Procedure.from_dict({"constraints": rules})
+    traces = [
+        Trace([Call("a"), Call("a", result=1)], labels={"tier": tier} if tier else None)
+        for tier in (None, "gold", None)
+    ]
+    traces += [Trace([Call("b")], labels={"tier": tier}) for tier in ("gold", "silver")]
+    for setting in SETTINGS:
+        gate = Replayer(procedure, setting)
+        for trace in traces:
+            assert gate.replay(trace) == replay(trace, procedure, setting)
+
+
+def test_only_rules_that_act_are_named() -> None:
+    rules = [
+        {"name": "soft", "rule": "G !b"},
+        {"name": "values", "rule": "G !b", "layer": "L6"},
+    ]
+    found = replay(Trace([Call("b")]), Procedure.from_dict({"constraints": rules}))
+    assert found.refusals[0].constraints == ("soft",)
+
+
+def test_replay_reports_what_it_cannot_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "damaged.json").write_text("{")
+    traces = [str(tmp_path / "damaged.json"), str(DESK / "bad.json")]
+    assert main(["replay", "-p", str(DESK / "procedure.yaml"), *traces, "--json"]) == 2
+    captured = capsys.readouterr()
+    damaged, read = map(json.loads, captured.out.splitlines())
+    assert damaged["errors"][0]["code"] == "E315"
+    assert read["replays"][0]["refusals"][0]["call"] == 1
+    assert "error[E315]" in captured.err
+
+
 def _logged(path: Path) -> None:
     procedure = Procedure.from_dict({"constraints": [{"name": "no-b", "rule": "G !b"}]})
     with AuditLog(path) as log:
@@ -72,7 +135,7 @@ def test_an_intact_log(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
     path = tmp_path / "gate.jsonl"
     _logged(path)
     assert main(["log", "check", str(path)]) == 0
-    assert "intact: 5 decisions" in capsys.readouterr().out
+    assert "intact: 5 entries" in capsys.readouterr().out
 
 
 def test_a_torn_last_line_is_what_a_crash_leaves(
@@ -111,3 +174,26 @@ def test_tampering_shows(damage: str, tmp_path: Path, capsys: pytest.CaptureFixt
 def test_a_log_that_is_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["log", "check", str(tmp_path / "none.jsonl")]) == 2
     assert "E310" in capsys.readouterr().err
+
+
+def test_entries_missing_at_the_end_show_against_a_noted_hash(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "gate.jsonl"
+    _logged(path)
+    noted = check(path).last
+    assert main(["log", "check", str(path), "--noted", noted]) == 0
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join(lines[:-1]))
+    assert main(["log", "check", str(path)]) == 0
+    assert main(["log", "check", str(path), "--noted", noted]) == 1
+    assert "the entry that was noted is not in it" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", [".", "fifo"])
+def test_what_is_no_file_is_no_log(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    assert main(["log", "check", str(tmp_path / name), "--json"]) == 2
+    assert json.loads(capsys.readouterr().out)["errors"][0]["code"] == "E310"

@@ -151,7 +151,7 @@ def _play(
     return run
 
 
-@settings(max_examples=300)
+@settings(max_examples=120)
 @given(st.data(), procedures(), RUNS, st.integers(0, 99))
 def test_no_call_that_was_allowed_dooms_a_rule_that_blocks(
     data: st.DataObject, procedure: Procedure, subject: Trace, seed: int
@@ -179,7 +179,7 @@ def test_no_call_that_was_allowed_dooms_a_rule_that_blocks(
                 assert constraint.name in run.overridden
 
 
-@settings(max_examples=300)
+@settings(max_examples=120)
 @given(st.data(), procedures(), RUNS, st.integers(0, 99))
 def test_the_score_is_that_of_what_was_executed(
     data: st.DataObject, procedure: Procedure, subject: Trace, seed: int
@@ -192,7 +192,7 @@ def test_the_score_is_that_of_what_was_executed(
     assert (report.score, report.label) == (expected.score, expected.label)
 
 
-@settings(max_examples=300)
+@settings(max_examples=120)
 @given(st.data(), procedures(), RUNS, st.integers(0, 99))
 def test_saving_and_restoring_changes_no_decision(
     data: st.DataObject, procedure: Procedure, subject: Trace, seed: int
@@ -206,7 +206,7 @@ def test_saving_and_restoring_changes_no_decision(
     assert reports[0].statistics == reports[1].statistics
 
 
-@settings(max_examples=300)
+@settings(max_examples=120)
 @given(st.lists(RULES, min_size=1, max_size=4), RUNS, ORDERS, KINDS, RANDOMS)
 def test_what_is_taken_back_leaves_nothing_behind(
     rules: list[Formula], subject: Trace, order: Any, kind: Any, random: Random

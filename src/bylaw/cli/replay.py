@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from collections import Counter
 from typing import Final
 
 from bylaw.cli.inputs import add_max_line, add_procedure, entries, load_procedure
 from bylaw.cli.main import OK, UNUSABLE, VIOLATED
 from bylaw.cli.terminal import counted, progress, safe, width
-from bylaw.enforcement.replay import Replay, replay
+from bylaw.enforcement.replay import Replay, Replayer
 from bylaw.enforcement.severity import SETTINGS
+from bylaw.names import FINAL_ANSWER
+from bylaw.trace.files import Entry
 
 EPILOG: Final = """\
 The steps of a trace are the agent's turns. A recorded call that the gate
@@ -44,6 +47,7 @@ def run(options: argparse.Namespace) -> int:
     """Replays every trace in every setting; the exit code says whether anything is refused."""
     procedure = load_procedure(options)
     settings = options.setting or [each for each in SETTINGS if each != "baseline"]
+    gates = [Replayer(procedure, setting) for setting in settings]
     totals: dict[str, Counter[str]] = {setting: Counter() for setting in settings}
     first: Counter[str] = Counter()
     unusable = traces = 0
@@ -52,16 +56,14 @@ def run(options: argparse.Namespace) -> int:
             line.clear()
             if entry.trace is None:
                 unusable += 1
-                problems = entry.error.diagnostics if entry.error else ()
-                print(f"unusable  {safe(entry.name)}")
-                print("\n".join(safe(problem.render()) for problem in problems))
+                _unusable(entry, as_json=options.json)
                 continue
             traces += 1
-            found = [replay(entry.trace, procedure, setting) for setting in settings]
+            found = [gate.replay(entry.trace) for gate in gates]
             for each in found:
                 totals[each.setting].update(each.actions)
                 totals[each.setting]["runs"] += bool(each.refusals)
-                totals[each.setting]["stopped"] += each.stopped
+                totals[each.setting]["unreached"] += each.unreached
             first.update({name for each in found for r in each.refusals for name in r.constraints})
             if options.json:
                 replays = [each.to_dict() for each in found]
@@ -76,6 +78,16 @@ def run(options: argparse.Namespace) -> int:
     return VIOLATED if any(total["runs"] for total in totals.values()) else OK
 
 
+def _unusable(entry: Entry, *, as_json: bool) -> None:
+    diagnostics = entry.error.diagnostics if entry.error else ()
+    if as_json:
+        print(json.dumps({"trace": entry.name, "errors": [d.to_dict() for d in diagnostics]}))
+    else:
+        print(f"unusable  {safe(entry.name)}")
+    sys.stdout.flush()
+    print("\n".join(safe(d.render()) for d in diagnostics), file=sys.stderr)
+
+
 def _print(name: str, found: list[Replay]) -> None:
     refused = [each for each in found if each.refusals]
     if not refused:
@@ -85,24 +97,28 @@ def _print(name: str, found: list[Replay]) -> None:
         refusal = each.refusals[0]
         rules = ", ".join(refusal.constraints)
         many = f", {len(each.refusals)} refused" if len(each.refusals) > 1 else ""
-        text = f"  {each.setting:<15} {refusal.action.value} at #{refusal.call + 1} {refusal.tool}"
-        text = f"{text}: {rules}{many}"
+        answer = refusal.tool == FINAL_ANSWER
+        place = "the answer" if answer else f"#{refusal.call + 1} {refusal.tool}"
+        text = f"  {each.setting:<15} {refusal.action.value} at {place}: {rules}{many}"
         print(safe(text if len(text) <= width() else text[: width() - 1] + "…"))
+
+
+_COLUMNS: Final = {
+    "runs": "with a refusal",
+    "warn": "warned",
+    "block": "blocked",
+    "ask": "asked",
+    "stop": "stopped",
+    "unreached": "not reached",
+}
 
 
 def _summary(traces: int, totals: dict[str, Counter[str]], rules: Counter[str]) -> None:
     print(f"\n{counted(traces, 'trace')}")
-    columns = ("runs", "block", "warn", "ask", "stop", "stopped")
-    names = ("with a refusal", "blocked", "warned", "asked", "stops", "runs ended")
-    print(
-        f"{'setting':<15}"
-        + "".join(f"  {name:>14}" for name in names[:1])
-        + "".join(f"  {name:>8}" for name in names[1:5])
-        + f"  {names[5]:>10}"
-    )
+    print("  ".join([f"{'setting':<14}", *_COLUMNS.values()]))
     for setting, total in totals.items():
-        cells = [f"{total[columns[0]]:>14}", *(f"{total[c]:>8}" for c in columns[1:5])]
-        print(f"{setting:<15}  " + "  ".join([*cells, f"{total[columns[5]]:>10}"]))
+        cells = [f"{total[key]:>{len(title)}}" for key, title in _COLUMNS.items()]
+        print("  ".join([f"{setting:<14}", *cells]))
     if rules:
         longest = max(len(name) for name in rules)
         print(f"\n{'rule':<{longest}}  runs refused for it")

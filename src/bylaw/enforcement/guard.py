@@ -418,7 +418,8 @@ class Guard:
             report = GuardReport.of(
                 self._outcomes(), self.events, stopped=self.stopped, reason=unlogged
             )
-            self._write([{"kind": "finish", "score": report.score, "label": report.label}])
+            ended = {"score": report.score, "label": report.label, "reason": report.reason}
+            self._write([{"kind": "finish", **ended}])
             return report
 
     def _outcomes(self) -> list[Outcome]:

@@ -175,20 +175,28 @@ def read_log(path: str | Path) -> Iterator[dict[str, Json]]:
             yield json.loads(line)
 
 
-def check(path: str | Path) -> LogCheck:
-    """Reads a log from its beginning, and says whether it is intact."""
+def check(path: str | Path, *, noted: str | None = None) -> LogCheck:
+    """Reads a log from its beginning, and says whether it is intact.
+
+    `noted` is the hash of an entry that must be in it: without it, nobody can tell that the last
+    entries were cut off.
+    """
     entries, last, good = 0, FIRST, 0
+    torn = 0
     with Path(path).open("rb") as file:
         for line in file:
             if not line.endswith(b"\n"):
-                return LogCheck(entries, last, good, torn=len(line))
+                torn = len(line)
+                break
             problem = _problem(line, entries, last)
             if problem is not None:
                 return LogCheck(entries, last, good, problem=f"entry {entries + 1} {problem}")
             last = json.loads(line)["hash"]
             entries += 1
             good += len(line)
-    return LogCheck(entries, last, good)
+            noted = None if last == noted else noted
+    problem = None if noted is None else "the entry that was noted is not in it"
+    return LogCheck(entries, last, good, torn, problem)
 
 
 def _problem(line: bytes, number: int, last: str) -> str | None:

@@ -2,7 +2,8 @@
 
 The steps of the trace are the agent's turns. A recorded call that the gate refuses is left out, as
 if it had not been executed, and the replay goes on with the next: what the agent would have done
-instead is not known. Messages and results are taken in as they were recorded.
+instead is not known. Messages and results are taken in as they were recorded; the answer is
+proposed as an agent would propose it.
 """
 
 from __future__ import annotations
@@ -10,10 +11,11 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from itertools import groupby
+from typing import Final
 
 from bylaw.enforcement.decision import Action
 from bylaw.enforcement.guard import Guard
-from bylaw.enforcement.severity import Setting
+from bylaw.enforcement.severity import Setting, blocks
 from bylaw.procedure.procedure import Procedure
 from bylaw.trace.event import MISSING, Call
 from bylaw.trace.trace import Trace
@@ -25,7 +27,7 @@ class Refusal:
     """A recorded call that the gate would not have let run."""
 
     call: int
-    """The number of the call, counted from 0."""
+    """The number of the call, counted from 0; the answer comes after the last."""
     tool: str
     action: Action
     constraints: tuple[str, ...]
@@ -50,6 +52,8 @@ class Replay:
     score: float | None
     """The score of what would have been executed."""
     stopped: bool
+    unreached: int = 0
+    """How many calls came after the run would have ended."""
 
     @property
     def actions(self) -> Counter[str]:
@@ -64,15 +68,36 @@ class Replay:
             "refusals": [refusal.to_dict() for refusal in self.refusals],
             "score": self.score,
             "stopped": self.stopped,
+            "unreached": self.unreached,
         }
+
+
+class Replayer:
+    """A gate for one run after the other; its rules are made ready once."""
+
+    def __init__(self, procedure: Procedure, setting: Setting = "as-written") -> None:
+        self.procedure: Final = procedure
+        self.setting: Final[Setting] = setting
+        self._guard: Final = Guard(procedure, setting)
+        self._start: Final = self._guard.save()
+
+    def replay(self, trace: Trace) -> Replay:
+        """What the gate would have done on a trace."""
+        if trace.labels:  # they are worked into the rules
+            return _replay(trace, Guard(self.procedure, self.setting, labels=trace.labels))
+        self._guard.restore(self._start)
+        return _replay(trace, self._guard)
 
 
 def replay(trace: Trace, procedure: Procedure, setting: Setting = "as-written") -> Replay:
     """What the gate would have done on a trace."""
-    guard = Guard(procedure, setting, labels=trace.labels)
+    return _replay(trace, Guard(procedure, setting, labels=trace.labels))
+
+
+def _replay(trace: Trace, guard: Guard) -> Replay:
     refusals: list[Refusal] = []
-    number = 0
-    for _, events in groupby(trace.events, key=lambda event: event.step):
+    number = unreached = 0
+    for _, events in groupby(trace.seen("all", answer=True), key=lambda event: event.step):
         calls: list[Call] = []
         for event in events:
             if isinstance(event, Call):
@@ -80,13 +105,22 @@ def replay(trace: Trace, procedure: Procedure, setting: Setting = "as-written") 
             else:
                 guard.say(event.role, event.text)
         for decision, call in zip(guard.propose(calls) if calls else (), calls, strict=True):
-            if not decision.allowed:
-                names = tuple(violation.constraint.name for violation in decision.violations)
+            if decision.allowed:
+                if call.result is not MISSING or call.failed:
+                    guard.record(decision, call.result, error=call.error)
+            elif decision.violations:
+                acting = (each for each in decision.violations if blocks(each.severity))
+                names = tuple(violation.constraint.name for violation in acting)
                 refusals.append(Refusal(number, call.tool, decision.action, names))
-            elif call.result is not MISSING or call.failed:
-                guard.record(
-                    decision, None if call.result is MISSING else call.result, error=call.error
-                )
+            else:
+                unreached += 1
             number += 1
-    report = guard.finish(trace.answer)
-    return Replay(setting, number, tuple(refusals), report.score, report.stopped)
+    report = guard.finish()
+    return Replay(
+        guard.setting,
+        len(trace.calls),
+        tuple(refusals),
+        report.score,
+        report.stopped,
+        unreached,
+    )

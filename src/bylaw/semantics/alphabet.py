@@ -173,10 +173,20 @@ class Alphabet:
         numbers = self._asked(call.tool)
         for result, error in self._outcomes(numbers):
             shown = Call(call.tool, call.args, result, call.step, error)
-            found.setdefault(self.letter(shown), shown)
+            letter = self._made_up(shown)
+            if letter is None:
+                continue
+            found.setdefault(letter, shown)
             for letter in self._assumed(shown, numbers, late=True) if self._opaque else ():
                 found.setdefault(letter, shown)
         return found
+
+    def _made_up(self, event: Event) -> Letter | None:
+        """The letter of an event that nobody saw; None if a user's comparator does not take it."""
+        try:
+            return self.letter(event)
+        except Exception:
+            return None
 
     # ── letters that can occur ───────────────────────────────────────────────────────────
 
@@ -190,6 +200,8 @@ class Alphabet:
     def _found(self) -> Iterator[Sample]:
         seen: set[tuple[Letter, bool]] = set()
         events = list(self._events())
+        if not self.vocabulary.compares_plainly:
+            events = [each for each in events if self._made_up(each[0]) is not None]
         for event, final in events:
             sample = Sample(self.letter(event), event, final)
             if (sample.letter, final) not in seen:
