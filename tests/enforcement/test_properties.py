@@ -245,3 +245,18 @@ def test_what_is_taken_back_leaves_nothing_behind(
                 ]
                 assert found[0] == found[1]
                 assert tried.verdicts == twin.verdicts
+
+
+@settings(max_examples=120)
+@given(st.lists(RULES, min_size=1, max_size=4), RUNS, ORDERS, KINDS)
+def test_many_rules_at_once_are_each_rule_alone(
+    rules: list[Formula], subject: Trace, order: Any, kind: Any
+) -> None:
+    """Also where rules that see only calls pass over messages."""
+    together = Monitors(rules, order=order, events=kind, labels=subject.labels)
+    alone = [Monitor(rule, order=order, events=kind, labels=subject.labels) for rule in rules]
+    for event in subject.seen("all", answer=True):
+        together.step(event)
+        for monitor in alone:
+            monitor.step(event)
+        assert together.verdicts == [monitor.verdict for monitor in alone]

@@ -21,7 +21,7 @@ is opened again. That entries are missing at the end shows only against a hash
 that was noted elsewhere: --noted.
 
   bylaw log check gate.jsonl
-  bylaw log check gate.jsonl --noted 3f1c…      the last hash of an earlier check
+  bylaw log check gate.jsonl --noted 3f1c…    a hash that an earlier check gave
 
 Exit code 0: intact; 1: not intact; 2: the file could not be read.
 """
