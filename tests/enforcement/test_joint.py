@@ -170,3 +170,15 @@ def test_a_gold_run_is_never_refused() -> None:
         assert decision.allowed, decision.message
         guard.record(decision, "done")
     assert guard.finish().label == "FULL"
+
+
+def test_the_report_says_when_a_case_was_not_fully_decided() -> None:
+    for rules, decided in (
+        (["InOrder(a, b)", "CalledN(a, <= 2)"], True),
+        (["InOrder(a, b)", "InOrder(b, a)", "CalledN(a, <= 2)"], False),
+        (["CalledN(a, = 1)", "CalledWith(a, x = 1)", "CalledWith(a, x = 2)"], False),
+    ):
+        constraints = [{"name": rule, "rule": rule} for rule in rules]
+        guard = Guard(Procedure.from_dict({"constraints": constraints}), "block-and-warn")
+        guard.propose([Call("a", {"x": 1})])
+        assert guard.finish().fully_decided is decided, rules

@@ -416,7 +416,12 @@ class Guard:
             self.finished = True
             unlogged = self._unlogged
             report = GuardReport.of(
-                self._outcomes(), self.events, stopped=self.stopped, reason=unlogged
+                self._outcomes(),
+                self.events,
+                stopped=self.stopped,
+                fully_decided=self._joint.decided
+                and (self._joint_on or self.setting == "baseline"),
+                reason=unlogged,
             )
             ended = {"score": report.score, "label": report.label, "reason": report.reason}
             self._write([{"kind": "finish", **ended}])

@@ -44,6 +44,8 @@ class GuardReport:
     events: tuple[EnforcementEvent, ...]
     statistics: Statistics
     stopped: bool
+    fully_decided: bool = True
+    """Was it certain, at every call, whether the rules could still be met together?"""
     reason: str | None = None
 
     @classmethod
@@ -53,6 +55,7 @@ class GuardReport:
         events: Sequence[EnforcementEvent],
         *,
         stopped: bool,
+        fully_decided: bool,
         reason: str | None,
     ) -> GuardReport:
         """The report on these outcomes; with a reason, there is no score."""
@@ -60,8 +63,16 @@ class GuardReport:
         if undecided and reason is None:
             reason = f"could not be decided: {', '.join(undecided)}"
         score, label = (None, None) if reason else _score(outcomes)
-        statistics = Statistics.of(events)
-        return cls(score, label, tuple(outcomes), tuple(events), statistics, stopped, reason)
+        return cls(
+            score,
+            label,
+            tuple(outcomes),
+            tuple(events),
+            Statistics.of(events),
+            stopped,
+            fully_decided,
+            reason,
+        )
 
     def to_dict(self) -> dict[str, Json]:
         """The report as JSON."""
@@ -74,6 +85,7 @@ class GuardReport:
             "events": [event.to_dict() for event in self.events],
             "statistics": self.statistics.to_dict(),
             "stopped": self.stopped,
+            "fully_decided": self.fully_decided,
         }
 
 
