@@ -368,6 +368,13 @@ CODES: Final = {
         "Guard(procedure).propose([…])",
     ),
     # ── lint ─────────────────────────────────────────────────────────────────────────────
+    "E414": Code(
+        "a guard was given something that it does not know",
+        "A misspelt setting, level of hints or role, a limit below 1, or a call that is none. "
+        "Nothing is guessed: a gate with another setting than was meant would let calls pass.",
+        'Guard(procedure, "softblock")',
+        'Guard(procedure, "soft-block")',
+    ),
     "W501": Code(
         "a rule can never hold",
         "No trace satisfies the rule, so every trace is scored as violating it. Usually two of "

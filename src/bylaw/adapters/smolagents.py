@@ -64,7 +64,7 @@ class _Guarded:
 
     def provide_final_answer(self, task: str) -> ChatMessage:
         """The answer that is asked for when the steps have run out."""
-        message = super().provide_final_answer(task)  # type: ignore[misc]
+        message = super().provide_final_answer(task)  # type: ignore[misc]  # the agent's
         (decision,) = self._propose([Call(FINAL_ANSWER, {"answer": _text(message.content)})])
         if not decision.allowed:
             raise decision.error()
@@ -73,7 +73,7 @@ class _Guarded:
     def _step_stream(self, memory_step: ActionStep) -> Generator[Any]:
         self._proposed = False
         try:
-            yield from super()._step_stream(memory_step)  # type: ignore[misc]
+            yield from super()._step_stream(memory_step)  # type: ignore[misc]  # the agent's
         except _Ended as end:
             raise end.violation from None
         finally:
@@ -93,7 +93,7 @@ class _Guarded:
             named = given
         else:  # a value by itself is the argument of a tool that takes one
             named = {inputs[0] if len(inputs) == 1 else RAW_ARGUMENTS: given}
-        state: Mapping[str, Any] = self.state  # type: ignore[attr-defined]
+        state: Mapping[str, Any] = self.state  # type: ignore[attr-defined]  # the agent's
         values = {k: state.get(v, v) if isinstance(v, str) else v for k, v in named.items()}
         return dict(as_json(values))
 

@@ -19,11 +19,12 @@ from typing import Any, Final
 from bylaw.enforcement.asking import Ask, Question
 from bylaw.enforcement.decision import Action, Decision, Violation
 from bylaw.enforcement.events import EnforcementEvent
-from bylaw.enforcement.hints import Hints, message
+from bylaw.enforcement.hints import HINTS, Hints, message
 from bylaw.enforcement.joint import Joint
 from bylaw.enforcement.log import AuditLog, LogError
 from bylaw.enforcement.report import GuardReport, Outcome
 from bylaw.enforcement.severity import (
+    SETTINGS,
     Escalation,
     Setting,
     SoftBlockMode,
@@ -31,14 +32,14 @@ from bylaw.enforcement.severity import (
     severity_of,
     strongest,
 )
-from bylaw.errors import Diagnostic, UsageError
+from bylaw.errors import Diagnostic, UsageError, shown
 from bylaw.logic.walk import tools_in
 from bylaw.names import FINAL_ANSWER
 from bylaw.procedure.constraint import Severity
 from bylaw.procedure.procedure import Procedure
 from bylaw.semantics.monitors import Monitors
 from bylaw.semantics.verdict import Verdict
-from bylaw.trace.event import MISSING, Call, Message, Role
+from bylaw.trace.event import MISSING, ROLES, Call, Message, Role
 from bylaw.values import Json, canonical, problem
 
 SHOWN_CALLS: Final = 5
@@ -102,6 +103,16 @@ class Guard:
         labels: Mapping[str, Json] | None = None,
         log: AuditLog | None = None,
     ) -> None:
+        for given, name, choices in (
+            (setting, "setting", SETTINGS),
+            (hints, "hints", HINTS),
+            (soft_block, "soft_block", tuple(SoftBlockMode)),
+        ):
+            if given not in choices:
+                raise _unusable(f"{name} cannot be {shown(given)}", _one_of(choices))
+        if type(soft_block_limit) is not int or soft_block_limit < 1:
+            message = f"soft_block_limit cannot be {shown(soft_block_limit)}"
+            raise _unusable(message, "It is a whole number, 1 or more.")
         self.procedure: Final = procedure
         self.setting: Final[Setting] = setting
         self.hints: Final[Hints] = hints
@@ -324,7 +335,7 @@ class Guard:
             self._event(turn.number, call, violation, action.value)
         # What is tolerated is not told: a rule of layer L6 would hand its values over.
         enforced = {i: v for i, v in violations.items() if blocks(v.severity)}
-        led_here = sorted({shown for i in enforced for shown in self._recent[i]}, key=_number)
+        led_here = sorted({noted for i in enforced for noted in self._recent[i]}, key=_number)
         told = message(
             action,
             call.tool,
@@ -334,8 +345,8 @@ class Guard:
             self._still_open(turn.number) if self.hints == "open" else None,
             denied=denied,
         )
-        shown = tuple(violations.values())
-        return Decision(call, action, turn.number, len(turn.decisions), shown, message=told)
+        broken = tuple(violations.values())
+        return Decision(call, action, turn.number, len(turn.decisions), broken, message=told)
 
     def _still_open(self, step: int) -> list[str]:
         """The tools of which some call would break nothing now, as far as the name tells."""
@@ -378,6 +389,8 @@ class Guard:
 
         What the assistant says belongs to the calls that it proposes next.
         """
+        if role not in ROLES:
+            raise _unusable(f"nobody is called {shown(role)}", _one_of(ROLES))
         with self._lock:
             self.turn += self._speaking
             number, self._speaking = self.turn, role == "assistant"
@@ -390,11 +403,11 @@ class Guard:
         if decision.action is not Action.ASK:
             message = f"the answer to the call was {decision.action.value}, not ask"
             raise UsageError(Diagnostic("E413", message, "Approve calls that wait for a person."))
-        shown = {violation.constraint.name for violation in decision.violations}
+        told = {violation.constraint.name for violation in decision.violations}
         names = [constraint.name for constraint in self.procedure.constraints]
         with self._lock:
             waived = self._approved.setdefault(_exactly(decision.call), set())
-            waived |= {i for i, name in enumerate(names) if name in shown}
+            waived |= {i for i, name in enumerate(names) if name in told}
 
     def _lost(self, call: Call, indices: Sequence[int], reason: str) -> None:
         lost = [i for i in indices if i not in self._retired]
@@ -482,9 +495,9 @@ class Guard:
             self._pointers, self._approved = _read(saved["pointers"]), _read(saved["approved"])
             self._escalation.restore(saved["escalation"])
             self._calls = saved["calls"]
-            for recent, shown in zip(self._recent, saved["recent"], strict=True):
+            for recent, latest in zip(self._recent, saved["recent"], strict=True):
                 recent.clear()
-                recent.extend(shown)
+                recent.extend(latest)
             self.events = [EnforcementEvent.from_dict(event) for event in saved["events"]]
             self._unresolved = [self.events[n] for n in saved["unresolved"]]
             self._monitors.restore(saved["monitors"])
@@ -540,10 +553,20 @@ def _checked(calls: Iterable[Call]) -> list[Call]:
     """The calls, if their arguments can be compared and written down."""
     listed = list(calls)
     for call in listed:
+        if not isinstance(call, Call):
+            raise _unusable(f"expected a Call, found {shown(call)}", 'Call("search", {"q": "x"})')
         if reason := problem(call.args):
             message = f"the arguments of '{call.tool}' are not JSON: {reason}"
             raise UsageError(Diagnostic("E413", message, "Propose calls as the model wrote them."))
     return listed
+
+
+def _one_of(choices: Sequence[object]) -> str:
+    return f"It is one of: {', '.join(map(str, choices))}."
+
+
+def _unusable(message: str, help: str) -> UsageError:
+    return UsageError(Diagnostic("E414", message, help))
 
 
 def _exactly(call: Call) -> str:
@@ -559,8 +582,8 @@ def _read(written: Json) -> dict[str, set[int]]:
     return {exactly: set(rules) for exactly, rules in written}
 
 
-def _number(shown: str) -> int:
-    return int(shown[1:].partition(" ")[0])
+def _number(noted: str) -> int:
+    return int(noted[1:].partition(" ")[0])
 
 
 def _entry(decision: Decision, hints: Hints) -> dict[str, Json]:

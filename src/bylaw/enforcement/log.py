@@ -23,7 +23,7 @@ from bylaw.values import Json
 try:
     import fcntl
 except ImportError:  # not on every system; then one writer at a time is a promise, not a lock
-    fcntl = None  # type: ignore[assignment]
+    fcntl = None  # type: ignore[assignment]  # a module, where there is one
 
 VERSION: Final = 1
 FIRST: Final = "0" * 64

@@ -107,9 +107,9 @@ class _Reader(NameReader):
             constants=constants,
             define=define,
             failed=self.failed(fields.get("failed"), scope),
-            order=self.choice(fields.get("order"), "order", ("position", "step")),  # type: ignore[typeddict-item]
-            events=self.choice(fields.get("events"), "events", _EVENTS),  # type: ignore[typeddict-item]
-            finish=self.choice(fields.get("finish"), "finish", FINISH),  # type: ignore[typeddict-item]
+            order=self.choice(fields.get("order"), "order", ("position", "step")),  # type: ignore[typeddict-item]  # a choice
+            events=self.choice(fields.get("events"), "events", _EVENTS),  # type: ignore[typeddict-item]  # a choice
+            finish=self.choice(fields.get("finish"), "finish", FINISH),  # type: ignore[typeddict-item]  # a choice
             constraints=self.constraints(document, scope),
         )
         if self.problems:
@@ -184,7 +184,7 @@ class _Reader(NameReader):
             severity = Severity(self.choice(severity_node, f"{where}.severity", _SEVERITIES))
         events: Events | None = None
         if "events" in fields and fields["events"].value is not None:
-            events = self.choice(fields["events"], f"{where}.events", _EVENTS)  # type: ignore[assignment]
+            events = self.choice(fields["events"], f"{where}.events", _EVENTS)  # type: ignore[assignment]  # a choice
         rule = self.rule(fields.get("rule"), f"{where}.rule", scope)
         if rule is None or not name:
             return None

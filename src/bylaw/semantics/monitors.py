@@ -192,10 +192,6 @@ class Monitors:
         self._open.discard(index)
         self._restless.discard(index)
 
-    def is_open(self, index: int) -> bool:
-        """Is the formula still followed?"""
-        return index in self._open
-
     def record(self, position: int, result: Json, *, error: str | None = None) -> list[int]:
         """Takes in the result of the event at a position; which formulas does it doom?
 
@@ -214,8 +210,8 @@ class Monitors:
             try:
                 engine.record(place, call)
                 verdict = self._settled(index, step_ends=True)
-            except Exception as error:  # a user's comparator
-                verdict = self._break(index, error)
+            except Exception as failure:  # a user's comparator
+                verdict = self._break(index, failure)
             if verdict is Verdict.VIOLATED:
                 doomed.append(index)
         return doomed

@@ -273,7 +273,10 @@ class _Elaborator(ValueElaborator):
         close = did_you_mean(name.text, [*PREDICATES, *registered, *scope.macros])
         if name.text in registered:
             return f.OpenPredicate(name.text, tuple(self.term(o, scope) for o in operands))
-        if name.text in KEYWORDS:
+        if name.text in FUNCTIONS or name.text in ("last", "count"):
+            message = f"'{name.text}' gives a value, which is no formula by itself"
+            self.complain(name.span, scope, "E107", message, "Compare it with something: … = 1.")
+        elif name.text in KEYWORDS:
             message = f"'{name.text}' takes no operands"
             self.complain(
                 name.span, scope, "E103", message, f'A tool of that name is "{name.text}".'
@@ -282,10 +285,6 @@ class _Elaborator(ValueElaborator):
             message = f"'{name.text}' is a tool, not a predicate"
             help = f"Write call({name.text}, …) to speak of its arguments."
             self.complain(name.span, scope, "E103", message, help)
-        elif name.text in FUNCTIONS:
-            message = f"'{name.text}' gives a value, which is no formula by itself"
-            help = f"Compare it with something: {FUNCTIONS[name.text].example} = …"
-            self.complain(name.span, scope, "E107", message, help)
         elif close:
             self.complain(name.span, scope, "E103", f"unknown predicate '{name.text}'", close)
         else:  # it may be registered where the formula is used

@@ -40,6 +40,7 @@ from bylaw.vocabulary.reading import (
     field_of,
     found_at,
     known_before_result,
+    together,
 )
 from bylaw.vocabulary.relations import related
 from bylaw.vocabulary.view import Kleene
@@ -115,11 +116,11 @@ class LocalCompiler:
                 return self._counted(variable, domain, body, slots)
             case ListTerm(items):
                 readers = [self.term(item, slots) for item in items]
-                return lambda now: _whole([reader(now) for reader in readers])
+                return lambda now: together([reader(now) for reader in readers])
             case ObjectTerm(entries):
                 keys = [entry.key for entry in entries]
                 readers = [self.term(entry.value, slots) for entry in entries]
-                return lambda now: _object(keys, _whole([reader(now) for reader in readers]))
+                return lambda now: _object(keys, together([reader(now) for reader in readers]))
             case Labels():
                 labels = self.labels
                 return lambda now: labels
@@ -231,11 +232,11 @@ class LocalCompiler:
                 )
             case f.ArgumentIs(path, expected):
                 value = self.term(expected, slots)
-                return lambda now: same(lookup(now.event.args, path), value(now))  # type: ignore[union-attr]
+                return lambda now: same(lookup(now.event.args, path), value(now))  # type: ignore[union-attr]  # of calls
             case f.ResultIs(path, expected):
                 value = self.term(expected, slots)
                 return lambda now: (
-                    None if now.pending else same(lookup(now.event.value, path), value(now))  # type: ignore[union-attr]
+                    None if now.pending else same(lookup(now.event.value, path), value(now))  # type: ignore[union-attr]  # of calls
                 )
 
     def _quantified(
@@ -332,10 +333,6 @@ def _compared(left: Seen, symbol: str, right: Seen) -> Kleene:
 
 def _applied(function: str, values: list[Seen]) -> Seen:
     return UNSEEN if UNSEEN in values else apply(function, values)
-
-
-def _whole(values: list[Seen]) -> Seen:
-    return UNSEEN if UNSEEN in values else MISSING if MISSING in values else values
 
 
 def _object(keys: Sequence[str], values: Seen) -> Seen:

@@ -88,9 +88,9 @@ def value_at(term: Term, place: Place) -> Seen:
         case Counted():
             return place.counted(term)
         case ListTerm(items):
-            return _whole([value_at(item, place) for item in items])
+            return together([value_at(item, place) for item in items])
         case ObjectTerm(entries):
-            whole = _whole([value_at(entry.value, place) for entry in entries])
+            whole = together([value_at(entry.value, place) for entry in entries])
             if whole is MISSING or whole is UNSEEN:
                 return whole
             return {entry.key: value for entry, value in zip(entries, whole, strict=True)}
@@ -127,7 +127,7 @@ def written_value(term: Term) -> Json | Missing:
     return MISSING if found is UNSEEN else found
 
 
-def _whole(values: list[Seen]) -> Seen:
+def together(values: list[Seen]) -> Seen:
     """A list, if all its parts are there."""
     return UNSEEN if UNSEEN in values else MISSING if MISSING in values else values
 
