@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from bylaw.semantics.monitor import Monitor
     from bylaw.semantics.reference import holds
     from bylaw.semantics.verdict import Outcome, Verdict
-    from bylaw.syntax.json_form import from_json, to_json
+    from bylaw.syntax.json_form import from_json
+    from bylaw.syntax.json_writer import to_json
     from bylaw.syntax.parser import parse
     from bylaw.syntax.printer import to_text
     from bylaw.syntax.python_form import to_python
@@ -59,7 +60,7 @@ _HOMES = {
     "parse": "bylaw.syntax.parser",
     "read_trace": "bylaw.trace.files",
     "read_traces": "bylaw.trace.files",
-    "to_json": "bylaw.syntax.json_form",
+    "to_json": "bylaw.syntax.json_writer",
     "to_python": "bylaw.syntax.python_form",
     "to_text": "bylaw.syntax.printer",
     "verify_trace": "bylaw.scoring.verify",

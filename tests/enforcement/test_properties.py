@@ -161,7 +161,7 @@ def test_no_call_that_was_allowed_dooms_a_rule_that_blocks(
     run = _play(procedure, options, subject, seed)
     retired = {each.name: each.retired for each in run.guard.finish().constraints}
     for index, constraint in enumerate(procedure.constraints):
-        if not blocks(run.guard._severities[index]):
+        if not blocks(run.guard._judge.severities[index]):
             continue
         monitor = Monitor(
             constraint.formula,

@@ -12,71 +12,37 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections import deque
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Final
 
 from bylaw.enforcement.asking import Ask, Question
 from bylaw.enforcement.decision import Action, Decision, Violation
 from bylaw.enforcement.events import EnforcementEvent
 from bylaw.enforcement.hints import HINTS, Hints, message
-from bylaw.enforcement.joint import Joint
+from bylaw.enforcement.judge import Judge
 from bylaw.enforcement.log import AuditLog, LogError
-from bylaw.enforcement.report import GuardReport, Outcome
+from bylaw.enforcement.report import GuardReport
 from bylaw.enforcement.severity import (
     SETTINGS,
     Escalation,
     Setting,
     SoftBlockMode,
     blocks,
-    severity_of,
     strongest,
 )
+from bylaw.enforcement.turn import Turn, checked, exactly, one_of, unusable
 from bylaw.errors import Diagnostic, UsageError, shown
-from bylaw.logic.walk import tools_in
 from bylaw.names import FINAL_ANSWER
 from bylaw.procedure.constraint import Severity
 from bylaw.procedure.procedure import Procedure
-from bylaw.semantics.monitors import Monitors
-from bylaw.semantics.verdict import Verdict
 from bylaw.trace.event import MISSING, ROLES, Call, Message, Role
-from bylaw.values import Json, canonical, problem
+from bylaw.values import Json, canonical
 
 SHOWN_CALLS: Final = 5
 """How many calls that led to a refusal are named."""
 SAVED: Final = 1
 """The version of saved runs."""
-
-
-@dataclass(slots=True)
-class _Turn:
-    """A turn while it is being decided; a person may be asked in between."""
-
-    calls: list[Call]
-    number: int = -1
-    pointers: dict[str, set[int]] = field(default_factory=dict)
-    """The calls that were warned about in the turn before, and the rules that were shown."""
-    decisions: list[Decision] = field(default_factory=list)
-    logged: int = 0
-    """How many of the decisions are on record."""
-    occupied: bool = False
-    """Is there anything in this step already?"""
-    waived: set[int] = field(default_factory=set)
-    """The rules that the next call may pass."""
-    denied: Question | None = None
-    """What a person did not approve."""
-
-    def answer(self, question: Question, *, approved: bool) -> None:
-        """Takes in what a person said about the next call."""
-        if approved:
-            self.waived |= question.violations.keys()
-        else:
-            self.denied = question
-
-    def decide(self, decision: Decision) -> None:
-        """The next call is decided."""
-        self.decisions.append(decision)
-        self.waived = set()
 
 
 class Guard:
@@ -109,40 +75,25 @@ class Guard:
             (soft_block, "soft_block", tuple(SoftBlockMode)),
         ):
             if given not in choices:
-                raise _unusable(f"{name} cannot be {shown(given)}", _one_of(choices))
+                raise unusable(f"{name} cannot be {shown(given)}", one_of(choices))
         if type(soft_block_limit) is not int or soft_block_limit < 1:
             message = f"soft_block_limit cannot be {shown(soft_block_limit)}"
-            raise _unusable(message, "It is a whole number, 1 or more.")
+            raise unusable(message, "It is a whole number, 1 or more.")
         self.procedure: Final = procedure
         self.setting: Final[Setting] = setting
         self.hints: Final[Hints] = hints
         self._ask: Final = ask
         self._ask_timeout: Final = ask_timeout
         self._log: Final = log
-        rules = procedure.constraints
-        self._severities: Final = [severity_of(c, setting, enforce_l6=enforce_l6) for c in rules]
-        self._named: Final = [frozenset(tools_in(c.formula)) for c in rules]
-        self._monitors: Final = Monitors(
-            [constraint.formula for constraint in rules],
-            order=procedure.order,
-            events=[procedure.events_of(constraint) for constraint in rules],
-            vocabulary=procedure.vocabulary,
-            labels=labels,
-        )
-        self._retired: dict[int, str] = {}
-        self._joint: Final = Joint([constraint.formula for constraint in rules], procedure.order)
-        # Rules that clash from the start would refuse everything: then only their own doom counts.
-        self._joint_on = setting != "baseline" and self._joint.possible(
-            self._enforced(self._joint.forms)
-        )
+        self._judge: Final = Judge(procedure, setting, labels, enforce_l6=enforce_l6)
         self._escalation = Escalation(soft_block, soft_block_limit)
         self._pointers: dict[str, set[int]] = {}
         """The calls warned about in the latest turn, and the rules that were shown."""
         self._approved: dict[str, set[int]] = {}
         """The calls that a person let pass afterwards, and the rules that were shown."""
-        self._recent: list[deque[str]] = [deque(maxlen=SHOWN_CALLS) for _ in rules]
+        self._recent: list[deque[str]] = [deque(maxlen=SHOWN_CALLS) for _ in procedure.constraints]
         self._recent_of: Final[dict[str, list[deque[str]]]] = {}
-        for named, recent in zip(self._named, self._recent, strict=True):
+        for named, recent in zip(self._judge.named, self._recent, strict=True):
             for tool in named:
                 self._recent_of.setdefault(tool, []).append(recent)
         self._calls = 0
@@ -163,20 +114,20 @@ class Guard:
 
     def propose(self, calls: Iterable[Call]) -> list[Decision]:
         """Decides the calls of one model turn, in order. A turn without calls is one, too."""
-        turn = _Turn(_checked(calls))
+        turn = Turn(checked(calls))
         while (question := self._advance(turn)) is not None and self._ask is not None:
             turn.answer(question, approved=question.put(self._ask, self._ask_timeout))
         return turn.decisions
 
     async def propose_async(self, calls: Iterable[Call]) -> list[Decision]:
         """As `propose`; while a person is asked, the event loop goes on."""
-        turn = _Turn(_checked(calls))
+        turn = Turn(checked(calls))
         while (question := self._advance(turn)) is not None and self._ask is not None:
             approved = await question.put_async(self._ask, self._ask_timeout)
             turn.answer(question, approved=approved)
         return turn.decisions
 
-    def _advance(self, turn: _Turn) -> Question | None:
+    def _advance(self, turn: Turn) -> Question | None:
         """Decides the calls that are left, up to one that a person must be asked about."""
         with self._lock:
             self._begin(turn)
@@ -189,7 +140,7 @@ class Guard:
             self._logged(turn)
             return None
 
-    def _begin(self, turn: _Turn) -> None:
+    def _begin(self, turn: Turn) -> None:
         """Begins a turn, or goes on with it."""
         if turn.number < 0:
             if self.finished:
@@ -203,7 +154,7 @@ class Guard:
         turn.number, self.turn = self.turn, self.turn + 1
         turn.occupied, self._speaking = self._speaking, False
 
-    def _decide(self, turn: _Turn) -> Decision | Question:
+    def _decide(self, turn: Turn) -> Decision | Question:
         proposed, index = turn.calls[len(turn.decisions)], len(turn.decisions)
         if self.stopped or self.finished:
             told = f"{proposed.tool}: Not executed. The run has ended."
@@ -217,65 +168,18 @@ class Guard:
         alone = proposed.tool == FINAL_ANSWER and turn.occupied  # it has a step of its own
         step = turn.number + alone
         call = replace(proposed, step=step, result=MISSING, error=None)
-        attempt = self._monitors.attempt(call)
-        violations = self._violations(call, attempt.doomed)
-        before = self._joint.advance(call, step)
-        violations |= self._conflicts(call, violations)
+        trial = self._judge.attempt(call, step)
+        violations = trial.violations
         if violations:
-            exactly = _exactly(call)
-            turn.waived |= turn.pointers.pop(exactly, set()) | self._approved.get(exactly, set())
+            same = exactly(call)
+            turn.waived |= turn.pointers.pop(same, set()) | self._approved.get(same, set())
         action = self._action([v for i, v in violations.items() if i not in turn.waived])
         if action is Action.ALLOW:
             return self._allowed(turn, call, violations)
-        attempt.take_back()
-        self._joint.undo(before)
+        trial.take_back()
         if action is Action.ASK and self._ask is not None:
             return Question(call, violations)
         return self._refused(turn, call, violations, action)
-
-    def _conflicts(self, call: Call, doomed: Collection[int]) -> dict[int, Violation]:
-        """The rules that the others leave no room for any more, now that the call is made."""
-        found: dict[int, Violation] = {}
-        if not self._joint_on or not self._joint.can_clash(call.tool):
-            return found
-        related = self._joint.related(call.tool)
-        alive = [i for i in self._enforced(related) if i not in doomed]
-        while not self._joint.possible(alive):
-            clashing = self._joint.conflict(alive)
-            caps = [i for i in clashing if self._joint.forms[i].caps]
-            blamed = [i for i in clashing if i not in caps] or caps
-            beside = [self.procedure.constraints[i].name for i in clashing if i not in blamed]
-            reason = f"together with {', '.join(beside)}" if beside else ""
-            found |= {i: self._violation(i, "joint", reason) for i in blamed}
-            alive = [i for i in alive if i not in blamed]
-        return found
-
-    def _enforced(self, among: Iterable[int]) -> list[int]:
-        """The rules that take part in the question whether all can still be met."""
-        return [
-            i
-            for i in among
-            if i not in self._retired
-            and blocks(self._severities[i])
-            and self._monitors.verdicts[i] is not Verdict.VIOLATED
-        ]
-
-    def _violations(self, call: Call, doomed: Sequence[int]) -> dict[int, Violation]:
-        """The rules that speak against a call that was taken in on trial."""
-        found = {i: self._violation(i, "doomed") for i in sorted(doomed) if i not in self._retired}
-        for i, reason in self._monitors.faults().items():
-            if i not in self._retired and blocks(self._severities[i]):
-                found[i] = self._violation(i, "error", reason)
-        if call.tool == FINAL_ANSWER and self.procedure.finish == "met":
-            for i, verdict in enumerate(self._monitors.verdicts):
-                enforced = i not in self._retired and blocks(self._severities[i])
-                if enforced and i not in found and verdict is Verdict.PRESUMABLY_VIOLATED:
-                    found[i] = self._violation(i, "unmet")
-        return found
-
-    def _violation(self, index: int, kind: Any, reason: str = "") -> Violation:
-        constraint = self.procedure.constraints[index]
-        return Violation(constraint, self._severities[index], kind, reason)
 
     def _action(self, against: Sequence[Violation]) -> Action:
         if not against:
@@ -293,13 +197,13 @@ class Guard:
             case _:
                 return Action.ALLOW
 
-    def _allowed(self, turn: _Turn, call: Call, violations: dict[int, Violation]) -> Decision:
+    def _allowed(self, turn: Turn, call: Call, violations: dict[int, Violation]) -> Decision:
         passed = [i for i in violations if i in turn.waived]
         tolerated = [v for i, v in violations.items() if i not in passed]
         for i in violations:
-            self._retired.setdefault(i, "overridden" if i in passed else "tolerated")
+            self._judge.retired.setdefault(i, "overridden" if i in passed else "tolerated")
         if violations:
-            self._approved.pop(_exactly(call), None)
+            self._approved.pop(exactly(call), None)
         for violation in tolerated:
             self._event(turn.number, call, violation, "tolerate")
         self._escalation.allow()
@@ -315,12 +219,12 @@ class Guard:
             len(turn.decisions),
             tuple(tolerated),
             tuple(self.procedure.constraints[i].name for i in passed),
-            position=self._monitors.length - 1,
+            position=self._judge.monitors.length - 1,
         )
 
     def _refused(
         self,
-        turn: _Turn,
+        turn: Turn,
         call: Call,
         violations: dict[int, Violation],
         action: Action,
@@ -328,7 +232,7 @@ class Guard:
         denied: bool = False,
     ) -> Decision:
         if action is Action.WARN:
-            self._pointers.setdefault(_exactly(call), set()).update(violations)
+            self._pointers.setdefault(exactly(call), set()).update(violations)
         if action is Action.STOP:
             self.stopped = True
         for violation in violations.values():
@@ -342,26 +246,11 @@ class Guard:
             tuple(enforced.values()),
             self.hints,
             led_here[-SHOWN_CALLS:],
-            self._still_open(turn.number) if self.hints == "open" else None,
+            self._judge.still_open(turn.number) if self.hints == "open" else None,
             denied=denied,
         )
         broken = tuple(violations.values())
         return Decision(call, action, turn.number, len(turn.decisions), broken, message=told)
-
-    def _still_open(self, step: int) -> list[str]:
-        """The tools of which some call would break nothing now, as far as the name tells."""
-        known = self.procedure.tools
-        names = known if known is not None else sorted(frozenset().union(*self._named))
-        found = []
-        for name in names:
-            if name == FINAL_ANSWER:
-                continue
-            attempt = self._monitors.attempt(Call(name, step=step))
-            alive = (i for i in attempt.doomed if i not in self._retired)
-            if not any(blocks(self._severities[i]) for i in alive):
-                found.append(name)
-            attempt.take_back()
-        return found
 
     def _note(self, call: Call) -> None:
         """Remembers the latest calls that each rule names, for messages."""
@@ -378,10 +267,7 @@ class Guard:
                 message = "the call did not run: it was refused"
                 raise UsageError(Diagnostic("E413", message, "Record results of allowed calls."))
             call = replace(decision.call, result=result, error=error)
-            if self.procedure.failed is not None:
-                marked = self.procedure.failed.marked(call)
-                error = marked.error if isinstance(marked, Call) else error
-            lost = self._monitors.record(decision.position, result, error=error)
+            lost = self._judge.record(decision.position, call)
             self._lost(decision.call, lost, "lost through a result")
 
     def say(self, role: Role, text: str) -> None:
@@ -390,12 +276,12 @@ class Guard:
         What the assistant says belongs to the calls that it proposes next.
         """
         if role not in ROLES:
-            raise _unusable(f"nobody is called {shown(role)}", _one_of(ROLES))
+            raise unusable(f"nobody is called {shown(role)}", one_of(ROLES))
         with self._lock:
             self.turn += self._speaking
             number, self._speaking = self.turn, role == "assistant"
             self.turn += not self._speaking
-            lost = self._monitors.step(Message(role, text, number))
+            lost = self._judge.hear(Message(role, text, number))
             self._lost(Call(f"{role} message", step=number), lost, "lost through a message")
 
     def approve(self, decision: Decision) -> None:
@@ -406,14 +292,14 @@ class Guard:
         told = {violation.constraint.name for violation in decision.violations}
         names = [constraint.name for constraint in self.procedure.constraints]
         with self._lock:
-            waived = self._approved.setdefault(_exactly(decision.call), set())
+            waived = self._approved.setdefault(exactly(decision.call), set())
             waived |= {i for i, name in enumerate(names) if name in told}
 
-    def _lost(self, call: Call, indices: Sequence[int], reason: str) -> None:
-        lost = [i for i in indices if i not in self._retired]
+    def _lost(self, call: Call, lost: Sequence[int], reason: str) -> None:
         for i in lost:
-            self._retired[i] = reason
-            self._event(call.step or 0, call, self._violation(i, "doomed", reason), "lost")
+            self._judge.retired[i] = reason
+            violation = self._judge.violation(i, "doomed", reason)
+            self._event(call.step or 0, call, violation, "lost")
         if lost:
             names: Json = [self.procedure.constraints[i].name for i in lost]
             self._write([{"kind": "lost", "constraints": names, "reason": reason}])
@@ -425,35 +311,19 @@ class Guard:
         with self._lock:
             if not self.finished and answer is not None:
                 step = self.turn + self._speaking
-                self._monitors.step(Call(FINAL_ANSWER, {"answer": answer}, step=step))
+                self._judge.monitors.step(Call(FINAL_ANSWER, {"answer": answer}, step=step))
             self.finished = True
             unlogged = self._unlogged
             report = GuardReport.of(
-                self._outcomes(),
+                self._judge.outcomes(),
                 self.events,
                 stopped=self.stopped,
-                fully_decided=self._joint.decided
-                and (self._joint_on or self.setting == "baseline"),
+                fully_decided=self._judge.fully_decided,
                 reason=unlogged,
             )
             ended = {"score": report.score, "label": report.label, "reason": report.reason}
             self._write([{"kind": "finish", **ended}])
             return report
-
-    def _outcomes(self) -> list[Outcome]:
-        faults = self._monitors.faults()
-        return [
-            Outcome(
-                constraint.name,
-                constraint.layer,
-                constraint.weight,
-                None if i in faults else verdict.holds_now,
-                self._retired.get(i),
-            )
-            for i, (constraint, verdict) in enumerate(
-                zip(self.procedure.constraints, self._monitors.verdicts, strict=True)
-            )
-        ]
 
     # ── saving ───────────────────────────────────────────────────────────────────────────
 
@@ -469,7 +339,6 @@ class Guard:
                 "stopped": self.stopped,
                 "finished": self.finished,
                 "unlogged": self._unlogged,
-                "retired": [[i, reason] for i, reason in self._retired.items()],
                 "pointers": _written(self._pointers),
                 "approved": _written(self._approved),
                 "escalation": self._escalation.save(),
@@ -477,8 +346,7 @@ class Guard:
                 "recent": [list(recent) for recent in self._recent],
                 "events": [event.to_dict() for event in self.events],
                 "unresolved": [n for n, e in enumerate(self.events) if id(e) in unresolved],
-                "monitors": self._monitors.save(),
-                "joint": self._joint.save(),
+                "rules": self._judge.save(),
             }
 
     def restore(self, saved: Mapping[str, Json]) -> None:
@@ -491,7 +359,6 @@ class Guard:
             self.turn, self._speaking = saved["turn"], saved["speaking"]
             self.stopped, self.finished = saved["stopped"], saved["finished"]
             self._unlogged = saved["unlogged"]
-            self._retired = dict(saved["retired"])
             self._pointers, self._approved = _read(saved["pointers"]), _read(saved["approved"])
             self._escalation.restore(saved["escalation"])
             self._calls = saved["calls"]
@@ -500,12 +367,11 @@ class Guard:
                 recent.extend(latest)
             self.events = [EnforcementEvent.from_dict(event) for event in saved["events"]]
             self._unresolved = [self.events[n] for n in saved["unresolved"]]
-            self._monitors.restore(saved["monitors"])
-            self._joint.restore(saved["joint"])
+            self._judge.restore(saved["rules"])
 
     def _fingerprint(self) -> str:
         """What a saved run must agree on: the rules, and how they act."""
-        severities: Json = [severity.value for severity in self._severities]
+        severities: Json = [severity.value for severity in self._judge.severities]
         text = canonical([self.procedure.to_dict(), self.setting, severities])
         return hashlib.sha256(text.encode()).hexdigest()
 
@@ -525,7 +391,7 @@ class Guard:
             event.resolve(proposed)
         self._unresolved.clear()
 
-    def _logged(self, turn: _Turn) -> bool:
+    def _logged(self, turn: Turn) -> bool:
         """Puts new decisions on record; if they cannot be, nothing is allowed any more."""
         fresh = turn.decisions[turn.logged :]
         if not self._write([_entry(decision, self.hints) for decision in fresh]):
@@ -549,37 +415,12 @@ class Guard:
         return True
 
 
-def _checked(calls: Iterable[Call]) -> list[Call]:
-    """The calls, if their arguments can be compared and written down."""
-    listed = list(calls)
-    for call in listed:
-        if not isinstance(call, Call):
-            raise _unusable(f"expected a Call, found {shown(call)}", 'Call("search", {"q": "x"})')
-        if reason := problem(call.args):
-            message = f"the arguments of '{call.tool}' are not JSON: {reason}"
-            raise UsageError(Diagnostic("E413", message, "Propose calls as the model wrote them."))
-    return listed
-
-
-def _one_of(choices: Sequence[object]) -> str:
-    return f"It is one of: {', '.join(map(str, choices))}."
-
-
-def _unusable(message: str, help: str) -> UsageError:
-    return UsageError(Diagnostic("E414", message, help))
-
-
-def _exactly(call: Call) -> str:
-    """A call to the byte: its name and its arguments; `1` and `1.0` differ."""
-    return canonical([call.tool, dict(call.args)])
-
-
 def _written(calls: Mapping[str, set[int]]) -> Json:
-    return [[exactly, sorted(rules)] for exactly, rules in calls.items()]
+    return [[call, sorted(rules)] for call, rules in calls.items()]
 
 
 def _read(written: Json) -> dict[str, set[int]]:
-    return {exactly: set(rules) for exactly, rules in written}
+    return {call: set(rules) for call, rules in written}
 
 
 def _number(noted: str) -> int:

@@ -16,12 +16,12 @@ readers give up at some depth; and because equal parts are then stored once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Final
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from bylaw.errors import Diagnostic, SpecError, did_you_mean, shown
 from bylaw.logic import formula as f
-from bylaw.logic.operators import BY_NODE, BY_TAG, COMPARISONS, RELATIONS, may_be_variable
+from bylaw.logic.operators import BY_TAG, COMPARISONS, RELATIONS, may_be_variable
 from bylaw.logic.terms import (
     FIELDS,
     Answer,
@@ -30,9 +30,7 @@ from bylaw.logic.terms import (
     Counted,
     Labels,
     Last,
-    ListTerm,
     Literal,
-    ObjectTerm,
     Reading,
     Term,
     Tool,
@@ -45,153 +43,13 @@ from bylaw.logic.terms import (
     members_of,
     object_term,
 )
-from bylaw.logic.walk import subformulas
+from bylaw.syntax.json_writer import VERSION
 from bylaw.trace.event import ROLES
 from bylaw.values import MAX_DEPTH, Json
 from bylaw.vocabulary.domains import PathError, compile_path
 from bylaw.vocabulary.function_table import FUNCTIONS
 from bylaw.vocabulary.predicates import PREDICATES
 from bylaw.vocabulary.signature import Kind
-
-VERSION: Final = 1
-
-
-# ── writing ───────────────────────────────────────────────────────────────────────────────
-
-
-def to_json(formula: f.Formula) -> dict[str, Json]:
-    """The JSON that `from_json` reads back as this formula."""
-    numbers: dict[f.Formula, int] = {}
-    parts: list[Json] = []
-    for part in _innermost_first(formula):
-        if part not in numbers:
-            written = _PartWriter(numbers).part(part)
-            numbers[part] = len(parts)
-            parts.append(written)
-    return {"bylaw": VERSION, "formula": parts}
-
-
-def _innermost_first(formula: f.Formula) -> Iterator[f.Formula]:
-    order: list[f.Formula] = []
-    pending = [formula]
-    while pending:
-        current = pending.pop()
-        order.append(current)
-        pending.extend(subformulas(current))
-    return reversed(order)
-
-
-class _PartWriter:
-    """Writes one part; `numbers` are those of the parts before it."""
-
-    def __init__(self, numbers: Mapping[f.Formula, int]) -> None:
-        self.numbers = numbers
-
-    def part(self, formula: f.Formula) -> Json:
-        match formula:
-            case f.Truth(holds):
-                return {"truth": holds}
-            case f.Event(tool, patterns):
-                content: dict[str, Json] = {} if tool is None else {"tool": self.tool(tool)}
-                where = {"where": list(map(self.pattern, patterns))} if patterns else {}
-                return {"event": content | where}
-            case f.Says(role):
-                return {"says": role}
-            case f.Compare(symbol, left, right):
-                return {"compare": [self.term(left), symbol, self.term(right)]}
-            case f.OpenPredicate(name, operands):
-                return {"predicate": {"name": name, "operands": list(map(self.term, operands))}}
-            case f.TracePredicate(name, operands):
-                names = [parameter.name for parameter in PREDICATES[name].parameters]
-                return {name: dict(zip(names, map(self.operand, operands), strict=True))}
-            case f.ForAll() | f.Exists():
-                return {BY_NODE[type(formula)].tag: self.binder(formula)}
-            case _:
-                below = [self.numbers[part] for part in subformulas(formula)]
-                return {BY_NODE[type(formula)].tag: below}
-
-    def binder(self, binder: f.Quantifier | Counted) -> Json:
-        return {
-            "variable": binder.variable,
-            "in": self.domain(binder.domain),
-            "body": self.numbers[binder.body],
-        }
-
-    def operand(self, operand: f.Operand) -> Json:
-        match operand:
-            case f.Count(comparison, number):
-                return {"is": comparison, "number": self.term(number)}
-            case f.ToolList(tools):
-                return list(map(self.tool, tools))
-            case f.Arguments(patterns):
-                return list(map(self.pattern, patterns))
-            case ToolName() | ToolSet() | ToolVariable() | ToolGlob():
-                return self.tool(operand)
-            case _:
-                return self.term(operand)
-
-    def tool(self, tool: Tool) -> Json:
-        match tool:
-            case ToolName(name):
-                return name
-            case ToolVariable(name):
-                return {"variable": name}
-            case ToolGlob(pattern):
-                return {"like": pattern}
-            case ToolSet(members):
-                return {"any": list(map(self.tool, members))}
-
-    def term(self, term: Term) -> Json:
-        match term:
-            case Literal():
-                return {"literal": term.value}
-            case Variable(name):
-                return {"variable": name}
-            case Answer():
-                return {"answer": True}
-            case Labels():
-                return {"labels": True}
-            case Reading(field):
-                return {"read": field}
-            case At(base, key):
-                return {"at": [self.term(base), self.term(key)]}
-            case Apply(function, operands):
-                return {"apply": {"function": function, "to": list(map(self.term, operands))}}
-            case Last(condition):
-                return {"last": self.numbers[condition]}
-            case Counted():
-                return {"count": self.binder(term)}
-            case ListTerm(items):
-                return {"list": list(map(self.term, items))}
-            case ObjectTerm(entries):
-                return {"object": {entry.key: self.term(entry.value) for entry in entries}}
-
-    def pattern(self, pattern: f.Pattern) -> Json:
-        match pattern:
-            case f.OutcomeIs(outcome):
-                return {"outcome": outcome}
-            case f.ArgumentIs(path, expected):
-                return {"argument": list(path), "is": self.term(expected)}
-            case f.ResultIs(path, expected):
-                return {"result": list(path), "is": self.term(expected)}
-
-    def domain(self, domain: f.Domain) -> Json:
-        match domain:
-            case f.Listed(items):
-                return {"listed": list(map(self.term, items))}
-            case f.Found(term):
-                return {"found": self.term(term)}
-            case f.FromArgs(tool, path):
-                return {"args": {"tool": self.tool(tool), "path": path}}
-            case f.FromResults(tool, path):
-                return {"results": {"tool": self.tool(tool), "path": path}}
-            case f.FromMetrics(path):
-                return {"metrics": {"path": path}}
-            case f.Extracted(name, operands):
-                return {"extracted": {"name": name, "operands": list(map(self.term, operands))}}
-
-
-# ── reading ───────────────────────────────────────────────────────────────────────────────
 
 
 def from_json(data: object) -> f.Formula:

@@ -1,0 +1,184 @@
+"""Which rules speak against a call: each by itself, and together with the others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from bylaw.enforcement.decision import Kind, Violation
+from bylaw.enforcement.joint import Joint
+from bylaw.enforcement.report import Outcome
+from bylaw.enforcement.severity import Setting, blocks, severity_of
+from bylaw.logic.walk import tools_in
+from bylaw.names import FINAL_ANSWER
+from bylaw.procedure.procedure import Procedure
+from bylaw.semantics.monitors import Monitors
+from bylaw.semantics.verdict import Verdict
+from bylaw.trace.event import Call, Message
+from bylaw.values import Json
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """A call that was taken in on trial, and the rules that speak against it."""
+
+    violations: dict[int, Violation]
+    take_back: Callable[[], None]
+    """Makes it as if the call had not been."""
+
+
+class Judge:
+    """The rules of one run: how they stand, and which of them are no longer enforced."""
+
+    def __init__(
+        self,
+        procedure: Procedure,
+        setting: Setting,
+        labels: Mapping[str, Json] | None,
+        *,
+        enforce_l6: bool,
+    ) -> None:
+        self.procedure: Final = procedure
+        rules = procedure.constraints
+        self.severities: Final = [severity_of(c, setting, enforce_l6=enforce_l6) for c in rules]
+        self.named: Final = [frozenset(tools_in(c.formula)) for c in rules]
+        """The tools that each rule names."""
+        self.monitors: Final = Monitors(
+            [constraint.formula for constraint in rules],
+            order=procedure.order,
+            events=[procedure.events_of(constraint) for constraint in rules],
+            vocabulary=procedure.vocabulary,
+            labels=labels,
+        )
+        self.retired: dict[int, str] = {}
+        """The rules that are not enforced any more, and why."""
+        self._joint: Final = Joint([constraint.formula for constraint in rules], procedure.order)
+        self._enforcing: Final = setting != "baseline"
+        # Rules that clash from the start would refuse everything: then only their own doom counts.
+        self._joint_on = self._enforcing and self._joint.possible(self._enforced(self._joint.forms))
+
+    def attempt(self, call: Call, step: int) -> Trial:
+        """Takes a call in on trial."""
+        attempt = self.monitors.attempt(call)
+        violations = self._violations(call, attempt.doomed)
+        before = self._joint.advance(call, step)
+        violations |= self._conflicts(call, violations)
+
+        def take_back() -> None:
+            attempt.take_back()
+            self._joint.undo(before)
+
+        return Trial(violations, take_back)
+
+    def _conflicts(self, call: Call, doomed: Collection[int]) -> dict[int, Violation]:
+        """The rules that the others leave no room for any more, now that the call is made."""
+        found: dict[int, Violation] = {}
+        if not self._joint_on or not self._joint.can_clash(call.tool):
+            return found
+        related = self._joint.related(call.tool)
+        alive = [i for i in self._enforced(related) if i not in doomed]
+        while not self._joint.possible(alive):
+            clashing = self._joint.conflict(alive)
+            caps = [i for i in clashing if self._joint.forms[i].caps]
+            blamed = [i for i in clashing if i not in caps] or caps
+            beside = [self.procedure.constraints[i].name for i in clashing if i not in blamed]
+            reason = f"together with {', '.join(beside)}" if beside else ""
+            found |= {i: self.violation(i, "joint", reason) for i in blamed}
+            alive = [i for i in alive if i not in blamed]
+        return found
+
+    def _enforced(self, among: Iterable[int]) -> list[int]:
+        """The rules that take part in the question whether all can still be met."""
+        return [
+            i
+            for i in among
+            if i not in self.retired
+            and blocks(self.severities[i])
+            and self.monitors.verdicts[i] is not Verdict.VIOLATED
+        ]
+
+    def _violations(self, call: Call, doomed: Sequence[int]) -> dict[int, Violation]:
+        """The rules that speak against a call that was taken in on trial."""
+        found = {i: self.violation(i, "doomed") for i in sorted(doomed) if i not in self.retired}
+        for i, reason in self.monitors.faults().items():
+            if i not in self.retired and blocks(self.severities[i]):
+                found[i] = self.violation(i, "error", reason)
+        if call.tool == FINAL_ANSWER and self.procedure.finish == "met":
+            for i, verdict in enumerate(self.monitors.verdicts):
+                enforced = i not in self.retired and blocks(self.severities[i])
+                if enforced and i not in found and verdict is Verdict.PRESUMABLY_VIOLATED:
+                    found[i] = self.violation(i, "unmet")
+        return found
+
+    def violation(self, index: int, kind: Kind, reason: str = "") -> Violation:
+        """One rule that speaks against a call."""
+        constraint = self.procedure.constraints[index]
+        return Violation(constraint, self.severities[index], kind, reason)
+
+    def still_open(self, step: int) -> list[str]:
+        """The tools of which some call would break nothing now, as far as the name tells."""
+        known = self.procedure.tools
+        names = known if known is not None else sorted(frozenset().union(*self.named))
+        found = []
+        for name in names:
+            if name == FINAL_ANSWER:
+                continue
+            attempt = self.monitors.attempt(Call(name, step=step))
+            alive = (i for i in attempt.doomed if i not in self.retired)
+            if not any(blocks(self.severities[i]) for i in alive):
+                found.append(name)
+            attempt.take_back()
+        return found
+
+    # ── results and messages ─────────────────────────────────────────────────────────────
+
+    def record(self, position: int, call: Call) -> list[int]:
+        """Takes in the result of a call that ran; which enforced rules are lost through it?"""
+        if self.procedure.failed is not None:
+            marked = self.procedure.failed.marked(call)
+            assert isinstance(marked, Call), "a call stays a call"
+            call = marked
+        lost = self.monitors.record(position, call.result, error=call.error)
+        return [i for i in lost if i not in self.retired]
+
+    def hear(self, message: Message) -> list[int]:
+        """Takes in a message; which enforced rules are lost through it?"""
+        return [i for i in self.monitors.step(message) if i not in self.retired]
+
+    # ── the end ──────────────────────────────────────────────────────────────────────────
+
+    @property
+    def fully_decided(self) -> bool:
+        """Was it certain, at every call, whether the rules could still be met together?"""
+        return self._joint.decided and (self._joint_on or not self._enforcing)
+
+    def outcomes(self) -> list[Outcome]:
+        """How each rule stands."""
+        faults = self.monitors.faults()
+        return [
+            Outcome(
+                constraint.name,
+                constraint.layer,
+                constraint.weight,
+                None if i in faults else verdict.holds_now,
+                self.retired.get(i),
+            )
+            for i, (constraint, verdict) in enumerate(
+                zip(self.procedure.constraints, self.monitors.verdicts, strict=True)
+            )
+        ]
+
+    def save(self) -> Json:
+        """How the rules stand, as JSON."""
+        return {
+            "retired": [[i, reason] for i, reason in self.retired.items()],
+            "monitors": self.monitors.save(),
+            "joint": self._joint.save(),
+        }
+
+    def restore(self, saved: Json) -> None:
+        """Goes back to how they stood."""
+        self.retired = dict(saved["retired"])
+        self.monitors.restore(saved["monitors"])
+        self._joint.restore(saved["joint"])
