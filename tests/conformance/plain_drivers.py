@@ -8,7 +8,6 @@ from typing import Any
 
 from desk import WITHOUT_CALLS, Desk, Script, Seen
 
-from bylaw.adapters.plain import run_turn, run_turn_async, wrap
 from bylaw.enforcement.decision import ConstraintViolationError
 from bylaw.enforcement.guard import Guard
 from bylaw.names import FINAL_ANSWER
@@ -49,7 +48,7 @@ class _Loop:
         return seen
 
     def turn(self, guard: Guard, tools: dict[str, Any], calls: list[Call]) -> list[Any]:
-        return run_turn(guard, tools, calls)
+        return guard.run_turn(tools, calls)
 
 
 class PlainTurns(_Loop):
@@ -61,7 +60,7 @@ class AsyncTurns(_Loop):
 
     def turn(self, guard: Guard, tools: dict[str, Any], calls: list[Call]) -> list[Any]:
         tools = tools | {"lookup": _awaited(tools["lookup"]), "fetch": _awaited(tools["fetch"])}
-        return asyncio.run(run_turn_async(guard, tools, calls))
+        return asyncio.run(guard.run_turn_async(tools, calls))
 
 
 class WrappedTools(_Loop):
@@ -72,7 +71,7 @@ class WrappedTools(_Loop):
     def turn(self, guard: Guard, tools: dict[str, Any], calls: list[Call]) -> list[Any]:
         if not calls:
             guard.propose([])
-        wrapped = wrap(guard, tools | {FINAL_ANSWER: lambda answer: answer})
+        wrapped = guard.wrap(tools | {FINAL_ANSWER: lambda answer: answer})
         return [self.call(wrapped[call.tool], call) for call in calls if not guard.stopped]
 
     def call(self, tool: Callable[..., Any], call: Call) -> Any:

@@ -187,3 +187,22 @@ def test_procedures_may_be_named_by_their_files(tmp_path: Path) -> None:
     (sample,), ran = _run(str(path), [[pay()], [answer()]])
     assert ran == []
     assert _score(sample).value == 1.0
+
+
+def test_where_an_agent_may_try_again_the_answer_is_withdrawn() -> None:
+    from inspect_ai.agent import AgentAttempts, react
+    from inspect_ai.dataset import Sample
+    from inspect_ai.scorer import includes
+    from inspect_driver import tools_of
+
+    desk = Desk()
+    samples, _ = _run(
+        _procedure("G(final_answer -> O lookup)"),
+        [[lookup()], [answer("wrong")], [pay()], [answer("right")]],
+        dataset=[Sample(input="go", target="right")],
+        solver=react(tools=tools_of(desk), attempts=AgentAttempts(attempts=3)),
+        scorer=includes(),
+    )
+    assert desk.ran == [lookup(), pay()]
+    assert samples[0].error is None
+    assert samples[0].scores["includes"].value == "C"

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from bylaw.adapters.plain import as_json, run_turn, run_turn_async, wrap
 from bylaw.enforcement.decision import ConstraintViolationError
 from bylaw.enforcement.guard import Guard
+from bylaw.enforcement.tools import as_json
 from bylaw.procedure.procedure import Procedure
 from bylaw.trace.event import Call
 from bylaw.values import problem
@@ -44,25 +44,25 @@ def pay(amount: int, to: str = "shop", *notes: str, **more: Any) -> str:
 def test_rules_see_arguments_by_name(
     values: tuple[Any, ...], named: dict[str, Any], rule: str
 ) -> None:
-    tools = wrap(_guard(f"G({rule})"), {"pay": pay})
+    tools = _guard(f"G({rule})").wrap({"pay": pay})
     tools["pay"](*values, **named)
-    refusing = wrap(_guard(f"G(!({rule}))"), {"pay": pay})
+    refusing = _guard(f"G(!({rule}))").wrap({"pay": pay})
     with pytest.raises(ConstraintViolationError, match="Not executed"):
         refusing["pay"](*values, **named)
 
 
 def test_defaults_are_seen_only_if_that_is_wanted() -> None:
     rule = 'G(pay -> args.to != "shop")'
-    assert wrap(_guard("CalledExactly(pay, amount = 5)"), {"pay": pay})["pay"](5) == "5 to shop"
-    assert wrap(_guard('G !call(pay, to = "shop")'), {"pay": pay})["pay"](5) == "5 to shop"
+    assert _guard("CalledExactly(pay, amount = 5)").wrap({"pay": pay})["pay"](5) == "5 to shop"
+    assert _guard('G !call(pay, to = "shop")').wrap({"pay": pay})["pay"](5) == "5 to shop"
     with pytest.raises(ConstraintViolationError):
-        wrap(_guard(rule), {"pay": pay}, defaults=True)["pay"](5)
+        _guard(rule).wrap({"pay": pay}, defaults=True)["pay"](5)
 
 
 def test_a_call_that_python_would_not_make_is_not_proposed() -> None:
     guard = _guard("G !pay")
     with pytest.raises(TypeError):
-        wrap(guard, {"pay": pay})["pay"]()
+        guard.wrap({"pay": pay})["pay"]()
     assert guard.turn == 0
 
 
@@ -70,7 +70,7 @@ def test_a_wrapped_tool_looks_like_the_tool() -> None:
     async def later() -> None:
         """Later."""
 
-    tools = wrap(_guard("G !other"), {"pay": pay, "later": later})
+    tools = _guard("G !other").wrap({"pay": pay, "later": later})
     assert tools["pay"].__name__ == "pay"
     assert inspect.signature(tools["pay"]) == inspect.signature(pay)
     assert inspect.iscoroutinefunction(tools["later"])
@@ -78,7 +78,7 @@ def test_a_wrapped_tool_looks_like_the_tool() -> None:
 
 def test_results_that_are_not_json_reach_the_caller_unchanged_and_rules_as_text() -> None:
     guard = _guard('G(pay -> last(today).result = "2026-01-02")')
-    tools = wrap(guard, {"today": lambda: date(2026, 1, 2), "pay": pay})
+    tools = guard.wrap({"today": lambda: date(2026, 1, 2), "pay": pay})
     assert tools["today"]() == date(2026, 1, 2)
     tools["pay"](5)
 
@@ -88,7 +88,7 @@ def test_a_failure_is_recorded_and_raised() -> None:
         raise FileNotFoundError("gone")
 
     guard = _guard("G(pay -> last(call(fetch, failed)).error ~ /^FileNotFoundError: gone$/)")
-    tools = wrap(guard, {"fetch": fetch, "pay": pay})
+    tools = guard.wrap({"fetch": fetch, "pay": pay})
     with pytest.raises(FileNotFoundError, match="gone"):
         tools["fetch"]()
     tools["pay"](5)
@@ -100,7 +100,7 @@ def test_what_returns_an_awaitable_is_recorded_once_it_was_awaited() -> None:
         return f"the {name}"
 
     guard = _guard('G(pay -> last(fetch).result = "the file")')
-    tools = wrap(guard, {"fetch": functools.partial(fetch, "file"), "pay": pay})
+    tools = guard.wrap({"fetch": functools.partial(fetch, "file"), "pay": pay})
 
     async def run() -> None:
         await tools["fetch"]()
@@ -115,7 +115,7 @@ def test_tasks_share_a_gate() -> None:
         return number
 
     async def run() -> list[Any]:
-        tools = wrap(_guard("CalledN(fetch, <= 10)", soft_block_limit=99), {"fetch": fetch})
+        tools = _guard("CalledN(fetch, <= 10)", soft_block_limit=99).wrap({"fetch": fetch})
         return await asyncio.gather(*map(tools["fetch"], range(30)), return_exceptions=True)
 
     results = asyncio.run(run())
@@ -134,7 +134,7 @@ def test_asking_a_person_does_not_hold_up_other_tasks() -> None:
             return asyncio.run_coroutine_threadsafe(asyncio.sleep(0, True), loop).result(5)
 
         guard = _guard("G !fetch", "ASK", ask=ask)
-        (result,) = await run_turn_async(guard, {"fetch": fetch}, [Call("fetch")])
+        (result,) = await guard.run_turn_async({"fetch": fetch}, [Call("fetch")])
         return str(result)
 
     assert asyncio.run(run()) == "fetched"
@@ -146,7 +146,7 @@ def test_a_turn_says_what_came_of_each_call() -> None:
 
     calls = [Call("pay", {"amount": 5}), Call("pay", {"amount": 50}), Call("fetch"), Call("fly")]
     guard = _guard("G(pay -> args.amount < 10)")
-    paid, refused, failed, unknown = run_turn(guard, {"pay": pay, "fetch": fetch}, calls)
+    paid, refused, failed, unknown = guard.run_turn({"pay": pay, "fetch": fetch}, calls)
     assert paid == "5 to shop"
     assert refused["error"] == "ConstraintViolationError"
     assert refused["violation_type"] == "block"
@@ -156,8 +156,8 @@ def test_a_turn_says_what_came_of_each_call() -> None:
 
 def test_an_unknown_tool_has_failed() -> None:
     guard = _guard("G(pay -> earlier call(fly, failed))")
-    run_turn(guard, {}, [Call("fly")])
-    assert run_turn(guard, {"pay": pay}, [Call("pay", {"amount": 5})]) == ["5 to shop"]
+    guard.run_turn({}, [Call("fly")])
+    assert guard.run_turn({"pay": pay}, [Call("pay", {"amount": 5})]) == ["5 to shop"]
 
 
 class _Unprintable:

@@ -171,3 +171,14 @@ def test_tools_that_run_elsewhere_cannot_be_guarded() -> None:
 
     with pytest.raises(ValueError, match="out of the gate's reach"):
         _agent(_guard("G !pay"), [], code=True, executor=Elsewhere())
+
+
+@pytest.mark.parametrize("code", [False, True], ids=["calls", "code"])
+def test_an_answer_that_the_checks_reject_is_withdrawn(code: bool) -> None:
+    guard = _guard("G(final_answer -> O lookup)")
+    checks = [lambda given, *_, **__: given == "right"]
+    script = [[lookup()], [answer("wrong")], [pay()], [answer("right")]]
+    agent = _agent(guard, script, code=code, final_answer_checks=checks)
+    assert agent.run("go") == "right"
+    assert agent.desk.ran == [lookup(), pay()]
+    assert guard.finish().score == 1.0

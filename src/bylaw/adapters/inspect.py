@@ -12,7 +12,8 @@
   asked about; a refused call is rejected with the guard's message, and where the run ends the
   sample is terminated. Give it all tools (`"*"`): it does not learn of calls that others approve.
 - The tool `submit` is the wish to finish: to rules it is `final_answer`, decided after the other
-  calls of its turn. The answer ends the guard, so an agent has one attempt.
+  calls of its turn. Where an agent has several attempts, the next
+  turn withdraws the answer before it.
 - Inspect reports results only with the next turn, so that is when they are recorded. Calls that
   never reach an approver, because there is no such tool or the arguments cannot be read, are not
   proposed.

@@ -13,9 +13,9 @@ from inspect_ai.log import Transcript, transcript
 from inspect_ai.model import ChatMessage, ChatMessageAssistant, ChatMessageTool
 from inspect_ai.tool import ToolCall, ToolCallView
 
-from bylaw.adapters.plain import as_json
 from bylaw.enforcement.decision import Action, Decision
 from bylaw.enforcement.guard import Guard
+from bylaw.enforcement.tools import as_json
 from bylaw.names import FINAL_ANSWER
 from bylaw.procedure.procedure import Procedure
 from bylaw.trace.event import Call
@@ -86,6 +86,8 @@ class Run:
             turn = self.turns.get(key_of(message))
             decision = turn.take(call) if turn else None
             if decision is None:
+                if self.guard.finished and not self.guard.stopped:
+                    self.guard.withdraw()  # Inspect goes on only if it wants another answer
                 self.catch_up(history[:-1])
                 if message.text.strip():
                     self.guard.say("assistant", message.text)

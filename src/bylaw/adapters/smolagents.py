@@ -12,8 +12,8 @@
   follow that one, a refusal of any kind ends the run.
 - When the gate ends the run, `run` raises `ConstraintViolationError`, with the `violation_type`
   `stop`. Calls of the same turn that were allowed before are carried out first.
-- One guard is one run: give `agent.guard` a new one before the next. The answer ends the guard,
-  so an agent whose `final_answer_checks` reject it afterwards cannot go on.
+- One guard is one run: give `agent.guard` a new one before the next. An answer that
+  `final_answer_checks` reject is withdrawn, and the run goes on.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from bylaw.adapters.plain import as_json, executed
 from bylaw.enforcement.decision import Action, ConstraintViolationError, Decision
 from bylaw.enforcement.guard import Guard
+from bylaw.enforcement.tools import as_json, executed
 from bylaw.names import FINAL_ANSWER
 from bylaw.trace.event import Call
 from bylaw.trace.formats import RAW_ARGUMENTS
@@ -72,6 +72,8 @@ class _Guarded:
 
     def _step_stream(self, memory_step: ActionStep) -> Generator[Any]:
         self._proposed = False
+        if memory_step.step_number > 1 and self.guard.finished and not self.guard.stopped:
+            self.guard.withdraw()  # there is another step only if the answer was rejected
         try:
             yield from super()._step_stream(memory_step)  # type: ignore[misc]  # the agent's
         except _Ended as end:

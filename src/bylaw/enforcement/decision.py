@@ -68,6 +68,8 @@ class Decision:
     """The rules that were passed because the agent insisted, or a person approved."""
     message: str = ""
     """What to tell the agent; empty for a call that runs without comment."""
+    named: tuple[str, ...] = ()
+    """The rules that the agent may be told the names of."""
     position: int | None = None
     """Where the call stands in the trace, if it runs."""
 
@@ -96,6 +98,6 @@ class ConstraintViolationError(BylawError):
             "error": "ConstraintViolationError",
             "violation_type": self.violation_type,
             "tool": self.decision.call.tool,
-            "constraints": [v.constraint.name for v in self.decision.violations],
+            "constraints": list(self.decision.named),
             "message": self.decision.message,
         }

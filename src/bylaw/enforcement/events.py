@@ -84,7 +84,6 @@ class Statistics:
     insisted: int
     listened: int
     lost: int
-    by_layer: dict[str, int]
     by_action: dict[str, int]
 
     @classmethod
@@ -98,9 +97,16 @@ class Statistics:
             ways["insisted"],
             ways["listened"],
             len(every) - len(listed),
-            dict(Counter(event.layer or "none" for event in listed)),
             dict(Counter(event.action for event in listed)),
         )
+
+    @classmethod
+    def by_layer(cls, events: Iterable[EnforcementEvent]) -> dict[str, Statistics]:
+        """The counts of each layer that has events; rules without a layer are under "none"."""
+        layers: dict[str, list[EnforcementEvent]] = {}
+        for event in events:
+            layers.setdefault(event.layer or "none", []).append(event)
+        return {layer: cls.of(layers[layer]) for layer in sorted(layers)}
 
     @property
     def resolved(self) -> int:
@@ -121,6 +127,5 @@ class Statistics:
             "unresolved": self.events - self.resolved,
             "lost": self.lost,
             "insist_rate": self.insist_rate,
-            "by_layer": self.by_layer,
             "by_action": self.by_action,
         }

@@ -14,13 +14,13 @@ import threading
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
 from bylaw.enforcement.asking import Ask, Question
 from bylaw.enforcement.decision import Action, Decision, Violation
 from bylaw.enforcement.events import EnforcementEvent
 from bylaw.enforcement.hints import HINTS, Hints, message
-from bylaw.enforcement.judge import Judge
+from bylaw.enforcement.judge import Judge, Trial
 from bylaw.enforcement.log import AuditLog, LogError
 from bylaw.enforcement.report import GuardReport
 from bylaw.enforcement.severity import (
@@ -31,6 +31,7 @@ from bylaw.enforcement.severity import (
     blocks,
     strongest,
 )
+from bylaw.enforcement.tools import Tool, run_turn, run_turn_async, wrap
 from bylaw.enforcement.turn import Turn, checked, exactly, one_of, unusable
 from bylaw.errors import Diagnostic, UsageError, shown
 from bylaw.names import FINAL_ANSWER
@@ -49,7 +50,8 @@ class Guard:
     """Decides what one run of an agent may do.
 
     `propose` takes the calls of one model turn and decides each; `record` takes a result; `say`
-    a message; `finish` ends the run and scores it. `setting` replaces the severities of the
+    a message; `finish` ends the run and scores it. `wrap` and `run_turn` do so around plain
+    Python functions. `setting` replaces the severities of the
     procedure, unless it is "as-written". `ask` is called for severity ASK, and has `ask_timeout`
     seconds; without it, such calls are refused until `approve` lets them pass. `save` and
     `restore` carry a run over to another process.
@@ -104,6 +106,8 @@ class Guard:
         self.stopped = False
         """Has the gate ended the run?"""
         self.finished = False
+        self._answer: Trial | None = None
+        """The answer that the run ended with, as long as it can be taken back."""
         self.events: list[EnforcementEvent] = []
         self._unresolved: list[EnforcementEvent] = []
         self._unlogged: str | None = None
@@ -175,7 +179,7 @@ class Guard:
             turn.waived |= turn.pointers.pop(same, set()) | self._approved.get(same, set())
         action = self._action([v for i, v in violations.items() if i not in turn.waived])
         if action is Action.ALLOW:
-            return self._allowed(turn, call, violations)
+            return self._allowed(turn, call, trial)
         trial.take_back()
         if action is Action.ASK and self._ask is not None:
             return Question(call, violations)
@@ -197,7 +201,8 @@ class Guard:
             case _:
                 return Action.ALLOW
 
-    def _allowed(self, turn: Turn, call: Call, violations: dict[int, Violation]) -> Decision:
+    def _allowed(self, turn: Turn, call: Call, trial: Trial) -> Decision:
+        violations = trial.violations
         passed = [i for i in violations if i in turn.waived]
         tolerated = [v for i, v in violations.items() if i not in passed]
         for i in violations:
@@ -209,7 +214,7 @@ class Guard:
         self._escalation.allow()
         turn.occupied = True
         if call.tool == FINAL_ANSWER:
-            self.finished = True
+            self.finished, self._answer = True, trial
         else:
             self._note(call)
         return Decision(
@@ -249,14 +254,40 @@ class Guard:
             self._judge.still_open(turn.number) if self.hints == "open" else None,
             denied=denied,
         )
-        broken = tuple(violations.values())
-        return Decision(call, action, turn.number, len(turn.decisions), broken, message=told)
+        named = [v.constraint.name for v in enforced.values()] if self.hints != "none" else []
+        return Decision(
+            call,
+            action,
+            turn.number,
+            len(turn.decisions),
+            tuple(violations.values()),
+            message=told,
+            named=tuple(named),
+        )
 
     def _note(self, call: Call) -> None:
         """Remembers the latest calls that each rule names, for messages."""
         self._calls += 1
         for recent in self._recent_of.get(call.tool, ()):
             recent.append(f"#{self._calls} {call.tool}")
+
+    # ── running tools ────────────────────────────────────────────────────────────────────
+
+    def wrap(self, tools: Mapping[str, Tool], *, defaults: bool = False) -> dict[str, Tool]:
+        """The tools, each of which asks this guard before it runs, and tells it what came of it.
+
+        A refusal is raised as `ConstraintViolationError`. Coroutine functions stay such. The
+        guard sees arguments left to their defaults only if `defaults` is true.
+        """
+        return wrap(self, tools, defaults=defaults)
+
+    def run_turn(self, tools: Mapping[str, Tool], calls: Sequence[Call]) -> list[Any]:
+        """Decides one model turn and runs what is allowed; what the agent gets for each call."""
+        return run_turn(self, tools, calls)
+
+    async def run_turn_async(self, tools: Mapping[str, Tool], calls: Sequence[Call]) -> list[Any]:
+        """As `run_turn`, for tools of which some are awaited: those run at the same time."""
+        return await run_turn_async(self, tools, calls)
 
     # ── results, messages, approvals ─────────────────────────────────────────────────────
 
@@ -295,6 +326,22 @@ class Guard:
             waived = self._approved.setdefault(exactly(decision.call), set())
             waived |= {i for i, name in enumerate(names) if name in told}
 
+    def withdraw(self) -> None:
+        """The answer that was allowed is not taken after all: the run goes on without it.
+
+        For frameworks that check an answer, or let the agent try again, once it has been given.
+        """
+        with self._lock:
+            if self._answer is None:
+                message = "there is no answer to withdraw"
+                help = "An answer can be withdrawn between its proposal and `finish`."
+                raise UsageError(Diagnostic("E413", message, help))
+            self._answer.take_back()
+            for i in self._answer.violations:
+                self._judge.retired.pop(i, None)
+            self.finished, self._answer = False, None
+            self._write([{"kind": "withdraw", "turn": self.turn}])
+
     def _lost(self, call: Call, lost: Sequence[int], reason: str) -> None:
         for i in lost:
             self._judge.retired[i] = reason
@@ -312,7 +359,7 @@ class Guard:
             if not self.finished and answer is not None:
                 step = self.turn + self._speaking
                 self._judge.monitors.step(Call(FINAL_ANSWER, {"answer": answer}, step=step))
-            self.finished = True
+            self.finished, self._answer = True, None
             unlogged = self._unlogged
             report = GuardReport.of(
                 self._judge.outcomes(),

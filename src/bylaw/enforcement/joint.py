@@ -208,7 +208,7 @@ class Joint:
         not_so: Collection[Instance],
     ) -> bool:
         """Can what is still missing be added at the end?"""
-        for tool in {*least, *most, *(tool for tool, _ in not_so), *run.counts}:
+        for tool in {*least, *most, *(tool for tool, _ in not_so)}:
             wanted = max(least.get(tool, 0), run.counts.get(tool, 0))
             while (tool, wanted) in not_so:
                 wanted += 1

@@ -74,6 +74,11 @@ class GuardReport:
             reason,
         )
 
+    @property
+    def layers(self) -> dict[str, Statistics]:
+        """The statistics of each layer that has events."""
+        return Statistics.by_layer(self.events)
+
     def to_dict(self) -> dict[str, Json]:
         """The report as JSON."""
         reason = {} if self.reason is None else {"reason": self.reason}
@@ -83,7 +88,10 @@ class GuardReport:
             **reason,
             "constraints": [each.to_dict() for each in self.constraints],
             "events": [event.to_dict() for event in self.events],
-            "statistics": self.statistics.to_dict(),
+            "statistics": {
+                **self.statistics.to_dict(),
+                "by_layer": {layer: counts.to_dict() for layer, counts in self.layers.items()},
+            },
             "stopped": self.stopped,
             "fully_decided": self.fully_decided,
         }

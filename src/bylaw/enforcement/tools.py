@@ -1,10 +1,10 @@
 """Plain Python functions behind a gate.
 
-    tools = wrap(guard, {"search": search, "pay": pay})
+    tools = guard.wrap({"search": search, "pay": pay})
     tools["pay"](amount=5)          # runs, or raises ConstraintViolationError
 
 Each call of a wrapped tool is a turn of its own. `run_turn` decides the calls of one model turn
-together and says what came of each, `run_turn_async` does so for tools that are awaited.
+together and says what came of each; `run_turn_async` does so for tools that are awaited.
 
 A gate sees the arguments that were passed, under the names of the function's parameters; those
 that were left to their defaults it sees only if `defaults` is true. Arguments and results that
@@ -18,13 +18,15 @@ import functools
 import inspect
 from collections.abc import Awaitable, Callable, Mapping, Sequence, Set
 from dataclasses import replace
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from bylaw.enforcement.decision import Decision
-from bylaw.enforcement.guard import Guard
 from bylaw.names import FINAL_ANSWER
 from bylaw.trace.event import Call
 from bylaw.values import Json, problem
+
+if TYPE_CHECKING:
+    from bylaw.enforcement.guard import Guard
 
 Tool: TypeAlias = Callable[..., Any]
 

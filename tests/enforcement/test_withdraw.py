@@ -1,0 +1,62 @@
+"""An answer that was allowed, and then not taken: the run goes on as if it had not been given."""
+
+from __future__ import annotations
+
+import pytest
+
+from bylaw import BylawError, Call, Guard, Procedure
+
+RULES = [
+    {"name": "looked", "rule": "G(final_answer -> O lookup)", "severity": "BLOCK_AND_WARN"},
+    {"name": "once", "rule": "CalledN(pay, <= 1)"},
+]
+ANSWER = Call("final_answer", {"answer": "done"})
+
+
+def _guard() -> Guard:
+    return Guard(Procedure.from_dict({"constraints": RULES}))
+
+
+def _actions(guard: Guard, *calls: Call) -> list[str]:
+    return [decision.action.value for decision in guard.propose(calls)]
+
+
+def test_the_run_goes_on_and_is_scored_without_the_answer() -> None:
+    guard = _guard()
+    assert _actions(guard, Call("lookup")) == ["allow"]
+    assert _actions(guard, ANSWER) == ["allow"]
+    guard.withdraw()
+    assert not guard.finished
+    assert _actions(guard, Call("pay"), Call("pay")) == ["allow", "block"]
+    assert _actions(guard, ANSWER) == ["allow"]
+    assert guard.finish().score == 1.0
+
+
+def test_a_rule_that_was_overridden_by_the_answer_is_enforced_again() -> None:
+    guard = _guard()
+    assert _actions(guard, ANSWER) == ["warn"]
+    (decision,) = guard.propose([ANSWER])
+    assert decision.overridden == ("looked",)
+    guard.withdraw()
+    assert _actions(guard, Call("pay")) == ["allow"]
+    assert _actions(guard, ANSWER) == ["warn"]
+
+
+def test_a_late_result_of_the_withdrawn_answer_reaches_nobody() -> None:
+    guard = _guard()
+    guard.propose([Call("lookup")])
+    (answered,) = guard.propose([ANSWER])
+    guard.withdraw()
+    (paid,) = guard.propose([Call("pay")])
+    guard.record(answered, "rejected")
+    guard.record(paid, "paid")
+    assert guard.finish().score == 1.0
+
+
+def test_there_must_be_one() -> None:
+    guard = _guard()
+    with pytest.raises(BylawError, match="no answer to withdraw"):
+        guard.withdraw()
+    guard.finish("done")
+    with pytest.raises(BylawError, match="no answer to withdraw"):
+        guard.withdraw()
