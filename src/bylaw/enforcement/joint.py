@@ -79,6 +79,8 @@ class Joint:
         ordered = {tool for tool, _ in self._instances} if self._capped else set()
         self._clashing: Final = self._capped | ordered
         self._related: Final = _components(self.forms)
+        self._covers: Final[dict[tuple[int, ...], int]] = {}
+        """How few calls suffice for what is wanted; the same question comes at every call."""
         self._state = _State()
         self._time = 0
         self.decided = True
@@ -170,7 +172,7 @@ class Joint:
         most: dict[str, float] = {}
         not_so: set[Instance] = set()
         edges: list[Edge] = []
-        pending: dict[str, list[Wanted]] = {}
+        pending: dict[str, list[int]] = {}
 
         def at_least(tool: str, number: int) -> None:
             least[tool] = max(least.get(tool, 0), number)
@@ -182,7 +184,7 @@ class Joint:
                 if bound.not_so is not None:
                     not_so.add((bound.tool, bound.not_so))
             if form.wanted and i not in state.met:
-                pending.setdefault(form.wanted.tool, []).append(form.wanted)
+                pending.setdefault(form.wanted.tool, []).append(i)
             if form.edge and not self._won(form.edge):
                 if self._lost(form.edge):
                     return False
@@ -238,12 +240,15 @@ class Joint:
     def _lost(self, edge: Edge) -> bool:
         return edge.second in self._state.reached and not self._won(edge)
 
-    def _fewest(self, wanted: Sequence[Wanted]) -> int:
-        """The smallest number of calls that can carry all these arguments."""
-        if len(wanted) > MAX_PATTERNS:
+    def _fewest(self, pending: Sequence[int]) -> int:
+        """The smallest number of calls that can carry the arguments that these still want."""
+        if len(pending) > MAX_PATTERNS:
             self.decided = False
-            return clique(wanted)
-        return fewest_groups(wanted)
+        key = tuple(pending)
+        if key not in self._covers:
+            wanted = [form.wanted for i in pending if (form := self.forms[i]).wanted]
+            self._covers[key] = (fewest_groups if len(wanted) <= MAX_PATTERNS else clique)(wanted)
+        return self._covers[key]
 
     # ── blame ────────────────────────────────────────────────────────────────────────────
 

@@ -80,6 +80,7 @@ class Alphabet:
         self._opaque = _opaque(self.probes)
         self._of_tool: dict[str, list[int]] = {name: self._asked_of(name) for name in named}
         self._fixed: dict[str, Letter] = {}
+        self._awaited: dict[str, bool] = {}
         words = _words(self.probes) | named
         self.other: Final = _unused(OTHER, words)
         """A tool that no formula names."""
@@ -165,7 +166,11 @@ class Alphabet:
 
     def depends_on_result(self, tool: str) -> bool:
         """Can the result of a call of this tool make a difference?"""
-        return any(_asks_result(self.probes[i]) for i in self._asked(tool))
+        found = self._awaited.get(tool)
+        if found is None:
+            found = any(_asks_result(self.probes[i]) for i in self._asked(tool))
+            self._awaited[tool] = found
+        return found
 
     def letters_of(self, call: Call) -> dict[Letter, Call]:
         """The letters that a call can have once its result is known, each shown by one."""

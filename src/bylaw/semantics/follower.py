@@ -7,7 +7,7 @@ recorded result rules out. A result that never arrives counts, at the end, as mi
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final, TypeAlias, TypeGuard
 
@@ -52,7 +52,10 @@ def may_get_result(event: Event) -> TypeGuard[Call]:
 
 
 class Follower:
-    """A machine's state, or several while results are unknown. The core of `Monitor`."""
+    """A machine's state, or several while results are unknown. The core of `Monitor`.
+
+    Its tables are replaced, never changed, so that where it stands can be noted at no cost.
+    """
 
     def __init__(self, explorer: Explorer) -> None:
         self.explorer: Final = explorer
@@ -76,15 +79,15 @@ class Follower:
             self.overflowed = True
             start = self.ahead if self.queue else self.branches[self.assumed]
             self.ahead = self._moved(start, event, new_step)
-            self.queue.append(Waiting(event, position, new_step))
+            self.queue = [*self.queue, Waiting(event, position, new_step)]
 
     def mark(self) -> Token:
         """Where the follower stands, for `undo`."""
         return (
-            list(self.pending),
-            dict(self.branches),
+            self.pending,
+            self.branches,
             self.assumed,
-            list(self.queue),
+            self.queue,
             self.ahead,
             self.overflowed,
         )
@@ -107,19 +110,20 @@ class Follower:
 
     def _take(self, event: Event, position: int, new_step: bool) -> bool:
         """Moves every state by an event; False if its result may turn out in too many ways."""
-        if may_get_result(event):
-            letters = self.machine.alphabet.letters_of(event)
-            if not self.machine.alphabet.complete:
-                # Its letter may be one that no sample shows, unless results do not matter.
-                if self.machine.alphabet.depends_on_result(event.tool):
-                    return False
-            elif len(letters) > 1:
+        alphabet = self.machine.alphabet
+        if may_get_result(event) and alphabet.depends_on_result(event.tool):
+            letters = alphabet.letters_of(event)
+            if not alphabet.complete:
+                return False  # its letter may be one that no sample shows
+            if len(letters) > 1:
                 if len(letters) * len(self.branches) > MAX_BRANCHES:
                     return False
-                self._branch(position, self.machine.alphabet.letter(event), letters, new_step)
+                self._branch(position, alphabet.letter(event), letters, new_step)
                 return True
-        for key, state in self.branches.items():
-            self.branches[key] = self._moved(state, event, new_step)
+        final = isinstance(event, Call) and event.tool == FINAL_ANSWER
+        move = (alphabet.letter(event), new_step, final)
+        advance = self.machine.advance
+        self.branches = {key: advance(state, move) for key, state in self.branches.items()}
         return True
 
     def tidy(self) -> None:
@@ -143,7 +147,7 @@ class Follower:
     def _branch(
         self, position: int, assumed: Letter, letters: Mapping[Letter, Call], new_step: bool
     ) -> None:
-        self.pending.append(position)
+        self.pending = [*self.pending, position]
         self.assumed = (*self.assumed, assumed)
         self.branches = {
             (*key, letter): self.machine.advance(state, (letter, new_step, False))
@@ -163,7 +167,7 @@ class Follower:
             kept = {k: s for k, s in self.branches.items() if k[index] == letter}
             self.branches = {(*k[:index], *k[index + 1 :]): s for k, s in kept.items()}
             self.assumed = (*self.assumed[:index], *self.assumed[index + 1 :])
-            del self.pending[index]
+            self.pending = [*self.pending[:index], *self.pending[index + 1 :]]
         self.queue = [
             replace(each, event=call) if each.position == position else each for each in self.queue
         ]
@@ -172,7 +176,7 @@ class Follower:
     def _drain(self) -> None:
         """Takes in what has been waiting, as far as that is possible now."""
         while self.queue and self._take(*self.queue[0].parts):
-            del self.queue[0]
+            self.queue = self.queue[1:]
         self.ahead = self.branches[self.assumed]
         for each in self.queue:
             self.ahead = self._moved(self.ahead, each.event, each.new_step)
@@ -214,12 +218,22 @@ class Follower:
 
     def verdict(self) -> Verdict:
         """The verdict on what has happened so far: final if it is, however results turn out."""
-        if len(self.branches) == 1 and not self.queue:
-            return self.explorer.verdict(self.now)
-        verdicts = {self.explorer.verdict(state) for state in set(self.branches.values())}
+        return self._verdict(set(self.branches.values()), self.now)
+
+    def verdict_if_step_ended(self) -> Verdict:
+        """The verdict if nothing more happened in this step."""
+        if self.queue or not self.machine.counts_steps:
+            return self.verdict()
+        end = self.machine.end_step
+        return self._verdict(set(map(end, self.branches.values())), end(self.now))
+
+    def _verdict(self, states: Collection[int], now: int) -> Verdict:
+        if len(states) == 1 and not self.queue:
+            return self.explorer.verdict(now)
+        verdicts = {self.explorer.verdict(state) for state in states}
         if len(verdicts) == 1 and (common := verdicts.pop()).final:
             return common  # the queue cannot change what is final before it
-        holds = self.machine.accepts(self.now)
+        holds = self.machine.accepts(now)
         return Verdict.PRESUMABLY_SATISFIED if holds else Verdict.PRESUMABLY_VIOLATED
 
     def concerns(self, name: str) -> bool:
@@ -230,8 +244,4 @@ class Follower:
         """Would a call of a tool that the formula does not name change nothing?"""
         if self.pending or self.queue:
             return False
-        machine, elsewhere = self.machine, self.machine.alphabet.elsewhere
-        return elsewhere is not None and all(
-            machine.advance(self.now, (elsewhere, new_step, False)) == self.now
-            for new_step in (True, False)
-        )
+        return self.machine.idles(self.branches[self.assumed])

@@ -66,6 +66,8 @@ class Machine:
         self.configurations: list[Configuration] = []
         self._numbers: dict[Configuration, StateNumber] = {}
         self._moves: dict[tuple[StateNumber, Move], StateNumber] = {}
+        self._ends: dict[StateNumber, StateNumber] = {}
+        self._idle: dict[StateNumber, bool] = {}
         self.start: StateNumber = self.number(self._beginning())
         self._unstarted: Residual | None = None
         """What is to be shown before the first event, where only predicates are asked about."""
@@ -92,6 +94,7 @@ class Machine:
     def clear(self) -> None:
         """Forgets all states and moves; numbers given out before mean nothing any more."""
         self.configurations, self._numbers, self._moves = [], {}, {}
+        self._ends, self._idle = {}, {}
         self.start = self.number(self._beginning())
 
     def written(self, state: StateNumber) -> Json:
@@ -163,9 +166,14 @@ class Machine:
 
     def end_step(self, state: StateNumber) -> StateNumber:
         """The state behind the end of a step: whatever comes next is in a new one."""
-        before = self.configurations[state]
         if not self.counts_steps:
             return state
+        found = self._ends.get(state)
+        if found is None:
+            found = self._ends[state] = self._end_step(self.configurations[state])
+        return found
+
+    def _end_step(self, before: Configuration) -> StateNumber:
         trackers = tuple(
             tracker.advance(each, [False] * len(tracker.probes), True)
             if tracker.counts_steps
@@ -173,6 +181,17 @@ class Machine:
             for tracker, each in zip(self.closure.trackers, before.trackers, strict=True)
         )
         return self.number(replace(before, trackers=trackers))
+
+    def idles(self, state: StateNumber) -> bool:
+        """Would a call of a tool that the formula does not name leave the state as it is?"""
+        found = self._idle.get(state)
+        if found is None:
+            elsewhere = self.alphabet.elsewhere
+            found = self._idle[state] = elsewhere is not None and all(
+                self.advance(state, (elsewhere, new_step, False)) == state
+                for new_step in (True, False)
+            )
+        return found
 
     def obligation(self, obligation: Obligation) -> int:
         """The number of an obligation."""

@@ -234,9 +234,9 @@ class Monitors:
 
     def _if_step_ended(self, engine: Engine, verdict: Verdict) -> Verdict:
         """The verdict if nothing more happened in this step; the step itself goes on."""
-        if not isinstance(engine, Follower | Slices) or engine.queue:
-            return verdict
-        if not engine.machine.counts_steps:
+        if isinstance(engine, Follower):
+            return engine.verdict_if_step_ended() if engine.machine.counts_steps else verdict
+        if not isinstance(engine, Slices) or engine.queue or not engine.machine.counts_steps:
             return verdict
         token = engine.mark()
         engine.end_step()
