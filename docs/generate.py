@@ -357,7 +357,7 @@ def commands() -> str:
 
 def _command(name: str) -> str:
     """Taken from the parser and not from its help text, whose layout differs by Python."""
-    module = import_module(f"bylaw.cli.{name}")
+    module = import_module(f"bylaw.cli.{name.replace(' ', '_')}")
     parser = argparse.ArgumentParser(prog=f"bylaw {name}", add_help=False)
     module.configure(parser)
     required, positional, rows = [], [], []

@@ -375,6 +375,21 @@ CODES: Final = {
         'Guard(procedure, "softblock")',
         'Guard(procedure, "soft-block")',
     ),
+    "E420": Code(
+        "the benchmark has no such thing",
+        "Templates, difficulties, models and simulated agents are named; the message lists those "
+        "that there are.",
+        "bylaw bench run sim:golden",
+        "bylaw bench run sim:gold",
+    ),
+    "E421": Code(
+        "results cannot be used",
+        "A results file has a line per run, as `bylaw bench run` writes it. Runs of a model that "
+        "were made under other conditions (hints, versions, model settings) belong in a file of "
+        "their own, and one runner writes at a time.",
+        "bylaw bench run sim:gold --hints none -o results.jsonl   # begun with --hints rule",
+        "bylaw bench run sim:gold --hints none -o without-hints.jsonl",
+    ),
     "W501": Code(
         "a rule can never hold",
         "No trace satisfies the rule, so every trace is scored as violating it. Usually two of "

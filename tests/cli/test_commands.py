@@ -222,7 +222,7 @@ def test_init_copes_with_any_tool_name(desk: Path) -> None:
 @pytest.mark.parametrize("command", COMMANDS)
 def test_help_teaches(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as done:
-        main([command, "--help"])
+        main([*command.split(), "--help"])
     assert done.value.code == 0
     output = capsys.readouterr().out
     assert f"bylaw {command}" in output

@@ -118,7 +118,7 @@ def test_every_code_is_described() -> None:
 
 def test_every_command_is_described() -> None:
     page = _reference("commands.md")
-    assert page.anchors() >= {f"bylaw-{command}" for command in COMMANDS}
+    assert page.anchors() >= {f"bylaw-{command.replace(' ', '-')}" for command in COMMANDS}
 
 
 def test_every_field_of_a_procedure_is_described() -> None:

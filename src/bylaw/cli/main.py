@@ -26,8 +26,12 @@ COMMANDS: Final = {
     "diff": "show what an edit to a procedure changes, by a trace",
     "view": "write a page that shows a trace and its verdicts",
     "replay": "show what a gate would have done on recorded traces",
-    "log": "check that an audit log is what it was",
+    "log check": "check that an audit log is what it was",
+    "bench instance": "show a task of the benchmark: prompt, gold trace, rules",
+    "bench run": "measure how well models follow procedures",
+    "bench report": "show what benchmark runs say, as tables",
 }
+"""What people type, and what it does. The module of a command has its name, with `_` for spaces."""
 
 _INTRODUCTION: Final = """\
 Checks what tool-using LLM agents did against the procedure they should follow.
@@ -38,6 +42,7 @@ Checks what tool-using LLM agents did against the procedure they should follow.
   bylaw view run.json -p procedure.yaml         look at it in a browser
   bylaw diff old.yaml new.yaml                  what an edit changes
   bylaw replay -p procedure.yaml runs/*.json    what a gate would have refused
+  bylaw bench run sim:careless -o results.jsonl how well does a model follow?
 """
 
 
@@ -67,14 +72,12 @@ def _run(given: list[str]) -> int:
     if not given or given[0] in ("-h", "--help"):
         print(_overview())
         return OK if given else UNUSABLE
-    name, *rest = given
-    if name == "--version":
+    if given[0] == "--version":
         print(f"bylaw {__version__}")
         return OK
-    if name not in COMMANDS:
-        help = did_you_mean(name, COMMANDS) or f"The commands are: {', '.join(COMMANDS)}."
-        raise UsageError(Diagnostic("E402", f"there is no command '{name}'", help))
-    command = import_module(f"bylaw.cli.{name}")  # only the one that is asked for: start is quick
+    name, rest = _named(given)
+    # Only the one that is asked for is imported: start is quick.
+    command = import_module(f"bylaw.cli.{name.replace(' ', '_')}")
     parser = _Parser(
         prog=f"bylaw {name}",
         description=f"{COMMANDS[name].capitalize()}.",
@@ -86,6 +89,20 @@ def _run(given: list[str]) -> int:
     code: int = command.run(parser.parse_intermixed_args(rest))
     sys.stdout.flush()
     return code
+
+
+def _named(given: list[str]) -> tuple[str, list[str]]:
+    """The command that is meant, of one word or two, and what follows it."""
+    for words in (2, 1):
+        name = " ".join(given[:words])
+        if name in COMMANDS:
+            return name, given[words:]
+    group = [name for name in COMMANDS if name.startswith(f"{given[0]} ")]
+    if group:
+        rows = "; ".join(f"`bylaw {name}`: {COMMANDS[name]}" for name in group)
+        raise UsageError(Diagnostic("E402", f"`bylaw {given[0]}` needs a second word", rows))
+    help = did_you_mean(given[0], COMMANDS) or f"The commands are: {', '.join(COMMANDS)}."
+    raise UsageError(Diagnostic("E402", f"there is no command '{given[0]}'", help))
 
 
 def _overview() -> str:

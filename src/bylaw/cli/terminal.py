@@ -58,8 +58,10 @@ def safe(text: str) -> str:
 class Progress:
     """A line on standard error that says how far the work is; silent where nobody watches."""
 
-    def __init__(self, what: str) -> None:
+    def __init__(self, what: str, total: int | None = None) -> None:
         self.what = what
+        self.total = total
+        """How many there are, where that is known: then the time that is left is shown, too."""
         self.done = 0
         self.started = time.monotonic()
         self.shown = self.started
@@ -71,9 +73,16 @@ class Progress:
         now = time.monotonic()
         if self.visible and now - self.shown > 0.2:
             self.shown = now
-            rate = self.done / (now - self.started)
-            sys.stderr.write(f"\r\x1b[K{self.done:,} {self.what}, {rate:,.0f}/s")
+            sys.stderr.write(f"\r\x1b[K{self._line(now - self.started)}")
             sys.stderr.flush()
+
+    def _line(self, seconds: float) -> str:
+        rate = self.done / seconds
+        speed = f"{rate:,.0f}/s" if rate >= 10 else f"{rate:.1f}/s"
+        if self.total is None:
+            return f"{self.done:,} {self.what}, {speed}"
+        minutes, left = divmod(round((self.total - self.done) / rate), 60)
+        return f"{self.done:,} of {self.total:,} {self.what}, {speed}, {minutes}:{left:02d} left"
 
     def clear(self) -> None:
         """Takes the line away."""
@@ -83,9 +92,9 @@ class Progress:
 
 
 @contextmanager
-def progress(what: str) -> Iterator[Progress]:
+def progress(what: str, total: int | None = None) -> Iterator[Progress]:
     """A progress line for the time of the block."""
-    line = Progress(what)
+    line = Progress(what, total)
     try:
         yield line
     finally:

@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from bylaw.enforcement.cover import clique, fewest_groups
-from bylaw.enforcement.forms import Edge, Form, Instance, Wanted, form_of
+from bylaw.enforcement.forms import Edge, Form, Instance, form_of
 from bylaw.logic import formula as f
 from bylaw.trace.event import Call
 from bylaw.values import Json

@@ -12,6 +12,7 @@ from bylaw.procedure.constraint import Constraint
 from bylaw.procedure.failure import Failure
 from bylaw.procedure.files import Finish, Settings, read_file, read_mapping
 from bylaw.semantics.reference import check_closed
+from bylaw.semantics.warm import WarmMachines
 from bylaw.trace.trace import Events, Trace
 from bylaw.values import Json
 from bylaw.vocabulary.registry import EMPTY, Vocabulary
@@ -56,6 +57,8 @@ class Procedure:
         self.events: Final[Events] = events
         self.finish: Final[Finish] = finish
         self.vocabulary: Final = vocabulary
+        self.machines: Final = WarmMachines(vocabulary)
+        """What runs of this procedure share."""
         self._check()
 
     def _check(self) -> None:

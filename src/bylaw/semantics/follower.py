@@ -58,8 +58,8 @@ class Follower:
     """
 
     def __init__(self, explorer: Explorer) -> None:
-        self.explorer: Final = explorer
-        self.machine: Final = explorer.machine
+        self.explorer = explorer
+        self.machine = explorer.machine
         self.pending: list[int] = []
         """The positions whose results are unknown and matter, in order."""
         self.branches: dict[tuple[Letter, ...], int] = {(): self.machine.start}
@@ -127,16 +127,15 @@ class Follower:
         return True
 
     def tidy(self) -> None:
-        """Clears the machine's tables if a counter has filled them."""
-        machine = self.machine
-        if not machine.crowded():
+        """Goes on with new tables if a counter has filled those of the machine."""
+        if not self.machine.crowded():
             return
-        standing = {key: machine.configurations[state] for key, state in self.branches.items()}
-        ahead = machine.configurations[self.ahead]
-        machine.clear()
-        self.explorer.forget()
-        self.branches = {key: machine.number(each) for key, each in standing.items()}
-        self.ahead = machine.number(ahead)
+        configurations = self.machine.configurations
+        self.explorer = self.explorer.renewed()
+        self.machine = self.explorer.machine
+        number = self.machine.number
+        self.branches = {key: number(configurations[s]) for key, s in self.branches.items()}
+        self.ahead = number(configurations[self.ahead])
 
     def end_step(self) -> None:
         """The current step is over. With a queue, the next event's own step says so."""

@@ -9,6 +9,8 @@ a move has been made.
 
 from __future__ import annotations
 
+import copy
+import threading
 from collections.abc import Iterable
 from dataclasses import astuple, replace
 from typing import Any, Final, TypeAlias
@@ -35,7 +37,7 @@ _TIMELESS: Final = ("true", "false", "predicate", "not predicate", "and", "or")
 """The shapes whose value is the same at every event."""
 
 MAX_STATES: Final = 50_000
-"""How many states are kept before the tables are cleared and begun anew."""
+"""How many states are kept before the tables are begun anew."""
 
 
 class Machine:
@@ -63,6 +65,7 @@ class Machine:
         self.obligations: list[Obligation] = []
         self._obligation_numbers: dict[Obligation, int] = {}
         self._empty_holds = holds(formula, Trace(), order=order, vocabulary=vocabulary)
+        self._lock: Final = threading.Lock()
         self.configurations: list[Configuration] = []
         self._numbers: dict[Configuration, StateNumber] = {}
         self._moves: dict[tuple[StateNumber, Move], StateNumber] = {}
@@ -82,20 +85,27 @@ class Machine:
 
     def number(self, configuration: Configuration) -> StateNumber:
         """The number of a state."""
-        if configuration not in self._numbers:
-            self._numbers[configuration] = len(self.configurations)
-            self.configurations.append(configuration)
-        return self._numbers[configuration]
+        found = self._numbers.get(configuration)
+        if found is None:
+            with self._lock:  # runs in several threads may share the machine
+                found = self._numbers.get(configuration)
+                if found is None:
+                    found = len(self.configurations)
+                    self.configurations.append(configuration)
+                    self._numbers[configuration] = found
+        return found
 
     def crowded(self) -> bool:
-        """Are there so many states that the tables should be cleared?"""
+        """Are there so many states that whoever goes on should begin with new tables?"""
         return len(self.configurations) > MAX_STATES
 
-    def clear(self) -> None:
-        """Forgets all states and moves; numbers given out before mean nothing any more."""
-        self.configurations, self._numbers, self._moves = [], {}, {}
-        self._ends, self._idle = {}, {}
-        self.start = self.number(self._beginning())
+    def renewed(self) -> Machine:
+        """The same machine with empty tables, for those who go on; others keep theirs."""
+        new = copy.copy(self)
+        new.configurations, new._numbers, new._moves = [], {}, {}
+        new._ends, new._idle = {}, {}
+        new.start = new.number(new._beginning())
+        return new
 
     def written(self, state: StateNumber) -> Json:
         """A state as JSON."""
@@ -195,10 +205,15 @@ class Machine:
 
     def obligation(self, obligation: Obligation) -> int:
         """The number of an obligation."""
-        if obligation not in self._obligation_numbers:
-            self._obligation_numbers[obligation] = len(self.obligations)
-            self.obligations.append(obligation)
-        return self._obligation_numbers[obligation]
+        found = self._obligation_numbers.get(obligation)
+        if found is None:
+            with self._lock:
+                found = self._obligation_numbers.get(obligation)
+                if found is None:
+                    found = len(self.obligations)
+                    self.obligations.append(obligation)
+                    self._obligation_numbers[obligation] = found
+        return found
 
     # ── asking ───────────────────────────────────────────────────────────────────────────
 

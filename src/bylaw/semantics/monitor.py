@@ -13,13 +13,12 @@ from bylaw.semantics.closure import Unsupported
 from bylaw.semantics.compiled import past_bodies
 from bylaw.semantics.follower import Follower, may_get_result
 from bylaw.semantics.history import History
-from bylaw.semantics.machine import Machine
 from bylaw.semantics.reference import check_closed
 from bylaw.semantics.registers import Registers
-from bylaw.semantics.search import Explorer
 from bylaw.semantics.slices import Slices
 from bylaw.semantics.steps import Steps
 from bylaw.semantics.verdict import Verdict
+from bylaw.semantics.warm import WarmMachines
 from bylaw.trace.event import Call, Event, Message
 from bylaw.trace.trace import Events, Trace
 from bylaw.values import Json
@@ -40,16 +39,19 @@ def engine_for(
     vocabulary: Vocabulary,
     metrics: Mapping[str, Json],
     labels: Mapping[str, Json],
+    warm: WarmMachines | None = None,
 ) -> tuple[Engine, str | None]:
     """The cheapest way to follow a formula, and why its final verdicts may come late."""
     check_closed(formula, vocabulary)
-    formula = with_labels(formula, labels)
+    original, formula = formula, with_labels(formula, labels)
+    if warm is None or formula is not original:  # labels are those of one run
+        warm = WarmMachines(vocabulary)
     if _reads_data(formula):
         # A machine would follow most of these, too, but would have to hear of every event.
         with suppress(Unsupported):
             return Registers(formula, labels), None
     try:
-        return Follower(Explorer(Machine(formula, order, events, vocabulary))), None
+        return Follower(warm.explorer(formula, order, events)), None
     except Unsupported as error:
         reason = str(error)
     if not sees_answer(formula):

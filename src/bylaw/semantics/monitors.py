@@ -22,6 +22,7 @@ from bylaw.semantics.registers import Registers
 from bylaw.semantics.slices import Slices
 from bylaw.semantics.steps import Steps
 from bylaw.semantics.verdict import Verdict
+from bylaw.semantics.warm import WarmMachines
 from bylaw.trace.event import Call, Event
 from bylaw.trace.trace import Events
 from bylaw.values import Json
@@ -46,7 +47,8 @@ class Attempt:
 class Monitors:
     """Follows several formulas; `verdicts` are theirs, in the order given.
 
-    `events` may be one for all, or one for each formula.
+    `events` may be one for all, or one for each formula. `warm` holds machines that other runs of
+    the same formulas have used.
     """
 
     def __init__(
@@ -57,6 +59,7 @@ class Monitors:
         events: Events | Sequence[Events] = "calls",
         vocabulary: Vocabulary = EMPTY,
         labels: Mapping[str, Json] | None = None,
+        warm: WarmMachines | None = None,
     ) -> None:
         rules = list(formulas)
         self._kinds: Final = [events] * len(rules) if isinstance(events, str) else list(events)
@@ -69,7 +72,7 @@ class Monitors:
         self._waiting: dict[int, tuple[Call, int, frozenset[int]]] = {}
         """Calls without a result yet: the call, its number among calls, who took it in."""
         self._engines: list[Engine] = [
-            engine_for(rule, order, kind, vocabulary, {}, labels or {})[0]
+            engine_for(rule, order, kind, vocabulary, {}, labels or {}, warm)[0]
             for rule, kind in zip(rules, self._kinds, strict=True)
         ]
         self._histories = [(i, e) for i, e in enumerate(self._engines) if isinstance(e, History)]

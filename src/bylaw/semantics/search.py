@@ -54,10 +54,9 @@ class Explorer:
         """Have all questions so far been answered for certain?"""
         return self.failures == 0 and self.machine.alphabet.complete
 
-    def forget(self) -> None:
-        """Drops what is known of states, because their numbers are no longer theirs."""
-        self._known = {True: {}, False: {}}
-        self._verdicts = {}
+    def renewed(self) -> Explorer:
+        """The same questions about the same machine, with empty tables."""
+        return Explorer(self.machine.renewed(), self.max_moves)
 
     def steps(self, state: StateNumber) -> tuple[Step, ...]:
         """The ways on from a state."""

@@ -29,7 +29,6 @@ Exit code 0: intact; 1: not intact; 2: the file could not be read.
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
-    parser.add_argument("action", choices=["check"], help="what to do with the log")
     parser.add_argument("log", metavar="FILE", help="the audit log")
     parser.add_argument(
         "--noted", metavar="HASH", help="the hash of an entry that must be in the log"

@@ -1,0 +1,186 @@
+"""The tool loop: one run of an agent, turn by turn, behind a gate.
+
+An episode does not drive itself: it holds a conversation, and `take` carries out one reply of a
+model. Whoever has many of them can ask a model for many replies at once.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal, TypeAlias
+
+from bylaw.agents.protocol import Conversation, Reply, ToolSpec
+from bylaw.enforcement.decision import Decision
+from bylaw.enforcement.guard import Guard
+from bylaw.names import FINAL_ANSWER
+from bylaw.trace.event import Call
+from bylaw.values import Json
+
+Ending: TypeAlias = Literal["answered", "stopped", "truncated", "silent"]
+"""How a run ended: with an answer, by the gate, at the limit of turns, or without any calls."""
+
+SILENCE: Final = 3
+"""After how many turns in a row without a call a run ends."""
+REMINDER: Final = (
+    "That was no tool call. Go on with the next call, or call final_answer with your answer."
+)
+_INTEGER: Final = re.compile(r"[+-]?\d{1,30}")
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A call that did not run."""
+
+    turn: int
+    call: Call
+    reason: str
+    """What the gate did, or `budget`."""
+    message: str
+    constraints: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Json]:
+        """The refusal as JSON."""
+        return {
+            "turn": self.turn,
+            "tool": self.call.tool,
+            "arguments": dict(self.call.args),
+            "reason": self.reason,
+            "message": self.message,
+            "constraints": list(self.constraints),
+        }
+
+
+@dataclass(slots=True)
+class Episode:
+    """One run: a conversation, tools, a guard, and limits."""
+
+    conversation: Conversation
+    tools: Mapping[str, Callable[..., str]]
+    """What runs a tool; its result is JSON text, a failure an exception."""
+    guard: Guard
+    budget: int
+    """How many calls may be executed; refused ones and the answer do not count."""
+    executed: list[Call] = field(default_factory=list)
+    refused: list[Refused] = field(default_factory=list)
+    answer: Json = None
+    ending: Ending | None = None
+    failure: str | None = None
+    """Why the run could not be finished: there is nothing to record of it."""
+    turns: int = 0
+    malformed: int = 0
+    """How many attempts at a call could not be read."""
+    input_tokens: int = 0
+    output_tokens: int = 0
+    _silent: int = 0
+
+    @property
+    def done(self) -> bool:
+        """Is there nothing more to do?"""
+        return self.ending is not None or self.failure is not None
+
+    @property
+    def max_turns(self) -> int:
+        """How many turns a run may take."""
+        return 2 * self.budget
+
+    def take(self, reply: Reply) -> None:
+        """Carries out one turn of the model."""
+        if reply.failure is not None:
+            self.failure = reply.failure
+            return
+        self.turns += 1
+        self.malformed += len(reply.malformed)
+        self.input_tokens += reply.input_tokens
+        self.output_tokens += reply.output_tokens
+        self.conversation.messages.append(reply.to_message())
+        if reply.text:
+            self.guard.say("assistant", reply.text)
+        self._carry_out(reply.calls)
+        self._silent = 0 if reply.calls else self._silent + 1
+        self._say(reply)
+        self._end()
+
+    def _carry_out(self, calls: Sequence[Call]) -> None:
+        left = self.budget - len(self.executed)
+        proposed: list[Call] = []
+        beyond: list[Call] = []
+        for call in calls:
+            free = call.tool == FINAL_ANSWER
+            (proposed if free or left > 0 else beyond).append(call)
+            left -= not free
+        for call, decision in zip(proposed, self.guard.propose(proposed), strict=True):
+            self._answer_call(call, self._outcome(call, decision))
+        for call in beyond:
+            told = f"Not executed. The budget of {self.budget} calls is used up: give your answer."
+            self.refused.append(Refused(self.turns - 1, call, "budget", told))
+            self._answer_call(call, json.dumps({"error": told}))
+
+    def _outcome(self, call: Call, decision: Decision) -> str:
+        """Runs an allowed call; what the model reads of it."""
+        if not decision.allowed:
+            error = decision.error()
+            broken = tuple(violation.constraint.name for violation in decision.violations)
+            reason = decision.action.value
+            self.refused.append(Refused(decision.turn, call, reason, decision.message, broken))
+            return json.dumps(error.to_dict())
+        if call.tool == FINAL_ANSWER:
+            self.answer, self.ending = call.args.get("answer"), "answered"
+            return "{}"
+        result, error_text = self._run(call)
+        self.guard.record(decision, result, error=error_text)
+        made = Call(call.tool, call.args, result, decision.call.step, error_text, call.id)
+        self.executed.append(made)
+        return result if error_text is None else json.dumps({"error": error_text})
+
+    def _run(self, call: Call) -> tuple[Any, str | None]:
+        if call.tool not in self.tools:
+            return None, f"there is no tool '{call.tool}'"
+        try:
+            return self.tools[call.tool](**call.args), None
+        except Exception as error:  # whatever the model passed: it reads what was wrong with it
+            return None, str(error)
+
+    def _answer_call(self, call: Call, content: str) -> None:
+        self.conversation.messages.append(
+            {"role": "tool", "tool_call_id": call.id, "name": call.tool, "content": content}
+        )
+
+    def _say(self, reply: Reply) -> None:
+        """Tells the model what was wrong with a turn that had no calls, or calls beyond reading."""
+        if self.ending is None and (reply.malformed or not reply.calls):
+            told = " ".join(reply.malformed) or REMINDER
+            self.conversation.messages.append({"role": "user", "content": told})
+
+    def _end(self) -> None:
+        if self.ending is not None:
+            return
+        if self.guard.stopped:
+            self.ending = "stopped"
+        elif self._silent >= SILENCE:
+            self.ending = "silent"
+        elif self.turns >= self.max_turns:
+            self.ending = "truncated"
+
+
+def opened(
+    key: str, seed: str, system: str, prompt: str, tools: Sequence[ToolSpec]
+) -> Conversation:
+    """A conversation that begins with a task."""
+    first = [{"role": "system", "content": system}, {"role": "user", "content": prompt}]
+    return Conversation(key, tools, first, seed)
+
+
+def as_integer(answer: Json) -> int | None:
+    """The integer that an answer states, as a number or as its digits alone."""
+    if isinstance(answer, bool):
+        return None
+    if isinstance(answer, int):
+        return answer
+    if isinstance(answer, float):
+        return int(answer) if answer.is_integer() else None
+    if isinstance(answer, str) and _INTEGER.fullmatch(answer.strip()):
+        return int(answer)
+    return None

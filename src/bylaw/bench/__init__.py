@@ -1,0 +1,1 @@
+"""The benchmark: twelve procedures at five difficulties, and a runner that loses nothing."""

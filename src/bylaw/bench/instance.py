@@ -1,0 +1,127 @@
+"""An instance: a pure function of template, difficulty and seed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+from bylaw.bench.constraints import compiled
+from bylaw.bench.gold import Execution
+from bylaw.bench.templates import TEMPLATES
+from bylaw.bench.templates.template import DIFFICULTIES, Template, prompt
+from bylaw.errors import Diagnostic, UsageError, did_you_mean
+from bylaw.procedure.procedure import Procedure
+from bylaw.values import Json
+
+SEEDS: Final = (42, 123)
+TRIALS: Final = 3
+LONGEST: Final = 50
+"""The most calls that a gold trace may have."""
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """One task: its prompt, its gold trace, its answer and its rules."""
+
+    template: Template
+    difficulty: int
+    seed: int
+    parameters: Mapping[str, int]
+    scheduled: Mapping[str, int]
+    """The parameters as difficulty has them; they differ where the trace was too long."""
+    prompt: str
+    gold: Execution
+    answer: int
+    procedure: Procedure
+
+    @property
+    def name(self) -> str:
+        """`loop_termination/D1/42`."""
+        return f"{self.template.name}/D{self.difficulty}/{self.seed}"
+
+    @property
+    def budget(self) -> int:
+        """How many calls an agent may execute."""
+        return budget(self.difficulty)
+
+    def to_dict(self) -> dict[str, Json]:
+        """The instance with the paper's fields, and what else there is to know."""
+        return {
+            "template": self.template.name,
+            "difficulty": self.difficulty,
+            "seed": self.seed,
+            "prompt": self.prompt,
+            "gold_trace": [call.to_dict() for call in self.gold.calls],
+            "expected_answer": self.answer,
+            "constraints": self.procedure.to_dict()["constraints"],
+            "num_tool_calls_expected": len(self.gold.calls),
+            "tools": list(self.template.tools),
+            "order": self.procedure.order,
+            "budget": self.budget,
+            "parameters": dict(self.parameters),
+            "scheduled_parameters": dict(self.scheduled),
+            "branches": [
+                {"taken": taken, "other": other, "times": times}
+                for (taken, other), times in self.gold.taken.items()
+            ],
+            "iterations": dict(self.gold.iterations),
+        }
+
+
+def budget(difficulty: int) -> int:
+    """How many calls an agent may execute at a difficulty."""
+    return 10 * difficulty + 10
+
+
+@lru_cache(maxsize=1024)
+def instance(template: str, difficulty: int, seed: int) -> Instance:
+    """The instance of a template at a difficulty, for a seed."""
+    pattern = found(template)
+    if difficulty not in DIFFICULTIES:
+        help = "It is a number from 1 to 5."
+        raise UsageError(Diagnostic("E420", f"there is no difficulty {difficulty}", help))
+    scheduled = pattern.parameters(seed, difficulty)
+    parameters, run, answer = _fitting(pattern, scheduled, difficulty)
+    name = f"{pattern.name} D{difficulty} seed {seed}"
+    return Instance(
+        pattern,
+        difficulty,
+        seed,
+        parameters,
+        scheduled,
+        prompt(pattern, parameters),
+        run,
+        answer,
+        compiled(run, pattern.tools, name),
+    )
+
+
+def _fitting(
+    pattern: Template, scheduled: Mapping[str, int], difficulty: int
+) -> tuple[dict[str, int], Execution, int]:
+    """The gold run; where it would be too long, that of the largest parameter that fits."""
+    parameters = dict(scheduled)
+    while True:
+        run = Execution(parameters["seed"], difficulty)
+        answer = pattern.execute(run, parameters)
+        if pattern.shrinks is None or len(run.calls) <= min(LONGEST, budget(difficulty)):
+            return parameters, run, answer
+        parameters[pattern.shrinks] -= 1
+
+
+def found(template: str) -> Template:
+    """The template of this name."""
+    if template not in TEMPLATES:
+        help = did_you_mean(template, TEMPLATES) or f"They are: {', '.join(TEMPLATES)}."
+        raise UsageError(Diagnostic("E420", f"there is no template '{template}'", help))
+    return TEMPLATES[template]
+
+
+def instances() -> Iterator[Instance]:
+    """All instances of the benchmark, template by template."""
+    for template in TEMPLATES:
+        for difficulty in DIFFICULTIES:
+            for seed in SEEDS:
+                yield instance(template, difficulty, seed)

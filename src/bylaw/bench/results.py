@@ -1,0 +1,123 @@
+"""The results file: one JSON line per finished run, and nothing is lost or done twice.
+
+A run is on record once its line is complete. Whoever is killed leaves at most a torn last line,
+which is cut off when the file is opened again; the run it was of is then made again.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from bylaw.errors import Diagnostic, TraceError
+from bylaw.values import Json
+
+try:
+    import fcntl
+except ImportError:  # not on every system; then one writer at a time is a promise, not a lock
+    fcntl = None  # type: ignore[assignment]  # a module, where there is one
+
+VERSION: Final = 1
+"""The format of results."""
+Result = Mapping[str, Any]
+
+
+class Results:
+    """A results file that is open for more runs, for one writer at a time."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.path: Final = Path(path)
+        self._lock: Final = threading.Lock()
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self._file: Final = self.path.open("ab", buffering=0)
+        if fcntl is not None:
+            try:
+                fcntl.flock(self._file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                help = "Wait for the other run, or write to another file."
+                message = "another run is writing to these results"
+                raise TraceError(Diagnostic("E421", message, help, source=str(path))) from None
+        whole = _whole_lines(self.path)
+        self._file.truncate(whole)
+        self.done: Final[dict[str, Json]] = {}
+        """The runs on record, and under which conditions each was made."""
+        for result in read_results(self.path):
+            self.done[result["key"]] = result["conditions"]
+
+    def has(self, key: str, conditions: Json) -> bool:
+        """Is this run on record? If it was made under other conditions, that is an error."""
+        if key not in self.done:
+            return False
+        if self.done[key] != conditions:
+            message = f"the run '{key}' is on record, made under other conditions"
+            help = "Write to another file, or use the options that the file was begun with."
+            raise TraceError(Diagnostic("E421", message, help, source=str(self.path)))
+        return True
+
+    def append(self, results: Sequence[Result]) -> None:
+        """Puts runs on record; they are on disk when this returns."""
+        if not results:
+            return
+        lines = "".join(json.dumps(result, ensure_ascii=False) + "\n" for result in results)
+        with self._lock:
+            written, whole = 0, lines.encode()
+            while written < len(whole):
+                written += self._file.write(whole[written:]) or 0
+            os.fsync(self._file.fileno())
+            self.done.update({result["key"]: result["conditions"] for result in results})
+
+    def close(self) -> None:
+        """Closes the file."""
+        self._file.close()
+
+    def __enter__(self) -> Results:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _whole_lines(path: Path) -> int:
+    """How many bytes belong to complete lines."""
+    size = path.stat().st_size
+    with path.open("rb") as file:
+        while size > 0:  # backwards, block by block: files grow large
+            start = max(0, size - 65_536)
+            file.seek(start)
+            end = file.read(size - start).rfind(b"\n")
+            if end >= 0:
+                return start + end + 1
+            size = start
+    return 0
+
+
+def read_results(*paths: str | Path) -> Iterator[dict[str, Any]]:
+    """The runs in some files; a torn last line is passed over, any other damage is an error."""
+    for path in paths:
+        try:
+            with Path(path).open("rb") as file:
+                yield from _read(path, file)
+        except OSError as error:
+            message = f"cannot be read: {error.strerror or error}"
+            raise TraceError(Diagnostic("E421", message, source=str(path))) from None
+
+
+def _read(path: str | Path, lines: Any) -> Iterator[dict[str, Any]]:
+    for number, line in enumerate(lines, 1):
+        if not line.endswith(b"\n"):
+            return
+        try:
+            result = json.loads(line)
+            found = result["bylaw"]
+        except (ValueError, TypeError, KeyError):
+            help = "Results are what `bylaw bench run` writes."
+            message = f"line {number} is not the result of a run"
+            raise TraceError(Diagnostic("E421", message, help, source=str(path))) from None
+        if found != VERSION:
+            message = f"line {number} has the format {found}; this version reads {VERSION}"
+            raise TraceError(Diagnostic("E421", message, source=str(path)))
+        yield result

@@ -1,0 +1,53 @@
+"""A decision per round: which of two tools gets the value."""
+
+from typing import Final
+
+from bylaw.bench.gold import Alternative, Execution
+from bylaw.bench.templates.template import Parameters, Template, Text
+
+THRESHOLD: Final = 4
+
+
+def text(p: Parameters) -> Text:
+    first, last = p["seed"], p["seed"] + p["num_decisions"] - 1
+    return Text(
+        [
+            f"Begin with total = 0. Do steps 2 and 3 for each i from {first} to {last}, in order.",
+            "Call tool_a(i = i). Let v be its result.",
+            (
+                f"If v is greater than {THRESHOLD}, call tool_c(x = v); otherwise call "
+                f"tool_b(i = v, j = {p['j']}). Add the result to total."
+            ),
+        ],
+        answer="the total after the last round",
+    )
+
+
+def execute(run: Execution, p: Parameters) -> int:
+    total = 0
+    for k in range(p["num_decisions"]):
+        v = run.call_given("tool_a", i=p["seed"] + k)
+        run.iterations["rounds"] += 1
+        if v > THRESHOLD:
+            other = Alternative("tool_b", {"i": v, "j": p["j"]})
+            total += run.call("tool_c", x=v, instead=other)
+        else:
+            other = Alternative("tool_c", {"x": v})
+            total += run.call("tool_b", i=v, j=p["j"], instead=other)
+    return total
+
+
+TEMPLATE = Template(
+    "branch_selection",
+    "sequential",
+    "mis-routing on a branch at every call",
+    ("tool_a", "tool_b", "tool_c"),
+    {"num_decisions": (2, 3, 5, 7, 9)},
+    text,
+    execute,
+    choices=(
+        f"The threshold θ is {THRESHOLD}.",
+        "Round k calls tool_a(seed + k); tool_b gets (v, j), tool_c gets v.",
+        "The answer is the sum of the results of tool_b and tool_c.",
+    ),
+)

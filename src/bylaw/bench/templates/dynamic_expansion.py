@@ -1,0 +1,70 @@
+"""A graph that is discovered while it is walked, level by level."""
+
+from typing import Final
+
+from bylaw.bench.gold import Execution
+from bylaw.bench.templates.template import Parameters, Template, Text
+
+HIGH: Final = 25
+
+
+def text(p: Parameters) -> Text:
+    return Text(
+        [
+            (
+                f"The first level consists of the node {p['seed']}, which counts as seen. "
+                "Begin with total = 0."
+            ),
+            (
+                f"Go through the levels, at most {p['max_depth']} of them. For each node of the level, "
+                "in order, do steps 3 and 4."
+            ),
+            "Call tool_expand(node = node). It returns the children of the node.",
+            (
+                "For each child, in order: if it was seen before, skip it. Otherwise it now counts as "
+                f"seen: call tool_value(node = child). If the value is {HIGH} or more, add the value to "
+                "total, and the child belongs to the next level."
+            ),
+            "Stop when a level has no nodes, or when the last level is done.",
+        ],
+        answer="the total",
+    )
+
+
+def execute(run: Execution, p: Parameters) -> int:
+    total, level, seen = 0, [p["seed"]], {p["seed"]}
+    for depth in range(p["max_depth"]):
+        if level:
+            run.iterations["levels"] += 1
+        following: list[int] = []
+        for node in level:
+            # The first node stands in the prompt; all others are results.
+            children = run.numbers("tool_expand", given=depth == 0, node=node)
+            for child in children:
+                if child in seen:
+                    continue
+                seen.add(child)
+                value = run.call("tool_value", node=child)
+                if value >= HIGH:
+                    total += value
+                    following.append(child)
+        level = following
+    return total
+
+
+TEMPLATE = Template(
+    "dynamic_expansion",
+    "composite",
+    "drift of the depth counter; revisits",
+    ("tool_expand", "tool_value"),
+    {"max_depth": (2, 3, 4, 5, 6)},
+    text,
+    execute,
+    choices=(
+        "The walk begins at the node whose number is the seed.",
+        "max_depth is the number of levels that are expanded.",
+        "No node is looked at twice: a child that was seen before is skipped.",
+        f"A child is of high value from {HIGH} on; only such children are added and expanded.",
+    ),
+    shrinks="max_depth",
+)

@@ -1,0 +1,153 @@
+"""The eight tools: pure integer arithmetic under names that say nothing.
+
+An agent passes only the arguments listed here; the seed and the difficulty of a run are bound
+when its tools are made. Results are JSON text, as tools return it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Literal, TypeAlias
+
+from bylaw.agents.protocol import ToolSpec
+from bylaw.names import FINAL_ANSWER
+from bylaw.values import Json
+
+Kind: TypeAlias = Literal["integer", "integers"]
+Value: TypeAlias = int | list[int]
+
+_SCHEMAS: Final[Mapping[Kind, Json]] = {
+    "integer": {"type": "integer"},
+    "integers": {"type": "array", "items": {"type": "integer"}},
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A tool of the benchmark."""
+
+    name: str
+    parameters: Mapping[str, Kind]
+    result: Literal["result", "numbers"]
+    """The key under which the result is returned."""
+    description: str
+    formula: str
+    """What it computes; `s` and `d` are the run's seed and difficulty."""
+    compute: Callable[..., Value]
+    """The function: seed, difficulty, then the arguments."""
+
+    @property
+    def spec(self) -> ToolSpec:
+        """The tool as a model sees it."""
+        schemas = {name: _SCHEMAS[kind] for name, kind in self.parameters.items()}
+        return ToolSpec(self.name, self.description, schemas)
+
+
+def _expand(seed: int, difficulty: int, node: int) -> list[int]:
+    children = range(1, min(difficulty, 3) + 1)
+    return [(node * seed + 7 * k + 3) % (20 * difficulty) + 1 for k in children]
+
+
+def _a_list(seed: int, difficulty: int, s: int) -> list[int]:
+    return [(s * k * 7 + 13) % 50 + 1 for k in range(1, difficulty + 3)]
+
+
+TOOLS: Final = {
+    tool.name: tool
+    for tool in (
+        Tool(
+            "tool_a",
+            {"i": "integer"},
+            "result",
+            "Returns an integer for i.",
+            "(3i + 5) mod 7 + 1",
+            lambda _s, _d, i: (3 * i + 5) % 7 + 1,
+        ),
+        Tool(
+            "tool_b",
+            {"i": "integer", "j": "integer"},
+            "result",
+            "Returns an integer for i and j.",
+            "(i·j + 11) mod 100",
+            lambda _s, _d, i, j: (i * j + 11) % 100,
+        ),
+        Tool(
+            "tool_c",
+            {"x": "integer"},
+            "result",
+            "Returns an integer for x.",
+            "3x + 1",
+            lambda _s, _d, x: 3 * x + 1,
+        ),
+        Tool(
+            "tool_d",
+            {"numbers": "integers"},
+            "result",
+            "Returns an integer for a list of integers.",
+            "the sum of numbers",
+            lambda _s, _d, numbers: sum(numbers),
+        ),
+        Tool(
+            "tool_a_list",
+            {"seed": "integer"},
+            "numbers",
+            "Returns a list of integers for a seed.",
+            "((seed·k·7 + 13) mod 50) + 1 for k = 1 … d + 2",
+            _a_list,
+        ),
+        Tool(
+            "tool_iterations",
+            {"seed": "integer"},
+            "result",
+            "Returns how many iterations to make for a seed.",
+            "(seed mod 5) + d + 2",
+            lambda _s, d, seed: seed % 5 + d + 2,
+        ),
+        Tool(
+            "tool_expand",
+            {"node": "integer"},
+            "numbers",
+            "Returns the children of a node.",
+            "(node·s + 7k + 3) mod 20d + 1 for k = 1 … min(d, 3)",
+            _expand,
+        ),
+        Tool(
+            "tool_value",
+            {"node": "integer"},
+            "result",
+            "Returns the value of a node.",
+            "(13·node + 3) mod 50",
+            lambda _s, _d, node: (13 * node + 3) % 50,
+        ),
+    )
+}
+
+ANSWER: Final = ToolSpec(
+    FINAL_ANSWER, "Gives the final answer and ends the task.", {"answer": {"type": "integer"}}
+)
+
+
+def computed(name: str, seed: int, difficulty: int, arguments: Mapping[str, Any]) -> Value:
+    """What a tool gives for these arguments, in a run of this seed and difficulty."""
+    tool = TOOLS[name]
+    if set(arguments) != set(tool.parameters):
+        wanted = ", ".join(tool.parameters)
+        raise TypeError(f"{name} takes the arguments {wanted}; found {', '.join(arguments)}")
+    for key, kind in tool.parameters.items():
+        if not _FITS[kind](arguments[key]):
+            raise TypeError(f"{name}: {key} must be {_WORDS[kind]}")
+    return tool.compute(seed, difficulty, *(arguments[key] for key in tool.parameters))
+
+
+_WORDS: Final[Mapping[Kind, str]] = {"integer": "an integer", "integers": "a list of integers"}
+_FITS: Final[Mapping[Kind, Callable[[object], bool]]] = {
+    "integer": lambda value: type(value) is int,
+    "integers": lambda value: isinstance(value, list) and all(type(n) is int for n in value),
+}
+
+
+def written(name: str, value: Value) -> str:
+    """A result as the tool returns it: `{"result": 11}`, `{"numbers": [8, 2, 46]}`."""
+    return json.dumps({TOOLS[name].result: value})

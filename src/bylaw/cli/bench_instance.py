@@ -1,0 +1,95 @@
+"""`bylaw bench instance`: a task of the benchmark."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Final
+
+import yaml
+
+from bylaw.bench.instance import Instance, instance
+from bylaw.bench.templates import TEMPLATES
+from bylaw.cli.main import OK
+from bylaw.cli.terminal import width
+from bylaw.procedure.layers import LAYERS
+
+EPILOG: Final = f"""\
+An instance is a pure function of template, difficulty and seed: the prompt that
+an agent gets, the gold trace of an agent that follows it, the answer, and the
+rules that the gold trace stands for.
+
+  bylaw bench instance loop_termination --difficulty 1 --seed 42
+  bylaw bench instance fan_out_fan_in --seed 2 --json
+  bylaw bench instance nested_loops -o task    writes procedure.yaml, gold.json
+  bylaw verify -p task/procedure.yaml task/gold.json
+
+The templates:
+{chr(10).join(f"  {t.name:<25} {t.structure}" for t in TEMPLATES.values())}
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """The command's arguments."""
+    parser.add_argument("template", metavar="TEMPLATE", help="the procedural pattern")
+    parser.add_argument("--difficulty", type=int, default=1, metavar="N", help="1 to 5 (default 1)")
+    parser.add_argument("--seed", type=int, default=42, metavar="N", help="default: 42")
+    parser.add_argument(
+        "-o", "--output", metavar="DIR", help="write instance.json, procedure.yaml, gold.json there"
+    )
+    parser.add_argument("--json", action="store_true", help="print the instance as JSON")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Shows or writes the instance."""
+    task = instance(options.template, options.difficulty, options.seed)
+    if options.output:
+        _write(task, Path(options.output))
+    if options.json:
+        print(json.dumps(task.to_dict()))
+    elif not options.output:
+        _print(task)
+    return OK
+
+
+def gold_record(task: Instance) -> dict[str, object]:
+    """The gold trace as a trace record, one call per step."""
+    calls = [
+        {
+            "step": step,
+            "tool_name": call.tool,
+            "arguments": dict(call.arguments),
+            "tool_result": call.result,
+        }
+        for step, call in enumerate(task.gold.calls)
+    ]
+    return {"tool_calls": calls, "final_answer": str(task.answer)}
+
+
+def _write(task: Instance, folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    rules = yaml.safe_dump(task.procedure.to_dict(), sort_keys=False, allow_unicode=True)
+    (folder / "procedure.yaml").write_text(rules)
+    (folder / "gold.json").write_text(json.dumps(gold_record(task), indent=1))
+    (folder / "instance.json").write_text(json.dumps(task.to_dict(), indent=1))
+
+
+def _print(task: Instance) -> None:
+    template = task.template
+    print(f"{task.name}   {template.structure}: {template.failure}\n")
+    print(task.prompt)
+    print(f"\nGOLD TRACE   {len(task.gold.calls)} calls, budget {task.budget}")
+    for number, call in enumerate(task.gold.calls, 1):
+        arguments = ", ".join(f"{key} = {value}" for key, value in call.arguments.items())
+        print(f"{number:>3}. {call.tool}({arguments}) -> {call.result}")
+    print(f"     final_answer(answer = {task.answer})")
+    total = sum(constraint.weight for constraint in task.procedure.constraints)
+    print(f"\nRULES   {len(task.procedure.constraints)}, weight {total:g}")
+    for layer, about in LAYERS.items():
+        rules = [c for c in task.procedure.constraints if c.layer == layer]
+        if rules:
+            print(f"{layer}  {about}: {len(rules)} of weight {rules[0].weight:g}")
+            for rule in rules:
+                shown = f"      {rule.rule}"
+                print(shown if len(shown) <= width() else shown[: width() - 1] + "…")

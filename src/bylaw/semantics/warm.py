@@ -1,0 +1,39 @@
+"""Machines that are made once and shared by all runs that follow the same rules.
+
+A machine is a pure function; what it has been asked before, it knows. The second run of a procedure
+therefore begins at once, and finds most of its states explored.
+"""
+
+from __future__ import annotations
+
+from typing import Final, TypeAlias
+
+from bylaw.logic.formula import Formula
+from bylaw.semantics.machine import Machine
+from bylaw.semantics.search import Explorer
+from bylaw.trace.trace import Events
+from bylaw.vocabulary.registry import Vocabulary
+from bylaw.vocabulary.view import Order
+
+_Key: TypeAlias = tuple[int, Order, Events]
+
+
+class WarmMachines:
+    """The machines of some formulas, under one vocabulary."""
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self._vocabulary: Final = vocabulary
+        self._made: Final[dict[_Key, tuple[Formula, Explorer]]] = {}
+
+    def explorer(self, formula: Formula, order: Order, events: Events) -> Explorer:
+        """The machine of a formula; the formula itself, not one that equals it, is the key."""
+        key = id(formula), order, events
+        made = self._made.get(key)
+        if made is None:
+            explorer = Explorer(Machine(formula, order, events, self._vocabulary))
+        elif made[1].machine.crowded():
+            explorer = made[1].renewed()
+        else:
+            return made[1]
+        self._made[key] = formula, explorer  # holding it, its id belongs to no other
+        return explorer
