@@ -10,6 +10,7 @@ import pytest
 from bylaw import Call, Monitor, Procedure, Trace, Verdict, parse
 from bylaw.enforcement.guard import Guard
 from bylaw.enforcement.joint import Joint
+from bylaw.enforcement.joint_rules import JointRules
 from bylaw.logic import formula as f
 
 TOOLS = "abc"
@@ -66,7 +67,7 @@ def test_never_wrong_and_complete_with_one_sequence(seed: int, sequences: int) -
     for _ in range(150):
         formulas = [parse(rule) for rule in _rules(random, sequences)]
         order: Any = random.choice(["position", "step"])
-        joint, calls, step = Joint(formulas, order), [], 0
+        joint, calls, step = Joint(JointRules(formulas, order)), [], 0
         for _ in range(random.randint(0, 3)):
             calls.append(_call(random, step))
             joint.advance(calls[-1], step)
@@ -85,7 +86,7 @@ def test_never_wrong_and_complete_with_one_sequence(seed: int, sequences: int) -
 
 def test_what_is_not_fully_decided_says_so() -> None:
     one, two = parse("InOrder(a, b, c)"), parse("InOrder(c, b, a)")
-    joint = Joint([one, two], "step")
+    joint = Joint(JointRules([one, two], "step"))
     assert joint.decided
     assert joint.possible([0, 1])
     assert not joint.decided
@@ -98,7 +99,7 @@ def test_a_conflict_is_smallest_and_keeps_what_comes_first() -> None:
         "CalledWith(pay, x = 1)",
         "CalledWith(pay, x = 0)",
     ]
-    joint = Joint([parse(rule) for rule in rules], "position")
+    joint = Joint(JointRules([parse(rule) for rule in rules], "position"))
     joint.advance(Call("pay", {"x": 1}), 0)
     assert joint.conflict(range(4)) == [0, 3]
     assert joint.possible([0, 1, 2])

@@ -88,7 +88,7 @@ class Simulated:
 
     def _run(self, conversation: Conversation) -> _Run:
         run = self._runs.get(conversation.key)
-        if run is None or len(conversation.messages) < run.heard:  # a run may begin anew
+        if run is None or (run.asked and len(conversation.messages) <= run.heard):  # begun anew
             rng = random.Random(f"{self.profile.name} {conversation.seed}")
             script = self._script_of(conversation)
             todo = list(_departed(script.plan, self.profile, rng))

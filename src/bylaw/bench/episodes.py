@@ -20,7 +20,6 @@ from bylaw.bench.tools import ANSWER, TOOLS, computed, written
 from bylaw.enforcement.guard import Guard
 from bylaw.enforcement.hints import Hints
 from bylaw.enforcement.report import GuardReport
-from bylaw.enforcement.severity import Setting
 from bylaw.trace.event import Call
 from bylaw.trace.trace import Trace
 from bylaw.values import Json
@@ -32,37 +31,12 @@ SYSTEM: Final = (
 )
 
 
-class Gates:
-    """Guards for runs of the same tasks; their rules are made ready once, and used again."""
-
-    def __init__(self, hints: Hints) -> None:
-        self.hints: Final[Hints] = hints
-        self._idle: dict[tuple[str, Setting], list[tuple[Guard, dict[str, Json]]]] = {}
-        self._lent: dict[int, dict[str, Json]] = {}
-
-    def lend(self, instance: Instance, setting: Setting) -> Guard:
-        """A guard at the beginning of a run."""
-        idle = self._idle.get((instance.name, setting))
-        if idle:
-            guard, start = idle.pop()
-            guard.restore(start)
-        else:
-            guard = Guard(instance.procedure, setting, hints=self.hints)
-            start = guard.save()
-        self._lent[id(guard)] = start
-        return guard
-
-    def take_back(self, instance: Instance, guard: Guard) -> None:
-        """The run is over; the guard can be used for another."""
-        start = self._lent.pop(id(guard))
-        self._idle.setdefault((instance.name, guard.setting), []).append((guard, start))
-
-
-def episode(job: Job, guard: Guard) -> Episode:
+def episode(job: Job, hints: Hints) -> Episode:
     """The run of a job, before its first turn."""
     task = job.instance
     specs = [*(TOOLS[name].spec for name in task.template.tools), ANSWER]
     conversation = opened(job.key, job.task, SYSTEM, task.prompt, specs)
+    guard = Guard(task.procedure, job.setting, hints=hints)
     return Episode(conversation, _functions(task), guard, task.budget)
 
 

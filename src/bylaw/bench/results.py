@@ -34,19 +34,27 @@ class Results:
         self._lock: Final = threading.Lock()
         self.path.parent.mkdir(parents=True, exist_ok=True)
         self._file: Final = self.path.open("ab", buffering=0)
-        if fcntl is not None:
-            try:
-                fcntl.flock(self._file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                help = "Wait for the other run, or write to another file."
-                message = "another run is writing to these results"
-                raise TraceError(Diagnostic("E421", message, help, source=str(path))) from None
-        whole = _whole_lines(self.path)
-        self._file.truncate(whole)
         self.done: Final[dict[str, Json]] = {}
         """The runs on record, and under which conditions each was made."""
-        for result in read_results(self.path):
-            self.done[result["key"]] = result["conditions"]
+        try:
+            self._claim()
+            self._file.truncate(_whole_lines(self.path))
+            for result in read_results(self.path):
+                self.done[result["key"]] = result["conditions"]
+        except BaseException:
+            self._file.close()
+            raise
+
+    def _claim(self) -> None:
+        """Makes this the only writer."""
+        if fcntl is None:
+            return
+        try:
+            fcntl.flock(self._file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            help = "Wait for the other run, or write to another file."
+            message = "another run is writing to these results"
+            raise TraceError(Diagnostic("E421", message, help, source=str(self.path))) from None
 
     def has(self, key: str, conditions: Json) -> bool:
         """Is this run on record? If it was made under other conditions, that is an error."""

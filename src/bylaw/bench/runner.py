@@ -6,13 +6,12 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from itertools import islice
-from threading import Lock
 from time import perf_counter
 from typing import Final
 
 from bylaw.agents.loop import Episode
 from bylaw.agents.protocol import ChatModel
-from bylaw.bench.episodes import Gates, conditions, episode, recorded
+from bylaw.bench.episodes import conditions, episode, recorded
 from bylaw.bench.jobs import Job
 from bylaw.bench.results import Results
 from bylaw.enforcement.hints import Hints
@@ -43,8 +42,7 @@ class Runner:
         self.model: Final = model
         self.results: Final = results
         self.conditions: Final[dict[str, Json]] = conditions(model.about, hints)
-        self._gates: Final = Gates(hints)
-        self._gates_lock: Final = Lock()
+        self._hints: Final[Hints] = hints
         self._step: Final = step
         """Called after every run."""
         self._outcome: Final = Outcome()
@@ -91,9 +89,7 @@ class Runner:
         return [self._begun(job) for job in islice(jobs, count)]
 
     def _begun(self, job: Job) -> _Active:
-        with self._gates_lock:
-            guard = self._gates.lend(job.instance, job.setting)
-        return _Active(job, episode(job, guard), perf_counter())
+        return _Active(job, episode(job, self._hints), perf_counter())
 
     def _end(self, over: list[_Active]) -> None:
         """Puts finished runs on record, together."""
@@ -102,8 +98,6 @@ class Runner:
         for each in over:
             if each.episode.failure is not None:
                 self._outcome.failed[each.job.key] = each.episode.failure
-            with self._gates_lock:
-                self._gates.take_back(each.job.instance, each.episode.guard)
             self._step()
         self._outcome.made += len(finished)
 

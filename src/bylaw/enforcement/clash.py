@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from bylaw.enforcement.joint import Joint
+from bylaw.enforcement.rules import Rules
 from bylaw.procedure.lint_finding import Finding
 from bylaw.procedure.procedure import Procedure
 
@@ -14,7 +15,7 @@ def find_clash(procedure: Procedure) -> Iterator[Finding]:
 
     Two rules that exclude each other, and one that nothing can satisfy, have codes of their own.
     """
-    joint = Joint([constraint.formula for constraint in procedure.constraints], procedure.order)
+    joint = Joint(Rules.of(procedure).joint)
     everything = list(joint.forms)
     if joint.possible(everything):
         return

@@ -19,19 +19,15 @@ is then still missing is added at the end.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from bylaw.enforcement.cover import clique, fewest_groups
-from bylaw.enforcement.forms import Edge, Form, Instance, form_of
-from bylaw.logic import formula as f
+from bylaw.enforcement.forms import Edge, Form, Instance
+from bylaw.enforcement.joint_rules import MAX_PATTERNS, JointRules
 from bylaw.trace.event import Call
 from bylaw.values import Json
-from bylaw.vocabulary.view import Order
 
-MAX_PATTERNS: Final = 20
-"""Up to how many pending patterns of one tool the smallest number of calls is found exactly."""
 MAX_CALLS: Final = 5_000
 """How many calls a continuation may have before the search for one is given up."""
 
@@ -55,32 +51,9 @@ class _State:
 class Joint:
     """Do the rules that are alive have a common continuation?"""
 
-    def __init__(self, formulas: Sequence[f.Formula], order: Order) -> None:
-        forms = {i: form_of(formula) for i, formula in enumerate(formulas)}
-        self.forms: Final = {i: form for i, form in forms.items() if form is not None}
-        self._by_step: Final = order == "step"
-        self._instances: Final = {
-            instance
-            for form in self.forms.values()
-            if form.edge
-            for instance in (form.edge.first, form.edge.second)
-        }
-        self._wanted_of: Final[dict[str, list[int]]] = {}
-        self._sequences: Final = [i for i, form in self.forms.items() if form.sequence]
-        for i, form in self.forms.items():
-            if form.wanted:
-                self._wanted_of.setdefault(form.wanted.tool, []).append(i)
-        self._capped: Final = {
-            bound.tool
-            for form in self.forms.values()
-            for bound in form.bounds
-            if bound.most < math.inf or bound.not_so is not None
-        }
-        ordered = {tool for tool, _ in self._instances} if self._capped else set()
-        self._clashing: Final = self._capped | ordered
-        self._related: Final = _components(self.forms)
-        self._covers: Final[dict[tuple[int, ...], int]] = {}
-        """How few calls suffice for what is wanted; the same question comes at every call."""
+    def __init__(self, rules: JointRules) -> None:
+        self._rules: Final = rules
+        self.forms: Final = rules.forms
         self._state = _State()
         self._time = 0
         self.decided = True
@@ -91,20 +64,20 @@ class Joint:
     def advance(self, call: Call, step: int) -> _State:
         """Takes in a call; returns what to hand to `undo`."""
         before = self._state
-        if call.tool not in self._related:
+        if call.tool not in self._rules.related:
             return before
         state = before.copy()
-        when = step if self._by_step else self._time
+        when = step if self._rules.by_step else self._time
         self._time += 1
         number = state.counts.get(call.tool, 0)
         state.counts[call.tool] = number + 1
-        if (call.tool, number) in self._instances:
+        if (call.tool, number) in self._rules.instances:
             state.reached[call.tool, number] = when
-        for i in self._wanted_of.get(call.tool, ()):
+        for i in self._rules.wanted_of.get(call.tool, ()):
             wanted = self.forms[i].wanted
             if wanted is not None and i not in state.met and wanted.met_by(call):
                 state.met.add(i)
-        for i in self._sequences:
+        for i in self._rules.sequences:
             matched, last = state.matched.get(i, (0, -1))
             sequence = self.forms[i].sequence
             if matched < len(sequence) and sequence[matched] == call.tool and when > last:
@@ -118,7 +91,7 @@ class Joint:
 
     def related(self, tool: str) -> Sequence[int]:
         """The constraints that a call of this tool can concern, directly or through others."""
-        return self._related.get(tool, ())
+        return self._rules.related.get(tool, ())
 
     def save(self) -> Json:
         """What the calls so far have done, as JSON."""
@@ -147,7 +120,7 @@ class Joint:
 
         Only if the tool may not be called at will, or stands in an order with one that may not.
         """
-        return tool in self._clashing
+        return tool in self._rules.clashing
 
     # ── the question ─────────────────────────────────────────────────────────────────────
 
@@ -244,11 +217,7 @@ class Joint:
         """The smallest number of calls that can carry the arguments that these still want."""
         if len(pending) > MAX_PATTERNS:
             self.decided = False
-        key = tuple(pending)
-        if key not in self._covers:
-            wanted = [form.wanted for i in pending if (form := self.forms[i]).wanted]
-            self._covers[key] = (fewest_groups if len(wanted) <= MAX_PATTERNS else clique)(wanted)
-        return self._covers[key]
+        return self._rules.fewest(tuple(pending))
 
     # ── blame ────────────────────────────────────────────────────────────────────────────
 
@@ -260,25 +229,6 @@ class Joint:
             if not self.possible(rest):
                 kept = rest
         return kept
-
-
-def _components(forms: Mapping[int, Form]) -> dict[str, list[int]]:
-    """For each tool, the constraints that are linked with it by the tools they share."""
-    leader: dict[str, str] = {}
-
-    def find(tool: str) -> str:
-        while leader.setdefault(tool, tool) != tool:
-            tool = leader[tool]
-        return tool
-
-    for form in forms.values():
-        first, *others = form.tools
-        for tool in others:
-            leader[find(tool)] = find(first)
-    together: dict[str, list[int]] = {}
-    for i, form in forms.items():
-        together.setdefault(find(form.tools[0]), []).append(i)
-    return {tool: together[find(tool)] for tool in list(leader)}
 
 
 class _Run:

@@ -9,8 +9,8 @@ from typing import Final
 from bylaw.enforcement.decision import Kind, Violation
 from bylaw.enforcement.joint import Joint
 from bylaw.enforcement.report import Outcome
+from bylaw.enforcement.rules import Rules
 from bylaw.enforcement.severity import Setting, blocks, severity_of
-from bylaw.logic.walk import tools_in
 from bylaw.names import FINAL_ANSWER
 from bylaw.procedure.procedure import Procedure
 from bylaw.semantics.monitors import Monitors
@@ -42,7 +42,8 @@ class Judge:
         self.procedure: Final = procedure
         rules = procedure.constraints
         self.severities: Final = [severity_of(c, setting, enforce_l6=enforce_l6) for c in rules]
-        self.named: Final = [frozenset(tools_in(c.formula)) for c in rules]
+        shared = Rules.of(procedure)
+        self.named: Final = shared.named
         """The tools that each rule names."""
         self.monitors: Final = Monitors(
             [constraint.formula for constraint in rules],
@@ -50,11 +51,11 @@ class Judge:
             events=[procedure.events_of(constraint) for constraint in rules],
             vocabulary=procedure.vocabulary,
             labels=labels,
-            warm=procedure.machines,
+            warm=shared.machines,
         )
         self.retired: dict[int, str] = {}
         """The rules that are not enforced any more, and why."""
-        self._joint: Final = Joint([constraint.formula for constraint in rules], procedure.order)
+        self._joint: Final = Joint(shared.joint)
         self._enforcing: Final = setting != "baseline"
         # Rules that clash from the start would refuse everything: then only their own doom counts.
         self._joint_on = self._enforcing and self._joint.possible(self._enforced(self._joint.forms))

@@ -12,7 +12,6 @@ from bylaw.procedure.constraint import Constraint
 from bylaw.procedure.failure import Failure
 from bylaw.procedure.files import Finish, Settings, read_file, read_mapping
 from bylaw.semantics.reference import check_closed
-from bylaw.semantics.warm import WarmMachines
 from bylaw.trace.trace import Events, Trace
 from bylaw.values import Json
 from bylaw.vocabulary.registry import EMPTY, Vocabulary
@@ -57,8 +56,8 @@ class Procedure:
         self.events: Final[Events] = events
         self.finish: Final[Finish] = finish
         self.vocabulary: Final = vocabulary
-        self.machines: Final = WarmMachines(vocabulary)
-        """What runs of this procedure share."""
+        self.shared: Final[dict[type, Any]] = {}
+        """What has been worked out of it and serves all its runs, by type."""
         self._check()
 
     def _check(self) -> None:

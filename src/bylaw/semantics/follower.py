@@ -13,7 +13,7 @@ from typing import Any, Final, TypeAlias, TypeGuard
 
 from bylaw.names import FINAL_ANSWER
 from bylaw.semantics.alphabet import Letter
-from bylaw.semantics.search import Explorer
+from bylaw.semantics.search import Explorer, Leap
 from bylaw.semantics.verdict import Verdict
 from bylaw.trace.event import MISSING, Call, Event
 from bylaw.trace.trace import Trace
@@ -125,6 +125,19 @@ class Follower:
         advance = self.machine.advance
         self.branches = {key: advance(state, move) for key, state in self.branches.items()}
         return True
+
+    def leap(self, event: Event, new_step: bool) -> Leap | None:
+        """Takes in an event in one go; None, and nothing done, if results make it branch."""
+        alphabet = self.machine.alphabet
+        if self.pending or self.queue:
+            return None
+        if may_get_result(event) and alphabet.depends_on_result(event.tool):
+            return None
+        final = isinstance(event, Call) and event.tool == FINAL_ANSWER
+        move = (alphabet.letter(event), new_step, final)
+        leap = self.explorer.leap(self.branches[()], move)
+        self.branches = {(): leap.state}
+        return leap
 
     def tidy(self) -> None:
         """Goes on with new tables if a counter has filled those of the machine."""

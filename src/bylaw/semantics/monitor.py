@@ -42,6 +42,8 @@ def engine_for(
     warm: WarmMachines | None = None,
 ) -> tuple[Engine, str | None]:
     """The cheapest way to follow a formula, and why its final verdicts may come late."""
+    if warm is not None and not labels and (known := warm.known(formula, order, events)):
+        return Follower(known), None
     check_closed(formula, vocabulary)
     original, formula = formula, with_labels(formula, labels)
     if warm is None or formula is not original:  # labels are those of one run

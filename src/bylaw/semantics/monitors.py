@@ -9,16 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import Final
+from typing import Final, TypeAlias
 
 from bylaw.logic import formula as f
 from bylaw.semantics.compiled import heard_role
-from bylaw.semantics.follower import Follower, may_get_result
+from bylaw.semantics.follower import Follower, Token, may_get_result
 from bylaw.semantics.history import History
 from bylaw.semantics.memories import event_of, event_record
 from bylaw.semantics.monitor import Engine, engine_for
 from bylaw.semantics.registers import Registers
+from bylaw.semantics.search import Leap
 from bylaw.semantics.slices import Slices
 from bylaw.semantics.steps import Steps
 from bylaw.semantics.verdict import Verdict
@@ -36,12 +36,12 @@ class Attempt:
 
     doomed: list[int]
     """The formulas that it dooms."""
-    undo: list[Callable[[], object]]
+    take_back: Callable[[], None]
+    """Makes it as if the event had not been."""
 
-    def take_back(self) -> None:
-        """Makes it as if the event had not been."""
-        while self.undo:
-            self.undo.pop()()
+
+_Before: TypeAlias = tuple[int, Token, Verdict]
+"""A formula, where it stood, and its verdict."""
 
 
 class Monitors:
@@ -112,7 +112,7 @@ class Monitors:
 
     def step(self, event: Event) -> list[int]:
         """Takes in the next event; which formulas does it doom?"""
-        return self._step(event, undo=None)
+        return self._step(event, None)
 
     def attempt(self, event: Event) -> Attempt:
         """Takes in the next event on trial: `take_back` makes it as if it had not been.
@@ -120,13 +120,19 @@ class Monitors:
         The event is judged as if its step ended with it. What that dooms may still be met within
         the step: `verdicts` say how it stands.
         """
-        undo: list[Callable[[], object]] = []
-        return Attempt(self._step(event, undo), undo)
+        here = (self.length, self._calls, self._steps.save(), self._opened)
+        before: list[_Before] = []
+        doomed = self._step(event, before)
 
-    def _step(self, event: Event, undo: list[Callable[[], object]] | None) -> list[int]:
-        if undo is not None:
-            before = (self.length, self._calls, self._steps.save(), self._opened)
-            undo.append(lambda: self._back_to(*before))
+        def take_back() -> None:
+            for each in reversed(before):
+                self._restore(*each)
+            self._back_to(*here)
+
+        return Attempt(doomed, take_back)
+
+    def _step(self, event: Event, before: list[_Before] | None) -> list[int]:
+        """Takes in an event; on trial, notes in `before` where the formulas stood."""
         step, new_step = self._steps.of(event)
         position, self.length = self.length, self.length + 1
         is_call = isinstance(event, Call)
@@ -146,15 +152,12 @@ class Monitors:
             engine = self._engines[index]
             if isinstance(engine, Follower):
                 engine.tidy()
-            if undo is not None:
-                undo.append(partial(self._restore, index, engine.mark(), self.verdicts[index]))
+            if before is not None:
+                before.append((index, engine.mark(), self.verdicts[index]))
             place = position if everything else number
+            opens = new_step if everything else new_to_calls
             try:
-                if isinstance(engine, Registers | History):
-                    engine.take(event, place, step)
-                else:
-                    engine.step(event, place, new_step if everything else new_to_calls)
-                verdict = self._settled(index, step_ends=undo is not None)
+                verdict = self._moved(index, event, place, step, opens, before is not None)
             except Exception as error:  # a user's comparator
                 verdict = self._break(index, error)
             if verdict is Verdict.VIOLATED:
@@ -162,6 +165,33 @@ class Monitors:
         if may_get_result(event):
             self._waiting[position] = (event, number, concerned & self._open)
         return doomed
+
+    def _moved(
+        self, index: int, event: Event, place: int, step: int, opens: bool, step_ends: bool
+    ) -> Verdict:
+        """One formula takes in an event; its verdict."""
+        engine = self._engines[index]
+        if isinstance(engine, Follower):
+            leap = engine.leap(event, opens)
+            if leap is not None:
+                return self._landed(index, leap, step_ends)
+            engine.step(event, place, opens)
+        elif isinstance(engine, Slices):
+            engine.step(event, place, opens)
+        else:
+            engine.take(event, place, step)
+        return self._settled(index, step_ends=step_ends)
+
+    def _landed(self, index: int, leap: Leap, step_ends: bool) -> Verdict:
+        """As `_settled`, for a machine that moved in one go."""
+        if index not in self._always:
+            (self._restless.discard if leap.idles else self._restless.add)(index)
+        self.verdicts[index] = leap.verdict
+        if leap.verdict.final:
+            self._open.discard(index)
+            self._restless.discard(index)
+            return leap.verdict
+        return leap.verdict_if_step_ended if step_ends else leap.verdict
 
     def _break(self, index: int, error: Exception) -> Verdict:
         """Stops following a formula that cannot be decided any more."""

@@ -38,6 +38,17 @@ class Step:
     sample: Sample
 
 
+@dataclass(frozen=True, slots=True)
+class Leap:
+    """A move of a machine, and what there is to know of it."""
+
+    state: StateNumber
+    verdict: Verdict
+    verdict_if_step_ended: Verdict
+    idles: bool
+    """Would a call of a tool that the formula does not name change nothing there?"""
+
+
 class Explorer:
     """Answers questions about the future of a machine's states."""
 
@@ -48,6 +59,18 @@ class Explorer:
         self._known: dict[bool, dict[StateNumber, bool]] = {True: {}, False: {}}
         self._verdicts: dict[StateNumber, Verdict] = {}
         self._steps: tuple[Step, ...] | None = None
+        self._leaps: dict[tuple[StateNumber, Move], Leap] = {}
+
+    def leap(self, state: StateNumber, move: Move) -> Leap:
+        """Where a move leads, and everything that a monitor asks about it."""
+        key = state, move
+        leap = self._leaps.get(key)
+        if leap is None:
+            after = self.machine.advance(state, move)
+            ended = self.machine.end_step(after)
+            verdicts = self.verdict(after), self.verdict(ended)
+            leap = self._leaps[key] = Leap(after, *verdicts, self.machine.idles(after))
+        return leap
 
     @property
     def exact(self) -> bool:

@@ -25,6 +25,11 @@ class WarmMachines:
         self._vocabulary: Final = vocabulary
         self._made: Final[dict[_Key, tuple[Formula, Explorer]]] = {}
 
+    def known(self, formula: Formula, order: Order, events: Events) -> Explorer | None:
+        """The machine of a formula, if it was made already."""
+        made = self._made.get((id(formula), order, events))
+        return None if made is None or made[1].machine.crowded() else made[1]
+
     def explorer(self, formula: Formula, order: Order, events: Events) -> Explorer:
         """The machine of a formula; the formula itself, not one that equals it, is the key."""
         key = id(formula), order, events

@@ -16,14 +16,14 @@ def text(p: Parameters) -> Text:
                 "Begin with total = 0."
             ),
             (
-                f"Go through the levels, at most {p['max_depth']} of them. For each node of the level, "
-                "in order, do steps 3 and 4."
+                f"Go through the levels, at most {p['max_depth']} of them. For each node of the "
+                "level, in order, do steps 3 and 4."
             ),
             "Call tool_expand(node = node). It returns the children of the node.",
             (
-                "For each child, in order: if it was seen before, skip it. Otherwise it now counts as "
-                f"seen: call tool_value(node = child). If the value is {HIGH} or more, add the value to "
-                "total, and the child belongs to the next level."
+                "For each child, in order: if it was seen before, skip it. Otherwise it now counts "
+                f"as seen: call tool_value(node = child). If the value is {HIGH} or more, add the "
+                "value to total, and the child belongs to the next level."
             ),
             "Stop when a level has no nodes, or when the last level is done.",
         ],

@@ -10,8 +10,8 @@ def text(p: Parameters) -> Text:
             f"Call tool_a_list(seed = {p['seed']}). It returns a list of numbers.",
             "Do steps 3 and 4 for each number n of the list, in order.",
             (
-                f"For each k from 1 to {p['r']}, in order, call tool_b(i = n, j = k). Let s be the sum "
-                "of these results."
+                f"For each k from 1 to {p['r']}, in order, call tool_b(i = n, j = k). Let s be the "
+                "sum of these results."
             ),
             (
                 "If s is even, call tool_c(x = s), and its result is the value of n. If s is odd, "

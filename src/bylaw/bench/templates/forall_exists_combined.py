@@ -14,12 +14,12 @@ def text(p: Parameters) -> Text:
             f"Call tool_a_list(seed = {p['seed']}). It returns a list of numbers.",
             f"For each number n of the list, in order, call tool_b(i = n, j = {p['j']}).",
             (
-                "Then go through the results of step 2, in order: for each result w that is divisible "
-                f"by {MODULUS}, call tool_c(x = w), and put its result in the place of w."
+                "Then go through the results of step 2, in order: for each result w that is "
+                f"divisible by {MODULUS}, call tool_c(x = w), and put its result in the place of w."
             ),
             (
-                "Call tool_d(numbers = [...]) once, with the results of step 2 as changed by step 3, "
-                "in their order."
+                "Call tool_d(numbers = [...]) once, with the results of step 2 as changed by step "
+                "3, in their order."
             ),
         ],
         answer="the result of tool_d",

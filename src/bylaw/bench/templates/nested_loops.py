@@ -14,8 +14,9 @@ def text(p: Parameters) -> Text:
             f"Begin with total = 0. Do steps 2 and 3 for each i from 1 to {p['N']}, in order.",
             "Call tool_a(i = i). Let v be its result.",
             (
-                "For each j from 1 to v, in order, call tool_b(i = i, j = j). Let w be its result. "
-                f"If w is greater than {THRESHOLD}, add w to total; otherwise add 2 times w to total."
+                "For each j from 1 to v, in order, call tool_b(i = i, j = j). Let w be its "
+                f"result. If w is greater than {THRESHOLD}, add w to total; otherwise add 2 "
+                "times w to total."
             ),
         ],
         answer="the total after the last call",

@@ -1,0 +1,318 @@
+"""Models behind an OpenAI-compatible endpoint: `pip install 'bylaw[openai]'`.
+
+    with OpenAIModel("gpt-4.1-mini", temperature=0.0) as model:
+        (reply,) = model.reply([conversation])
+
+- The endpoint is `base_url`, or else OPENAI_BASE_URL, or else OpenAI's own. The key is
+  OPENAI_API_KEY; a local server may need none. The key is in no name, message or failure.
+- What may pass is tried again, later each time: no connection, a connection that drops, no answer
+  in time, the statuses 408, 409, 429 and from 500 on, and an answer that is not one. The server's
+  Retry-After is kept to. What will not pass is not tried again: the failure has the server's words.
+- Once an answer has arrived in full, its request is never sent again.
+- A 429 holds back all threads, as they share the server's limit. `requests_per_minute` keeps below
+  a limit that is known.
+- `reply` does not raise, and may be called from many threads at once.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import random
+import threading
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Final, Self
+
+from bylaw.agents.parsing import Unreadable, call_from, read_calls
+from bylaw.agents.protocol import Conversation, Reply
+from bylaw.trace.event import Call
+from bylaw.values import Json, decoded, read_json
+
+try:
+    import httpx
+except ModuleNotFoundError as error:
+    missing = "httpx is not installed: pip install 'bylaw[openai]'"
+    raise ModuleNotFoundError(missing, name=error.name) from error
+
+_OPENAI: Final = "https://api.openai.com/v1"
+_MAY_PASS: Final = frozenset({408, 409, 429, *range(500, 600)})
+_CROWDED: Final = 429
+_LONGEST_PAUSE: Final = 60.0
+"""How many seconds back-off grows to. A server may ask for more."""
+
+
+class OpenAIModel:
+    """A chat model behind an endpoint.
+
+    `timeout` is how long one answer may take, `patience` how long all tries for one turn may,
+    `backoff` how long the first pause is, all in seconds. There are at most `tries` tries.
+    """
+
+    batched = False
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        base_url: str | None = None,
+        temperature: float | None = 0.0,
+        max_tokens: int | None = None,
+        seed: int | None = None,
+        width: int = 16,
+        requests_per_minute: float | None = None,
+        timeout: float = 120.0,
+        patience: float = 600.0,
+        tries: int = 8,
+        backoff: float = 1.0,
+    ) -> None:
+        url = httpx.URL(base_url or os.environ.get("OPENAI_BASE_URL") or _OPENAI)
+        if url.scheme not in ("http", "https") or not url.host:
+            raise ValueError(f"the base URL must be like {_OPENAI}")  # it may hold a password
+        key = os.environ.get("OPENAI_API_KEY", "").strip()
+        if not (key.isascii() and key.isprintable()):  # httpx would complain, and show it
+            raise ValueError("OPENAI_API_KEY holds characters that no key has")
+        settings = {"temperature": temperature, "max_tokens": max_tokens, "seed": seed}
+        host = url.netloc.decode()  # without the user and password that a URL may hold
+        self.name = f"openai:{model}"
+        self.about: dict[str, Json] = {"model": model, "endpoint": host, **settings}
+        self.width = width
+        self._fixed: Final = {
+            "model": model,
+            **{k: v for k, v in settings.items() if v is not None},
+        }
+        self._url: Final = f"{str(url).rstrip('/')}/chat/completions"
+        self._host: Final = host
+        self._key: Final = key
+        self._timeout: Final = timeout
+        self._patience: Final = patience
+        self._tries: Final = tries
+        self._backoff: Final = backoff
+        self._pace: Final = _Pace(requests_per_minute)
+        self._client: Final = httpx.Client(
+            headers={"Authorization": f"Bearer {key}"} if key else {},
+            limits=httpx.Limits(max_connections=None, max_keepalive_connections=width),
+        )
+
+    def reply(self, conversations: Sequence[Conversation]) -> list[Reply]:
+        """The next turn of each conversation, in their order."""
+        if len(conversations) == 1:
+            return [self._turn(conversations[0])]
+        with ThreadPoolExecutor(max_workers=self.width) as pool:
+            return list(pool.map(self._turn, conversations))
+
+    def close(self) -> None:
+        """Closes the connections."""
+        self._client.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _turn(self, conversation: Conversation) -> Reply:
+        """As many tries as it takes to get an answer, or to give up."""
+        body = self._body(conversation)
+        self._pace.wait()
+        deadline = time.monotonic() + self._patience
+        tries, left, reason = 0, self._patience, "no time is given"
+        while left > 0:
+            tries += 1
+            try:
+                return _reply(self._answer(body, min(self._timeout, left)), conversation)
+            except _Failed as failed:
+                reason = failed.reason
+                pause = max(failed.pause, self._next_pause(tries))
+                last = tries >= self._tries or pause > deadline - time.monotonic()
+                if last or not failed.may_pass:
+                    break
+                if failed.crowded:
+                    self._pace.hold(pause)
+                else:
+                    time.sleep(pause)
+            left = deadline - time.monotonic() if self._pace.wait(deadline) else 0.0
+        return self._failure(reason, tries)
+
+    def _body(self, conversation: Conversation) -> bytes:
+        body = {**self._fixed, "messages": conversation.messages}
+        if conversation.tools:  # servers refuse an empty list
+            body["tools"] = [tool.to_dict() for tool in conversation.tools]
+        return json.dumps(body).encode()
+
+    def _answer(self, body: bytes, seconds: float) -> dict[str, Json]:
+        """The answer to one request, with a message in it. Raises `_Failed` if there is none."""
+        try:
+            response, content = self._post(body, seconds)
+        except httpx.TimeoutException:
+            raise _Failed(f"no answer within {seconds:.3g} s", may_pass=True) from None
+        except httpx.RequestError as error:
+            raise _Failed(str(error) or type(error).__name__, may_pass=True) from None
+        if not response.is_success:
+            status = response.status_code
+            raise _Failed(
+                f"status {status}: {_words(content)}",
+                may_pass=status in _MAY_PASS,
+                crowded=status == _CROWDED,
+                pause=_asked_pause(response.headers.get("Retry-After", "")),
+            )
+        try:
+            answer = read_json(content.decode())
+        except ValueError as error:
+            raise _Failed(f"the answer is not JSON: {error}", may_pass=True) from None
+        match answer:
+            case {"choices": [{"message": dict()}, *_]}:
+                return dict(answer)
+        raise _Failed(f"the answer has no choices: {_words(content)}", may_pass=True)
+
+    def _post(self, body: bytes, seconds: float) -> tuple[httpx.Response, bytes]:
+        """One request, within so many seconds even if the server sends a little now and then."""
+        until = time.monotonic() + seconds
+        late = False
+        content = bytearray()
+        headers = {"Content-Type": "application/json"}
+        with self._client.stream(
+            "POST", self._url, content=body, headers=headers, timeout=seconds
+        ) as response:
+            for chunk in response.iter_bytes():
+                if late:  # not yet when the last chunk came late: an answer is an answer
+                    raise httpx.ReadTimeout("it takes too long")
+                content += chunk
+                late = time.monotonic() > until
+        return response, bytes(content)
+
+    def _next_pause(self, tries: int) -> float:
+        longest = min(self._backoff * 2.0 ** min(tries - 1, 100), _LONGEST_PAUSE)
+        return longest * random.uniform(0.5, 1.0)  # so that threads do not come back together
+
+    def _failure(self, reason: str, tries: int) -> Reply:
+        said = f"{self._host}: {reason}" + (f" (after {tries} tries)" if tries > 1 else "")
+        return Reply(failure=said.replace(self._key, "[key]") if self._key else said)
+
+
+class _Failed(Exception):
+    """A request got no answer that can be used."""
+
+    def __init__(
+        self, reason: str, *, may_pass: bool, crowded: bool = False, pause: float = 0.0
+    ) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.may_pass = may_pass
+        """May it go better later?"""
+        self.crowded = crowded
+        """Does it concern every request?"""
+        self.pause = pause
+        """How many seconds the server asks to wait."""
+
+
+class _Pace:
+    """When requests may be sent, for all threads together."""
+
+    def __init__(self, requests_per_minute: float | None) -> None:
+        self._gap: Final = 60.0 / requests_per_minute if requests_per_minute else 0.0
+        self._lock: Final = threading.Lock()
+        self._free = 0.0
+        """When the next request may be sent."""
+        self._held_until = 0.0
+        self._held_for = 0.0
+        """When the last hold ends, and how long it is."""
+
+    def hold(self, seconds: float) -> None:
+        """Lets nobody send for so long. Those who wait begin to wait anew."""
+        with self._lock:
+            until = time.monotonic() + seconds
+            if until > self._held_until:
+                self._free = self._held_until = until
+                self._held_for = seconds
+
+    def wait(self, deadline: float = math.inf) -> bool:
+        """Waits until a request may be sent, and says whether that is before the deadline."""
+        while True:
+            with self._lock:
+                now, held_until = time.monotonic(), self._held_until
+                start = max(now, self._free)
+                self._free = start + self._gap
+                spread = self._held_for if start > now and not self._gap else 0.0
+            if start > deadline:
+                return False
+            # If all came at the end of a hold together, the next hold would begin at once.
+            start += random.uniform(0.0, min(spread, (deadline - start) / 2))
+            time.sleep(start - now)
+            if held_until == self._held_until:  # else a hold began meanwhile
+                return True
+
+
+def _asked_pause(retry_after: str) -> float:
+    """How many seconds a Retry-After header asks to wait: a number, or a date."""
+    try:
+        return max(0.0, float(retry_after))
+    except ValueError:
+        pass
+    try:
+        when = parsedate_to_datetime(retry_after)
+    except ValueError:
+        return 0.0
+    when = when if when.tzinfo else when.replace(tzinfo=UTC)
+    return max(0.0, (when - datetime.now(UTC)).total_seconds())
+
+
+def _words(content: bytes) -> str:
+    """What a server says about an error."""
+    text = content.decode(errors="replace")
+    match decoded(text):
+        case {"error": {"message": str(said)}} | {"error": str(said)}:
+            text = said
+        case {"message": str(said)} | {"detail": str(said)}:
+            text = said
+    return " ".join(text.split())[:300]
+
+
+def _reply(answer: dict[str, Json], conversation: Conversation) -> Reply:
+    message = answer["choices"][0]["message"]
+    text = _text(message.get("content"))
+    listed = message.get("tool_calls")
+    prefix = f"call_{len(conversation.messages)}_"
+    if isinstance(listed, list) and listed:
+        calls, malformed = _listed_calls(listed, prefix)
+    else:
+        found = read_calls(text, conversation.tools, prefix)
+        text, calls, malformed = found.text, found.calls, found.malformed
+    usage = answer.get("usage")
+    tokens = usage if isinstance(usage, dict) else {}
+    return Reply(
+        text,
+        calls,
+        malformed,
+        input_tokens=_count(tokens.get("prompt_tokens")),
+        output_tokens=_count(tokens.get("completion_tokens")),
+    )
+
+
+def _listed_calls(listed: list[Json], prefix: str) -> tuple[tuple[Call, ...], tuple[str, ...]]:
+    calls: list[Call] = []
+    malformed: list[str] = []
+    for number, item in enumerate(listed, 1):
+        given = item.get("id") if isinstance(item, dict) else None
+        try:
+            calls.append(
+                call_from(item, given if isinstance(given, str) and given else f"{prefix}{number}")
+            )
+        except Unreadable as error:
+            malformed.append(str(error))
+    return tuple(calls), tuple(malformed)
+
+
+def _text(content: Json) -> str:
+    """The text of a message, which some servers give in parts."""
+    parts = content if isinstance(content, list) else [{"text": content}]
+    texts = [part.get("text") for part in parts if isinstance(part, dict)]
+    return "".join(text for text in texts if isinstance(text, str))
+
+
+def _count(value: Json) -> int:
+    return value if isinstance(value, int) else 0

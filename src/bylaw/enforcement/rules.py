@@ -1,0 +1,29 @@
+"""What all guards of a procedure share: made once, and then at hand for every run."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from bylaw.enforcement.joint_rules import JointRules
+from bylaw.logic.walk import tools_in
+from bylaw.procedure.procedure import Procedure
+from bylaw.semantics.warm import WarmMachines
+
+
+class Rules:
+    """The rules of a procedure, made ready for runs."""
+
+    def __init__(self, procedure: Procedure) -> None:
+        formulas = [constraint.formula for constraint in procedure.constraints]
+        self.named: Final = [frozenset(tools_in(formula)) for formula in formulas]
+        """The tools that each rule names."""
+        self.joint: Final = JointRules(formulas, procedure.order)
+        self.machines: Final = WarmMachines(procedure.vocabulary)
+
+    @classmethod
+    def of(cls, procedure: Procedure) -> Rules:
+        """The rules of this procedure; the second run finds them ready."""
+        ready: Rules | None = procedure.shared.get(cls)
+        if ready is None:
+            ready = procedure.shared.setdefault(cls, cls(procedure))
+        return ready

@@ -1,0 +1,138 @@
+"""The tool loop: limits, refusals, and turns that are not what they should be."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from bylaw import Call, Guard, Procedure
+from bylaw.agents.loop import SILENCE, Episode, as_integer, opened
+from bylaw.agents.protocol import Reply, ToolSpec
+
+TOOLS = [
+    ToolSpec("double", "Doubles x.", {"x": {"type": "integer"}}),
+    ToolSpec("final_answer", "Answers.", {"answer": {"type": "integer"}}),
+]
+
+
+def double(x: int) -> str:
+    return json.dumps({"result": 2 * x})
+
+
+def _episode(rule: str = "CalledN(double, >= 0)", budget: int = 5, **options: Any) -> Episode:
+    procedure = Procedure.from_dict({"constraints": [{"name": "rule", "rule": rule}]})
+    conversation = opened("key", "seed", "Be good.", "Double 3.", TOOLS)
+    return Episode(conversation, {"double": double}, Guard(procedure, **options), budget)
+
+
+def _calls(*calls: tuple[str, dict[str, Any]]) -> Reply:
+    return Reply(calls=tuple(Call(name, args, id=f"c{i}") for i, (name, args) in enumerate(calls)))
+
+
+def _told(episode: Episode) -> list[Any]:
+    return [json.loads(m["content"]) for m in episode.conversation.messages if m["role"] == "tool"]
+
+
+def test_calls_run_and_the_answer_ends_the_run() -> None:
+    episode = _episode()
+    episode.take(_calls(("double", {"x": 3})))
+    assert _told(episode) == [{"result": 6}]
+    assert not episode.done
+    episode.take(_calls(("final_answer", {"answer": 6})))
+    assert (episode.ending, episode.answer, len(episode.executed)) == ("answered", 6, 1)
+
+
+def test_a_refusal_is_read_and_does_not_count() -> None:
+    episode = _episode("G !double")
+    episode.take(_calls(("double", {"x": 3})))
+    assert _told(episode)[0]["violation_type"] == "block"
+    assert episode.executed == []
+    assert [(each.reason, each.constraints) for each in episode.refused] == [("block", ("rule",))]
+
+
+def test_the_gate_may_end_the_run() -> None:
+    episode = _episode("G !double", soft_block_limit=2)
+    episode.take(_calls(("double", {"x": 3})))
+    episode.take(_calls(("double", {"x": 4})))
+    assert episode.ending == "stopped"
+
+
+def test_beyond_the_budget_nothing_runs_but_an_answer_is_taken() -> None:
+    episode = _episode(budget=2)
+    episode.take(
+        _calls(*[("double", {"x": x}) for x in (1, 2, 3)], ("final_answer", {"answer": 4}))
+    )
+    assert [call.args["x"] for call in episode.executed] == [1, 2]
+    assert [each.reason for each in episode.refused] == ["budget"]
+    assert episode.ending == "answered"
+
+
+def test_turns_have_a_limit_too() -> None:
+    episode = _episode(budget=1)
+    for turn in range(2):
+        assert not episode.done
+        episode.take(_calls(("double", {"x": turn})))
+    assert episode.ending == "truncated"
+
+
+@pytest.mark.parametrize(
+    ("call", "problem"),
+    [
+        (("treble", {"x": 1}), "there is no tool 'treble'"),
+        (("double", {"y": 1}), "unexpected keyword argument 'y'"),
+        (("double", {}), "missing 1 required positional argument"),
+        (("double", {"self": 1, "x": 2}), "unexpected keyword argument 'self'"),
+    ],
+)
+def test_a_call_that_fails_says_why_and_counts(call: Any, problem: str) -> None:
+    episode = _episode()
+    episode.take(_calls(call))
+    assert problem in _told(episode)[0]["error"]
+    assert len(episode.executed) == 1
+    assert episode.executed[0].failed
+
+
+def test_what_cannot_be_read_is_told() -> None:
+    episode = _episode()
+    episode.take(Reply(text="<tool_call>{", malformed=("The call is not JSON.",)))
+    assert episode.conversation.messages[-1] == {"role": "user", "content": "The call is not JSON."}
+    assert episode.malformed == 1
+
+
+def test_whoever_only_talks_is_reminded_and_then_left() -> None:
+    episode = _episode()
+    for _ in range(SILENCE):
+        assert not episode.done
+        episode.take(Reply(text="I would say six."))
+    assert episode.ending == "silent"
+    reminders = [m for m in episode.conversation.messages if m["role"] == "user"]
+    assert len(reminders) == 1 + SILENCE
+
+
+def test_a_model_that_fails_leaves_nothing_on_record() -> None:
+    episode = _episode()
+    episode.take(Reply(failure="the server is gone"))
+    assert episode.done
+    assert (episode.failure, episode.ending) == ("the server is gone", None)
+
+
+@pytest.mark.parametrize(
+    ("answer", "integer"),
+    [
+        (12, 12),
+        ("12", 12),
+        (" -3 ", -3),
+        (12.0, 12),
+        (12.5, None),
+        (True, None),
+        (None, None),
+        ("twelve", None),
+        ("12 apples", None),
+        ([12], None),
+        ("9" * 50, None),
+    ],
+)
+def test_what_counts_as_an_integer(answer: Any, integer: int | None) -> None:
+    assert as_integer(answer) == integer

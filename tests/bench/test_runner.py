@@ -1,0 +1,144 @@
+"""The runner: whatever happens, each run is on record once, and as if nothing had happened."""
+
+from __future__ import annotations
+
+import json
+import random
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bylaw.agents.protocol import Conversation, Reply
+from bylaw.agents.simulated import simulated
+from bylaw.bench.episodes import script_for
+from bylaw.bench.jobs import jobs
+from bylaw.bench.results import Results, read_results
+from bylaw.bench.runner import Runner
+from bylaw.cli.main import main
+from bylaw.errors import TraceError
+
+KILLS = 50
+
+
+def _comparable(path: Path) -> list[dict[str, Any]]:
+    """The runs in a file, whenever and in whatever order they were made."""
+    runs = [{k: v for k, v in run.items() if k != "timing"} for run in read_results(path)]
+    return sorted(runs, key=lambda run: str(run["key"]))
+
+
+def _command(path: Path) -> list[str]:
+    models = ["sim:careless", "sim:stubborn", "sim:batcher"]
+    chosen = ["--trials", "1", "--difficulty", "2", "--difficulty", "3", "--json"]
+    start = [sys.executable, "-m", "bylaw", "bench", "run", "-o", str(path)]
+    return [*start, *models, *chosen]
+
+
+@pytest.mark.slow
+def test_fifty_kills_lose_nothing_and_do_nothing_twice(tmp_path: Path) -> None:
+    undisturbed = tmp_path / "undisturbed.jsonl"
+    subprocess.run(_command(undisturbed), check=True, stdout=subprocess.DEVNULL)
+    expected = _comparable(undisturbed)
+    rng = random.Random(5)
+    kills = rounds = 0
+    while kills < KILLS:
+        path = tmp_path / f"killed-{rounds}.jsonl"
+        rounds += 1
+        finished = False
+        while not finished:
+            process = subprocess.Popen(_command(path), stdout=subprocess.DEVNULL)
+            try:
+                process.wait(rng.uniform(0.2, 1.5) if kills < KILLS else None)
+                finished = True
+                assert process.returncode == 0
+            except subprocess.TimeoutExpired:
+                process.send_signal(signal.SIGKILL)
+                process.wait()
+                kills += 1
+        assert _comparable(path) == expected
+    keys = [run["key"] for run in expected]
+    assert len(set(keys)) == len(keys)
+
+
+def test_a_torn_last_line_is_made_again(tmp_path: Path) -> None:
+    path = tmp_path / "results.jsonl"
+    wanted = list(jobs("sim:gold", ["baseline"], difficulties=[1], trials=1))
+
+    def run() -> int:
+        with Results(path) as results:
+            return Runner(simulated("gold", script_for), results).run(wanted).made
+
+    assert run() == len(wanted)
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-10])
+    assert run() == 1
+    assert len(_comparable(path)) == len(wanted)
+
+
+def test_runs_made_under_other_conditions_are_not_mixed_in(tmp_path: Path) -> None:
+    path = str(tmp_path / "results.jsonl")
+    arguments = ["bench", "run", "sim:gold", "-o", path, "--difficulty", "1", "--trials", "1"]
+    assert main([*arguments, "--no-floor", "--json"]) == 0
+    assert main([*arguments, "--no-floor", "--json"]) == 0, "nothing is left to do"
+    assert main([*arguments, "--no-floor", "--json", "--hints", "none"]) == 2
+
+
+def test_one_runner_writes_at_a_time(tmp_path: Path) -> None:
+    with Results(tmp_path / "results.jsonl"), pytest.raises(TraceError, match="another run"):
+        Results(tmp_path / "results.jsonl")
+
+
+def test_damage_in_the_middle_is_not_passed_over(tmp_path: Path) -> None:
+    path = tmp_path / "results.jsonl"
+    path.write_text('{"bylaw": 1, "key": "a", "conditions": {}}\n{"nothing"}\n')
+    with pytest.raises(TraceError, match="line 2 is not the result of a run"):
+        list(read_results(path))
+
+
+class _Unreliable:
+    """A model that is asked from threads, and that now and then cannot answer."""
+
+    name = "sim:gold"
+    batched = False
+    width = 8
+
+    def __init__(self) -> None:
+        self._inner = simulated("gold", script_for)
+        self.about = self._inner.about
+        self._lock = threading.Lock()
+        self._rng = random.Random(3)
+
+    def reply(self, conversations: Sequence[Conversation]) -> list[Reply]:
+        with self._lock:
+            if self._rng.random() < 0.02:
+                return [Reply(failure="the server is gone") for _ in conversations]
+            return self._inner.reply(conversations)
+
+
+def test_runs_that_fail_are_made_again_later(tmp_path: Path) -> None:
+    path = tmp_path / "results.jsonl"
+    wanted = list(jobs("sim:gold", ["block-and-warn"], difficulties=[1, 2], trials=1))
+    model, failures = _Unreliable(), 0
+    for _ in range(20):
+        with Results(path) as results:
+            failures += len(Runner(model, results).run(wanted).failed)
+    assert failures
+    with Results(tmp_path / "reliable.jsonl") as results:
+        Runner(simulated("gold", script_for), results).run(wanted)
+    assert _comparable(path) == _comparable(tmp_path / "reliable.jsonl")
+
+
+def test_the_floor_is_run_beside_what_is_enforced(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "results.jsonl"
+    chosen = "--difficulty 1 --template loop_termination --trials 1 --json"
+    assert main(["bench", "run", "sim:gold", "-o", str(path), *chosen.split()]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["models"]["sim:gold"]["made"] == 6
+    assert told["models"]["sim:obedient-random"]["made"] == 4
