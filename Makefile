@@ -6,10 +6,11 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 PYTEST := $(BIN)/python -m pytest
 
-.PHONY: help demo test test-all test-oracle test-fuzz check format docs clean
+.PHONY: help demo bench-demo test test-all test-oracle test-fuzz check format docs clean
 
 help:
 	@echo "make demo         a procedure, a good and a bad trace, the verdict explained"
+	@echo "make bench-demo   four simulated agents on the benchmark, under all settings"
 	@echo "make test         the core suite"
 	@echo "make test-all     the core suite, the oracle, the fuzzers, the browser, other frameworks"
 	@echo "make test-oracle  1,200 random formulas against ltlf2dfa and MONA"
@@ -38,6 +39,11 @@ $(VENV)/frameworks: $(VENV)/core
 
 demo: $(VENV)/core
 	@$(BIN)/python examples/demo.py
+
+bench-demo: $(VENV)/core
+	@$(BIN)/bylaw bench run sim:careless sim:batcher sim:misrouter sim:stubborn \
+		--trials 1 -o bench-demo.jsonl
+	@$(BIN)/bylaw bench report bench-demo.jsonl
 
 test: $(VENV)/test
 	$(PYTEST) -n auto -m "not oracle and not browser and not frameworks and not slow"

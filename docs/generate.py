@@ -19,6 +19,14 @@ from typing import Final
 
 import bylaw
 from bylaw import Trace, holds, parse
+from bylaw.agents.habits import HABITS
+from bylaw.agents.loop import SILENCE
+from bylaw.agents.profiles import OBEDIENT_RANDOM, PROFILES
+from bylaw.bench.constraints import WEIGHTS
+from bylaw.bench.instance import LONGEST, SEEDS, TRIALS, budget
+from bylaw.bench.jobs import jobs
+from bylaw.bench.templates import TEMPLATES
+from bylaw.bench.tools import TOOLS
 from bylaw.cli.main import COMMANDS
 from bylaw.codes import CODES
 from bylaw.errors import MAX_DIAGNOSTICS
@@ -377,6 +385,83 @@ def _command(name: str) -> str:
     return "\n\n".join([summary, _fenced(usage), arguments, _fenced(module.EPILOG)])
 
 
+def bench_tools() -> str:
+    """The tools of the benchmark."""
+    rows = [
+        [
+            code(f"{tool.name}({', '.join(tool.parameters)})"),
+            code(f'{{"{tool.result}": …}}'),
+            tool.formula,
+        ]
+        for tool in TOOLS.values()
+    ]
+    return table(["tool", "returns", "computes"], rows)
+
+
+def bench_templates() -> str:
+    """The templates, and what difficulty scales."""
+    rows = [
+        [
+            code(template.name),
+            template.structure,
+            template.failure,
+            ", ".join(map(code, template.tools)),
+            "; ".join(
+                f"{code(name)} {', '.join(map(str, values))}"
+                for name, values in template.scaling.items()
+            ),
+        ]
+        for template in TEMPLATES.values()
+    ]
+    head = ["template", "structure", "isolates", "tools", "scales, from D1 to D5"]
+    return table(head, rows)
+
+
+def bench_choices() -> str:
+    """What the paper leaves open, template by template."""
+    return "\n\n".join(
+        f"**`{template.name}`**\n\n" + "\n".join(f"- {choice}" for choice in template.choices)
+        for template in TEMPLATES.values()
+    )
+
+
+def bench_layers() -> str:
+    """The weights of the layers."""
+    rows = [[layer, f"{weight:g}", LAYERS[layer]] for layer, weight in WEIGHTS.items()]
+    return table(["layer", "weight", "about"], rows)
+
+
+def bench_numbers() -> str:
+    """The numbers of the benchmark."""
+    rows = [
+        ["seeds", ", ".join(map(str, SEEDS))],
+        ["trials", str(TRIALS)],
+        ["runs per model and setting", str(len(list(jobs("sim:gold", ["baseline"]))))],
+        ["calls of a gold trace", f"at most {LONGEST}"],
+        ["budget at difficulty d", f"{budget(2) - budget(1)}d + {2 * budget(1) - budget(2)} calls"],
+        ["turns", "twice the budget"],
+        ["turns in a row without a call before a run ends", str(SILENCE)],
+    ]
+    return table(["what", "how many"], rows)
+
+
+def bench_agents() -> str:
+    """The simulated agents and their habits."""
+    rows = [
+        [
+            code(f"sim:{profile.name}"),
+            profile.about,
+            ", ".join(f"{name} {rate:g}" for name, rate in profile.rates.items()) or "none",
+            f"{profile.listens:g}",
+        ]
+        for profile in PROFILES.values()
+    ]
+    rows.append([code(f"sim:{OBEDIENT_RANDOM}"), "knows nothing, follows refusals", "none", "1"])
+    habits = [[habit.name, habit.about] for habit in HABITS.values()]
+    agents = table(["agent", "", "habits, and how likely at each call", "listens"], rows)
+    return agents + "\n\n" + table(["habit", ""], habits)
+
+
 GENERATORS: Final[dict[str, Callable[[], str]]] = {
     "operators": operators,
     "binding": binding,
@@ -394,6 +479,12 @@ GENERATORS: Final[dict[str, Callable[[], str]]] = {
     "public names": public_names,
     "codes": codes,
     "commands": commands,
+    "benchmark tools": bench_tools,
+    "benchmark templates": bench_templates,
+    "benchmark choices": bench_choices,
+    "benchmark layers": bench_layers,
+    "benchmark numbers": bench_numbers,
+    "simulated agents": bench_agents,
 }
 
 
