@@ -136,3 +136,12 @@ def test_a_model_that_fails_leaves_nothing_on_record() -> None:
 )
 def test_what_counts_as_an_integer(answer: Any, integer: int | None) -> None:
     assert as_integer(answer) == integer
+
+
+def test_what_the_model_said_shares_the_step_of_its_calls() -> None:
+    episode = _episode()
+    for x in (1, 2):
+        call = Call("double", {"x": x}, id="c")
+        episode.take(Reply(text=f"Next: {x}.", calls=(call,)))
+    assert [event.step for event in episode.events] == [0, 0, 1, 1]
+    assert [type(event).__name__ for event in episode.events] == ["Message", "Call"] * 2

@@ -16,11 +16,12 @@ from bylaw.agents.protocol import Conversation, Reply, ToolSpec
 from bylaw.enforcement.decision import Decision
 from bylaw.enforcement.guard import Guard
 from bylaw.names import FINAL_ANSWER
-from bylaw.trace.event import Call
+from bylaw.trace.event import Call, Event, Message
 from bylaw.values import Json
 
 Ending: TypeAlias = Literal["answered", "stopped", "truncated", "silent"]
-"""How a run ended: with an answer, by the gate, at the limit of turns, or without any calls."""
+"""How a run ended: with an answer, by the gate, at a limit (of turns, or of what the model can
+take in), or because it made no calls."""
 
 SILENCE: Final = 3
 """After how many turns in a row without a call a run ends."""
@@ -63,6 +64,8 @@ class Episode:
     guard: Guard
     budget: int
     """How many calls may be executed; refused ones and the answer do not count."""
+    events: list[Event] = field(default_factory=list)
+    """What happened: what the model said, and the calls that ran."""
     executed: list[Call] = field(default_factory=list)
     refused: list[Refused] = field(default_factory=list)
     answer: Json = None
@@ -91,6 +94,9 @@ class Episode:
         if reply.failure is not None:
             self.failure = reply.failure
             return
+        if reply.full:
+            self.ending = "truncated"
+            return
         self.turns += 1
         self.malformed += len(reply.malformed)
         self.input_tokens += reply.input_tokens
@@ -98,6 +104,7 @@ class Episode:
         self.conversation.messages.append(reply.to_message())
         if reply.text:
             self.guard.say("assistant", reply.text)
+            self.events.append(Message("assistant", reply.text, self.guard.turn))
         self._carry_out(reply.calls)
         self._silent = 0 if reply.calls else self._silent + 1
         self._say(reply)
@@ -133,6 +140,7 @@ class Episode:
         self.guard.record(decision, result, error=error_text)
         made = Call(call.tool, call.args, result, decision.call.step, error_text, call.id)
         self.executed.append(made)
+        self.events.append(made)
         return result if error_text is None else json.dumps({"error": error_text})
 
     def _run(self, call: Call) -> tuple[Any, str | None]:

@@ -64,8 +64,10 @@ class Reply:
     """What looks like a tool call and cannot be read, and why: one sentence each."""
     input_tokens: int = 0
     output_tokens: int = 0
+    full: bool = False
+    """Is the conversation too long for the model, so that there can be no turn?"""
     failure: str | None = None
-    """Why there is no turn: the model could not be reached, or broke."""
+    """Why there is no turn: the model could not be reached, or broke. It may be tried again."""
 
     def to_message(self) -> ChatMessage:
         """The turn as a message of the conversation."""
@@ -87,14 +89,25 @@ def _written(call: Call) -> Json:
 class ChatModel(Protocol):
     """A model that takes part in conversations."""
 
-    name: str
-    """How results call it: `kind:which`."""
-    about: dict[str, Json]
-    """What a reader of results must know: versions, settings, that it is simulated."""
-    width: int
-    """How many conversations it is best given at once."""
-    batched: bool
-    """Are conversations best given together? Otherwise each is given alone, from a thread."""
+    @property
+    def name(self) -> str:
+        """How results call it: `kind:which`."""
+        ...
+
+    @property
+    def about(self) -> dict[str, Json]:
+        """What a reader of results must know: versions, settings, that it is simulated."""
+        ...
+
+    @property
+    def width(self) -> int:
+        """How many conversations it is best given at once."""
+        ...
+
+    @property
+    def batched(self) -> bool:
+        """Are conversations best given together? Otherwise each is given alone, from a thread."""
+        ...
 
     def reply(self, conversations: Sequence[Conversation]) -> list[Reply]:
         """The next turn of each conversation, in their order. Does not change them."""

@@ -66,7 +66,7 @@ def recorded(
 ) -> dict[str, Json]:
     """A finished run, as results hold it."""
     task = job.instance
-    trace = Trace(run.executed, answer=None if run.answer is None else str(run.answer))
+    trace = Trace(run.events, answer=None if run.answer is None else str(run.answer))
     return {
         "bylaw": VERSION,
         "key": job.key,

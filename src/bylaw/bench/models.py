@@ -8,22 +8,55 @@ from typing import Any, Final
 from bylaw.agents.protocol import ChatModel
 from bylaw.agents.simulated import simulated
 from bylaw.bench.episodes import script_for
-from bylaw.errors import Diagnostic, UsageError
+from bylaw.errors import Diagnostic, UsageError, did_you_mean
 
 
-def _simulated(which: str, options: Mapping[str, Any]) -> ChatModel:
+def _simulated(which: str, **_: Any) -> ChatModel:
     return simulated(which, script_for)
 
 
-KINDS: Final[Mapping[str, Callable[[str, Mapping[str, Any]], ChatModel]]] = {
-    "sim": _simulated,
+def _openai(which: str, *, max_new_tokens: int | None = None, **options: Any) -> ChatModel:
+    from bylaw.agents.openai import OpenAIModel
+
+    return OpenAIModel(which, max_tokens=max_new_tokens, **options)
+
+
+def _hf(which: str, **options: Any) -> ChatModel:
+    from bylaw.agents.hf import HFModel
+
+    return HFModel(which, **options)
+
+
+def _gguf(which: str, **options: Any) -> ChatModel:
+    from bylaw.agents.gguf import GGUFModel
+
+    return GGUFModel(which, **options)
+
+
+_COMMON: Final = ("temperature", "max_new_tokens", "width")
+KINDS: Final[Mapping[str, tuple[Callable[..., ChatModel], tuple[str, ...]]]] = {
+    "sim": (_simulated, ()),
+    "openai": (_openai, (*_COMMON, "base_url", "requests_per_minute")),
+    "hf": (_hf, (*_COMMON, "adapter", "constrained", "top_p")),
+    "gguf": (_gguf, (*_COMMON, "constrained", "top_p")),
 }
+"""For each kind: what makes a model, and the options that it knows."""
 
 
 def named(name: str, options: Mapping[str, Any]) -> ChatModel:
-    """The model of this name, with those of the options that its kind knows."""
+    """The model of this name. An option that its kind does not know is an error; None is none."""
     kind, colon, which = name.partition(":")
     if not colon or not which or kind not in KINDS:
-        help = f"A model is KIND:WHICH; the kinds are {', '.join(KINDS)}. For example: sim:gold."
+        help = did_you_mean(kind, KINDS) or f"The kinds are {', '.join(KINDS)}; such as sim:gold."
         raise UsageError(Diagnostic("E420", f"'{name}' is not a model", help))
-    return KINDS[kind](which, options)
+    make, known = KINDS[kind]
+    given = {key: value for key, value in options.items() if value is not None}
+    unknown = [key for key in given if key not in known]
+    if unknown and kind != "sim":  # a simulated agent beside a real model has no settings
+        flags = ", ".join(f"--{key.replace('_', '-')}" for key in unknown)
+        help = f"{kind}: knows {', '.join(known)}."
+        raise UsageError(Diagnostic("E420", f"{kind}: does not take {flags}", help))
+    try:
+        return make(which, **given)
+    except (ModuleNotFoundError, FileNotFoundError, ValueError) as error:
+        raise UsageError(Diagnostic("E420", f"'{name}' cannot be used: {error}")) from error

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from bylaw.agents.profiles import OBEDIENT_RANDOM, PROFILES
+from bylaw.agents.protocol import ChatModel
 from bylaw.bench.analysis.overview import overview
 from bylaw.bench.analysis.runs import BASELINE, FLOOR
 from bylaw.bench.instance import SEEDS, TRIALS, found
@@ -19,6 +20,7 @@ from bylaw.bench.runner import Outcome, Runner
 from bylaw.bench.templates import TEMPLATES
 from bylaw.bench.templates.template import DIFFICULTIES
 from bylaw.cli.main import OK, UNUSABLE
+from bylaw.cli.models import add_model_options, model_options
 from bylaw.cli.terminal import counted, progress, safe
 from bylaw.enforcement.hints import HINTS
 from bylaw.enforcement.severity import SETTINGS
@@ -34,6 +36,9 @@ its score is what the gate alone buys.
 
   bylaw bench run sim:careless -o results.jsonl
   bylaw bench run sim:gold sim:batcher --setting block-and-warn --trials 1
+  bylaw bench run openai:gpt-4.1-mini          any OpenAI-compatible endpoint
+  bylaw bench run hf:models/qwen --temperature 0.7   a local model, batched
+  bylaw bench run gguf:models/qwen.gguf        a local model in llama.cpp
   bylaw bench report results.jsonl
 
 Simulated agents, for trying things out:
@@ -66,6 +71,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--hints", choices=HINTS, default="rule", help="what a refusal tells (default: rule)"
     )
+    add_model_options(parser)
     parser.add_argument(
         "--no-floor", action="store_true", help="do not run sim:obedient-random beside"
     )
@@ -81,27 +87,29 @@ def run(options: argparse.Namespace) -> int:
         "seeds": options.seed or SEEDS,
         "trials": options.trials,
     }
-    planned = {name: list(jobs(name, settings, **chosen)) for name in options.models}
     enforced = [setting for setting in settings if setting != BASELINE]
+    planned = dict.fromkeys(options.models, settings)
     if enforced and not options.no_floor:
-        planned.setdefault(FLOOR, list(jobs(FLOOR, enforced, **chosen)))
+        planned.setdefault(FLOOR, enforced)
     done: dict[str, Outcome] = {}
     with Results(options.output) as results:
-        for name, wanted in planned.items():
-            done[name] = _run(name, wanted, results, options)
+        for name, under in planned.items():
+            model = named(name, model_options(options))
+            wanted = list(jobs(model.name, under, **chosen))
+            done[model.name] = _run(model, wanted, results, options)
     _tell(done, options)
     return UNUSABLE if any(outcome.failed for outcome in done.values()) else OK
 
 
-def _run(name: str, wanted: list[Job], results: Results, options: argparse.Namespace) -> Outcome:
-    model = named(name, vars(options))
-    probe = Runner(model, results, hints=options.hints)
-    missing = probe.missing(wanted)
+def _run(
+    model: ChatModel, wanted: list[Job], results: Results, options: argparse.Namespace
+) -> Outcome:
+    missing = Runner(model, results, hints=options.hints).missing(wanted)
     if not options.json:
         on_record = len(wanted) - len(missing)
         already = f", {on_record:,} on record already" if on_record else ""
-        print(f"{name}: {counted(len(missing), 'run')} to make{already}", flush=True)
-    with progress(f"runs of {name}", len(missing)) as line:
+        print(f"{model.name}: {counted(len(missing), 'run')} to make{already}", flush=True)
+    with progress(f"runs of {model.name}", len(missing)) as line:
         return Runner(model, results, hints=options.hints, step=line.step).run(missing)
 
 

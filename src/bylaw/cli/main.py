@@ -30,6 +30,8 @@ COMMANDS: Final = {
     "bench instance": "show a task of the benchmark: prompt, gold trace, rules",
     "bench run": "measure how well models follow procedures",
     "bench report": "show what benchmark runs say, as tables",
+    "train data build": "write the training corpus and the evaluation splits",
+    "train data inspect": "show an example of the training data",
 }
 """What people type, and what it does. The module of a command has its name, with `_` for spaces."""
 
@@ -92,15 +94,15 @@ def _run(given: list[str]) -> int:
 
 
 def _named(given: list[str]) -> tuple[str, list[str]]:
-    """The command that is meant, of one word or two, and what follows it."""
-    for words in (2, 1):
+    """The command that is meant, of up to three words, and what follows it."""
+    for words in (3, 2, 1):
         name = " ".join(given[:words])
         if name in COMMANDS:
             return name, given[words:]
     group = [name for name in COMMANDS if name.startswith(f"{given[0]} ")]
     if group:
         rows = "; ".join(f"`bylaw {name}`: {COMMANDS[name]}" for name in group)
-        raise UsageError(Diagnostic("E402", f"`bylaw {given[0]}` needs a second word", rows))
+        raise UsageError(Diagnostic("E402", f"`bylaw {given[0]}` needs another word", rows))
     help = did_you_mean(given[0], COMMANDS) or f"The commands are: {', '.join(COMMANDS)}."
     raise UsageError(Diagnostic("E402", f"there is no command '{given[0]}'", help))
 

@@ -1,0 +1,34 @@
+"""The options of commands that talk to models."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any, Final
+
+_OPTIONS: Final = (
+    ("--temperature", float, "N", "how freely to sample (default: the most likely turn)"),
+    ("--top-p", float, "N", "sample among the most likely tokens of this weight (hf, gguf)"),
+    ("--max-new-tokens", int, "N", "longest turn, in tokens"),
+    ("--width", int, "N", "how many conversations at once"),
+    ("--base-url", str, "URL", "the endpoint (openai; default: OPENAI_BASE_URL)"),
+    ("--requests-per-minute", float, "N", "keep below a rate limit (openai)"),
+    ("--adapter", str, "DIR", "a peft adapter for the model (hf)"),
+)
+
+
+def add_model_options(parser: argparse.ArgumentParser) -> None:
+    """Adds what a model may be told."""
+    for flag, kind, metavar, help in _OPTIONS:
+        parser.add_argument(flag, type=kind, metavar=metavar, help=help)
+    parser.add_argument(
+        "--constrained",
+        action="store_true",
+        default=None,
+        help="let the model write nothing but well-formed calls (hf, gguf)",
+    )
+
+
+def model_options(options: argparse.Namespace) -> dict[str, Any]:
+    """What was given of it."""
+    names = [flag.removeprefix("--").replace("-", "_") for flag, *_ in _OPTIONS]
+    return {name: getattr(options, name) for name in (*names, "constrained")}

@@ -1,0 +1,54 @@
+"""`bylaw train data build`: writes the training corpus and the evaluation splits."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Final
+
+from bylaw.cli.main import OK
+from bylaw.training.corpus import SEED, TRAIN, corpus
+from bylaw.training.reward import Goal, Rollout
+from bylaw.training.rows import write_rows
+from bylaw.training.splits import SPLITS, splits
+from bylaw.training.summary import summary
+
+EPILOG: Final = f"""\
+Writes {TRAIN}.jsonl and a file per split:
+{", ".join(SPLITS)}. They are a pure
+function of the seed: the same seed gives the same bytes. A row is an example:
+a prompt in chat form, the gold transcript, tools, rules and the answer.
+
+  bylaw train data build -o data
+  bylaw train data build -o data --seed 7
+  bylaw train data inspect data/{TRAIN}.jsonl 3
+
+The table shows what the gold transcripts are rewarded with, and beside it the
+compliance of an agent that does nothing.
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """The command's arguments."""
+    parser.add_argument("-o", "--output", metavar="DIR", required=True, help="where to write")
+    parser.add_argument("--seed", type=int, default=SEED, metavar="N", help=f"default: {SEED}")
+    parser.add_argument("--json", action="store_true", help="print what was written as JSON")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Builds the data and writes it."""
+    built = {TRAIN: corpus(options.seed)} | splits(options.seed)
+    paths = {name: Path(options.output) / f"{name}.jsonl" for name in built}
+    for name, examples in built.items():
+        write_rows(paths[name], examples)
+    goals = [Goal(example) for examples in built.values() for example in examples]
+    gold = [goal.reward(Rollout(goal.example.calls, goal.example.answer)) for goal in goals]
+    table = summary(f"Gold transcripts, seed {options.seed}", goals, gold)
+    if options.json:
+        files = {name: str(path) for name, path in paths.items()}
+        print(json.dumps({"seed": options.seed, "files": files, "summary": table.to_dict()}))
+    else:
+        print(table.text())
+        print(f"\nWritten to {options.output}: {', '.join(path.name for path in paths.values())}")
+    return OK

@@ -1,0 +1,1 @@
+"""Training: the corpus, the evaluation splits and the reward, as pure functions of a seed."""

@@ -1,0 +1,157 @@
+"""An example: a task with its gold trace, its answer and its rules."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Final
+
+from bylaw.agents.habits import Planned
+from bylaw.agents.protocol import ChatMessage, Reply, ToolSpec
+from bylaw.agents.simulated import Script
+from bylaw.bench.constraints import compiled
+from bylaw.bench.episodes import SYSTEM
+from bylaw.bench.gold import Execution, GoldCall
+from bylaw.bench.instance import Instance, budget
+from bylaw.bench.tools import ANSWER
+from bylaw.names import FINAL_ANSWER
+from bylaw.procedure.procedure import Procedure
+from bylaw.trace.event import Call
+from bylaw.training.augment import Core, Extras, carried_out, prompt
+from bylaw.training.naming import Alias, plain
+from bylaw.training.templates.pattern import POOL
+
+PRODUCTION: Final = "production"
+"""The split that instances of the benchmark belong to."""
+_LONGEST: Final = ((5, 1), (15, 2), (30, 3), (60, 4))
+"""How many calls a difficulty goes up to."""
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """One task of a corpus or a split."""
+
+    name: str
+    """`train/chain_then_branch/07`."""
+    split: str
+    template: str
+    transform: str | None
+    """The tool that performs the seed transform; None where the template has no such thing."""
+    augmentation: str
+    parameters: Mapping[str, int]
+    """The numbers of the core, without those of an augmentation."""
+    difficulty: int
+    prompt: str
+    tools: tuple[Alias, ...]
+    """What the agent is offered."""
+    gold: tuple[GoldCall, ...]
+    answer: int
+    procedure: Procedure
+
+    @property
+    def budget(self) -> int:
+        """How many calls an agent may execute."""
+        return budget(self.difficulty)
+
+    @property
+    def specs(self) -> list[ToolSpec]:
+        """The tools as a model sees them, the one that answers last."""
+        return [*(tool.spec for tool in self.tools), ANSWER]
+
+    @property
+    def functions(self) -> dict[str, Callable[..., str]]:
+        """What runs each tool; its result is JSON text, a failure an exception."""
+        bound = (self.parameters["seed"], self.difficulty)
+        return {tool.name: partial(tool.use, *bound) for tool in self.tools}
+
+    @property
+    def calls(self) -> list[Call]:
+        """The gold trace, one call per step."""
+        return [
+            Call(call.tool, call.arguments, call.result, step)
+            for step, call in enumerate(self.gold)
+        ]
+
+    @property
+    def script(self) -> Script:
+        """What a simulated agent that makes no mistakes would do."""
+        plan = tuple(
+            Planned(
+                Call(call.tool, call.arguments),
+                call.given,
+                Call(call.instead.tool, call.instead.arguments) if call.instead else None,
+            )
+            for call in self.gold
+        )
+        return Script(plan, self.answer)
+
+    @property
+    def opening(self) -> list[ChatMessage]:
+        """The conversation before the agent's first turn."""
+        return [
+            {"role": "system", "content": SYSTEM},
+            {"role": "user", "content": self.prompt},
+        ]
+
+    @property
+    def transcript(self) -> list[ChatMessage]:
+        """The conversation from there on, as an agent that makes no mistakes would have it."""
+        messages: list[ChatMessage] = []
+        answer = Call(FINAL_ANSWER, {"answer": self.answer}, "{}")
+        for number, call in enumerate([*self.calls, answer], 1):
+            made = Call(call.tool, call.args, id=f"call-{number}")
+            result = {"role": "tool", "tool_call_id": made.id, "name": call.tool}
+            messages += [Reply(calls=(made,)).to_message(), result | {"content": call.result}]
+        return messages[:-1]  # nothing follows the answer
+
+
+def simplified(name: str, split: str, core: Core, extras: Extras) -> Example:
+    """The example of a simplified template; its difficulty is derived from its length."""
+    run, answer = carried_out(core, extras)
+    return Example(
+        name,
+        split,
+        core.pattern.name,
+        core.pattern.transform,
+        extras.kind,
+        core.parameters,
+        difficulty_of(len(run.calls)),
+        prompt(core, extras),
+        tuple(map(plain, POOL)),
+        tuple(run.calls),
+        answer,
+        rules_of(run.calls, POOL, name),
+    )
+
+
+def production(instance: Instance) -> Example:
+    """An instance of the benchmark as an example, so that its tools can be renamed."""
+    return Example(
+        f"{PRODUCTION}/{instance.name}",
+        PRODUCTION,
+        instance.template.name,
+        None,
+        "none",
+        instance.parameters,
+        instance.difficulty,
+        instance.prompt,
+        tuple(map(plain, instance.template.tools)),
+        tuple(instance.gold.calls),
+        instance.answer,
+        instance.procedure,
+    )
+
+
+def rules_of(gold: Sequence[GoldCall], tools: Sequence[str], name: str) -> Procedure:
+    """The procedure that a gold trace stands for, by the compiler of the benchmark."""
+    run = Execution(seed=0, difficulty=0, calls=list(gold))  # it has been carried out already
+    for call in gold:
+        if call.instead is not None:
+            run.branch(call.tool, call.instead.tool)
+    return compiled(run, tools, name)
+
+
+def difficulty_of(calls: int) -> int:
+    """The difficulty of a trace, by how many calls it makes."""
+    return next((difficulty for most, difficulty in _LONGEST if calls <= most), 5)

@@ -1,0 +1,58 @@
+"""A tool under a name: its own, or that of an alias. What it computes stays the same."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from bylaw.agents.protocol import ToolSpec
+from bylaw.bench.tools import TOOLS, computed, written
+from bylaw.values import Json
+
+_WORD: Final = re.compile(r"\w+")
+
+
+@dataclass(frozen=True, slots=True)
+class Alias:
+    """A tool of the benchmark, as an agent is shown it."""
+
+    tool: str
+    """The tool that it is."""
+    name: str
+    arguments: Mapping[str, str]
+    """What each argument of the tool is called."""
+
+    @property
+    def spec(self) -> ToolSpec:
+        """The tool as a model sees it."""
+        spec = TOOLS[self.tool].spec
+        parameters = {self.arguments[key]: schema for key, schema in spec.parameters.items()}
+        return ToolSpec(self.name, self._restated(spec.description), parameters)
+
+    def use(self, seed: int, difficulty: int, /, **arguments: Any) -> str:
+        """Runs the tool; its result as JSON text. What is wrong is told in the alias's words."""
+        if set(arguments) != set(self.arguments.values()):
+            wanted = ", ".join(self.arguments.values())
+            raise TypeError(
+                f"{self.name} takes the arguments {wanted}; found {', '.join(arguments)}"
+            )
+        known = {key: arguments[shown] for key, shown in self.arguments.items()}
+        try:
+            return written(self.tool, computed(self.tool, seed, difficulty, known))
+        except TypeError as error:
+            raise TypeError(self._restated(str(error))) from None
+
+    def _restated(self, text: str) -> str:
+        words = {self.tool: self.name, **self.arguments}
+        return _WORD.sub(lambda word: words.get(word[0], word[0]), text)
+
+    def to_dict(self) -> dict[str, Json]:
+        """The alias as JSON."""
+        return {"tool": self.tool, "name": self.name, "arguments": dict(self.arguments)}
+
+
+def plain(tool: str) -> Alias:
+    """The tool under its own name."""
+    return Alias(tool, tool, {key: key for key in TOOLS[tool].parameters})

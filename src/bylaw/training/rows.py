@@ -1,0 +1,120 @@
+"""Examples as rows of flat columns, which data loaders read: `datasets.load_dataset("json", …)`.
+
+Conversations are in chat form. Whatever has other keys in other rows (arguments, tools, rules) is
+JSON text, so that every row has the same columns of the same types.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from bylaw.bench.gold import Alternative, GoldCall
+from bylaw.errors import BylawError, Diagnostic, TraceError, UsageError
+from bylaw.procedure.procedure import Procedure
+from bylaw.training.example import Example
+from bylaw.training.naming import Alias
+from bylaw.values import Json, write_json
+
+COLUMNS: Final[Mapping[str, str]] = {
+    "name": "the example",
+    "split": "the file it belongs to",
+    "template": "the procedural pattern",
+    "transform": "the tool that performs the seed transform",
+    "augmentation": "none, prefix, suffix or both",
+    "parameters": "JSON: the numbers of the core",
+    "difficulty": "1 to 5, by the number of calls",
+    "prompt": "the conversation before the first turn: system and user",
+    "completion": "the rest of it, as an agent that makes no mistakes would have it",
+    "tools": "JSON: the tools in the form that chat models read",
+    "aliases": "JSON: which tool of the benchmark each is",
+    "gold": "JSON: the gold trace",
+    "answer": "the answer, an integer",
+    "procedure": "JSON: the rules, as a procedure file has them",
+}
+"""The columns, in their order, and what stands in them."""
+
+
+def to_row(example: Example) -> dict[str, Json]:
+    """The example as a row."""
+    values: dict[str, Json] = {
+        "name": example.name,
+        "split": example.split,
+        "template": example.template,
+        "transform": example.transform,
+        "augmentation": example.augmentation,
+        "parameters": write_json(dict(example.parameters)),
+        "difficulty": example.difficulty,
+        "prompt": example.opening,
+        "completion": example.transcript,
+        "tools": write_json([spec.to_dict() for spec in example.specs]),
+        "aliases": write_json([alias.to_dict() for alias in example.tools]),
+        "gold": write_json([_written(call) for call in example.gold]),
+        "answer": example.answer,
+        "procedure": write_json(example.procedure.to_dict()),
+    }
+    return {column: values[column] for column in COLUMNS}
+
+
+def from_row(row: Mapping[str, Any], source: str | None = None) -> Example:
+    """The example that a row stands for; `source` is what an error names."""
+    try:
+        return Example(
+            name=row["name"],
+            split=row["split"],
+            template=row["template"],
+            transform=row["transform"],
+            augmentation=row["augmentation"],
+            parameters=json.loads(row["parameters"]),
+            difficulty=row["difficulty"],
+            prompt=row["prompt"][-1]["content"],
+            tools=tuple(Alias(**alias) for alias in json.loads(row["aliases"])),
+            gold=tuple(_read(call) for call in json.loads(row["gold"])),
+            answer=row["answer"],
+            procedure=Procedure.from_dict(json.loads(row["procedure"])),
+        )
+    except (KeyError, TypeError, ValueError, IndexError, BylawError) as error:
+        message = f"a row is not an example: {type(error).__name__}: {error}"
+        help = "Examples are what `bylaw train data build` writes."
+        raise TraceError(Diagnostic("E310", message, help, source=source)) from None
+
+
+def write_rows(path: Path, examples: Iterable[Example]) -> None:
+    """Writes a file of examples, a row a line."""
+    lines = "".join(f"{write_json(to_row(example))}\n" for example in examples)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(lines.encode())  # bytes: lines end the same on every system
+    except OSError as error:
+        message = f"cannot be written: {error.strerror or error}"
+        raise UsageError(Diagnostic("E403", message, source=str(path))) from None
+
+
+def read_rows(path: Path) -> list[dict[str, Any]]:
+    """The rows of a file of examples."""
+    try:
+        return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    except OSError as error:
+        message = f"cannot be read: {error.strerror or error}"
+        raise TraceError(Diagnostic("E310", message, source=str(path))) from None
+    except ValueError as error:
+        message = f"the file is not JSON, a row a line: {error}"
+        raise TraceError(Diagnostic("E310", message, source=str(path))) from None
+
+
+def _written(call: GoldCall) -> dict[str, Json]:
+    other = call.instead
+    return {
+        "tool": call.tool,
+        "arguments": dict(call.arguments),
+        "result": call.result,
+        "given": call.given,
+        "instead": None if other is None else {"tool": other.tool, "arguments": other.arguments},
+    }
+
+
+def _read(call: Mapping[str, Any]) -> GoldCall:
+    other = call["instead"]
+    return GoldCall(**{**call, "instead": None if other is None else Alternative(**other)})

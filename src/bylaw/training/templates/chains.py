@@ -1,0 +1,125 @@
+"""Four templates of three or four calls: a chain with a branch in it."""
+
+from bylaw.bench.gold import Execution
+from bylaw.training.templates.pattern import SEEDS, Parameters, Pattern, Text, b, branch, c
+
+
+def _bridge_text(p: Parameters) -> Text:
+    return Text(
+        [
+            f"Call tool_a(i = {p['seed']}) and let v be its result.",
+            (
+                f"If v is greater than {p['t']}, call tool_b(i = v, j = {p['j']}), otherwise call "
+                "tool_c(x = v); let w be that result."
+            ),
+            "Call tool_c(x = w) and let y be its result.",
+        ],
+        answer="y",
+    )
+
+
+def _bridge(run: Execution, p: Parameters) -> int:
+    v = run.call_given("tool_a", i=p["seed"])
+    w = branch(run, v > p["t"], b(v, p["j"]), c(v))
+    return run.call("tool_c", x=w)
+
+
+def _chain_text(p: Parameters) -> Text:
+    return Text(
+        [
+            f"Call tool_a(i = {p['seed']}) and let v be its result.",
+            f"Call tool_b(i = v, j = {p['j']}) and let w be its result.",
+            (
+                f"If w is greater than {p['t']}, call tool_c(x = w), otherwise call "
+                f"tool_b(i = w, j = {p['j']}); let y be that result."
+            ),
+            "Call tool_c(x = y) and let z be its result.",
+        ],
+        answer="z",
+    )
+
+
+def _chain(run: Execution, p: Parameters) -> int:
+    v = run.call_given("tool_a", i=p["seed"])
+    w = run.call("tool_b", i=v, j=p["j"])
+    y = branch(run, w > p["t"], c(w), b(w, p["j"]))
+    return run.call("tool_c", x=y)
+
+
+def _rebranch_text(p: Parameters) -> Text:
+    return Text(
+        [
+            f"Call tool_a(i = {p['seed']}) and let v be its result.",
+            "Call tool_c(x = v) and let w be its result.",
+            (
+                f"If w is greater than {p['t']}, call tool_b(i = w, j = {p['j']}), otherwise call "
+                "tool_c(x = w); let y be that result."
+            ),
+            f"Call tool_b(i = y, j = {p['j']}) and let z be its result.",
+        ],
+        answer="z",
+    )
+
+
+def _rebranch(run: Execution, p: Parameters) -> int:
+    v = run.call_given("tool_a", i=p["seed"])
+    w = run.call("tool_c", x=v)
+    y = branch(run, w > p["t"], b(w, p["j"]), c(w))
+    return run.call("tool_b", i=y, j=p["j"])
+
+
+def _verify_text(p: Parameters) -> Text:
+    return Text(
+        [
+            f"Call tool_a(i = {p['seed']}) and let v be its result.",
+            (
+                f"If v is greater than {p['t']}, call tool_c(x = v), otherwise call "
+                f"tool_b(i = v, j = {p['j']}); let w be that result."
+            ),
+            f"Verify it: call tool_b(i = w, j = {p['j']}) and let y be the result.",
+            (
+                f"If y is greater than {p['u']}, call tool_c(x = y), otherwise call "
+                f"tool_b(i = y, j = {p['j']}); let z be that result."
+            ),
+        ],
+        answer="z",
+    )
+
+
+def _verify(run: Execution, p: Parameters) -> int:
+    v = run.call_given("tool_a", i=p["seed"])
+    w = branch(run, v > p["t"], c(v), b(v, p["j"]))
+    y = run.call("tool_b", i=w, j=p["j"])
+    return branch(run, y > p["u"], c(y), b(y, p["j"]))
+
+
+PATTERNS = (
+    Pattern(
+        "three_call_branch_bridge",
+        "a → branch(b | c) → c",
+        {"seed": SEEDS, "j": range(2, 10), "t": range(2, 6)},
+        _bridge_text,
+        _bridge,
+    ),
+    Pattern(
+        "chain_then_branch",
+        "a → b → branch(c | b) → c",
+        {"seed": SEEDS, "j": range(2, 10), "t": range(20, 51)},
+        _chain_text,
+        _chain,
+    ),
+    Pattern(
+        "rebranch_after_c",
+        "a → c → branch(b | c) → b",
+        {"seed": SEEDS, "j": range(2, 10), "t": range(6, 20)},
+        _rebranch_text,
+        _rebranch,
+    ),
+    Pattern(
+        "branch_verify_finalize",
+        "a → branch(c | b) → verify b → branch(c | b)",
+        {"seed": SEEDS, "j": range(2, 10), "t": range(2, 6), "u": range(20, 51)},
+        _verify_text,
+        _verify,
+    ),
+)

@@ -1,0 +1,115 @@
+"""The seventeen simplified templates: what they call, and what their prompts say."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from itertools import islice
+
+import pytest
+
+from bylaw.bench.constraints import WEIGHTS
+from bylaw.training.augment import PLAIN, Core, carried_out, prompt
+from bylaw.training.corpus import cores
+from bylaw.training.example import simplified
+from bylaw.training.templates import HELD_OUT, TRAINING
+from bylaw.training.templates.pattern import POOL
+
+SEQUENCES = {
+    "three_call_branch_bridge": "a[bc]c",
+    "chain_then_branch": "ab[cb]c",
+    "rebranch_after_c": "ac[bc]b",
+    "join_then_branch": "abcb[cb]",
+    "dual_branch_merge": "a[cb][bc]b",
+    "loop2_then_branch": "abbb[cb]",
+    "branch_verify_finalize": "a[cb]b[cb]",
+    "six_call_double_rebranch": "ab[cb]b[cb]c",
+    "fan_out_fan_in": "(aa[cb]{2}|aaa[cb]{3})d",
+    "forall_processing": "(aabb|aaabbb)d",
+    "exists_selection": "aa(bc?){2}|aaa(bc?){3}",
+    "nested_loops_fixed_2x2": "(aa|cc)bbbbd",
+    "filter_then_process": "(aa|cc)bbc{0,2}d",
+    "fanout_then_transform": "(aa|cc)[cb]{2}bbd",
+    "branch_then_reprocess": "[ac][cb]b[cb]d",
+    "loop_termination": "a{3,6}",
+    "branch_selection": "(a[cb]){2,3}",
+}
+"""The calls of each template, by the letters of their tools."""
+
+ALL = TRAINING | HELD_OUT
+
+
+def _sample(template: str) -> list[Core]:
+    return list(islice(cores(template, 1), 120))
+
+
+def _letters(core: Core) -> str:
+    run, _ = carried_out(core, PLAIN)
+    return "".join(call.tool.removeprefix("tool_") for call in run.calls)
+
+
+def test_fifteen_to_train_with_and_two_held_out() -> None:
+    assert (len(TRAINING), len(HELD_OUT)) == (15, 2)
+    assert set(HELD_OUT) == {"loop_termination", "branch_selection"}
+
+
+def test_four_templates_have_a_transform_variant() -> None:
+    variants = {name: [each.transform for each in patterns] for name, patterns in ALL.items()}
+    assert {name for name, tools in variants.items() if tools == ["tool_a", "tool_c"]} == {
+        "nested_loops_fixed_2x2",
+        "filter_then_process",
+        "fanout_then_transform",
+        "branch_then_reprocess",
+    }
+    assert sum(map(len, TRAINING.values())) == 19
+
+
+@pytest.mark.parametrize("template", ALL)
+def test_the_calls_are_those_of_the_sketch(template: str) -> None:
+    for core in _sample(template):
+        assert re.fullmatch(SEQUENCES[template], _letters(core)), core.parameters
+
+
+@pytest.mark.parametrize("template", ALL)
+def test_lengths_stay_within_the_window(template: str) -> None:
+    lengths = {core.length for core in _sample(template)}
+    assert lengths <= set(range(3, 7 if template in HELD_OUT else 8))
+
+
+@pytest.mark.parametrize("template", [name for name in ALL if "[" in SEQUENCES[name]])
+def test_every_branch_goes_both_ways(template: str) -> None:
+    taken = Counter[tuple[str, str]]()
+    for core in _sample(template):
+        run, _ = carried_out(core, PLAIN)
+        taken.update((call.tool, call.instead.tool) for call in run.calls if call.instead)
+    assert min(taken["tool_b", "tool_c"], taken["tool_c", "tool_b"]) > 10
+
+
+@pytest.mark.parametrize("template", ALL)
+def test_numbers_are_small(template: str) -> None:
+    for pattern in ALL[template]:
+        targets = [pattern.ranges[name] for name in ("t", "u", "target") if name in pattern.ranges]
+        assert all(max(values) <= 50 for values in targets)
+        assert max(pattern.ranges.get("k", [0])) <= (9 if template == "dual_branch_merge" else 6)
+
+
+@pytest.mark.parametrize("template", ALL)
+def test_prompts_are_short_and_name_every_number_that_is_given(template: str) -> None:
+    for core in _sample(template)[:10]:
+        text = prompt(core, PLAIN)
+        assert "\n" not in text
+        assert len(text.split()) < 130
+        calls = carried_out(core, PLAIN)[0].calls
+        given = [str(n) for call in calls if call.given for n in call.arguments.values()]
+        counted = template in HELD_OUT  # from the first on
+        assert set(given[:1] if counted else given) <= set(re.findall(r"\d+", text))
+
+
+@pytest.mark.parametrize("template", ALL)
+def test_rules_come_from_the_compiler_of_the_benchmark(template: str) -> None:
+    example = simplified("x", "x", _sample(template)[0], PLAIN)
+    rules = example.procedure.constraints
+    assert example.procedure.order == "step"
+    assert {rule.layer: rule.weight for rule in rules} == WEIGHTS
+    assert [each.name for each in example.tools] == list(POOL)
+    assert sum(rule.layer == "L5" for rule in rules) == len(POOL)  # zero counts included
