@@ -1,17 +1,18 @@
-"""A table: for people in a terminal, for spreadsheets as CSV."""
+"""A table: for people in a terminal, for spreadsheets as CSV, for programs as JSON."""
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+import textwrap
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias
 
 from bylaw.values import Json
 
 Cell: TypeAlias = str | int | float | None
-Kind: TypeAlias = Literal["text", "count", "share", "percent", "change", "number"]
+Kind: TypeAlias = Literal["text", "count", "share", "percent", "change", "number", "difference"]
 Mark: TypeAlias = Literal["best", "worst"]
 
 _FORMATS: Final[dict[Kind, str]] = {
@@ -19,12 +20,15 @@ _FORMATS: Final[dict[Kind, str]] = {
     "count": "{:,}",
     "share": "{:.3f}",
     "percent": "{:.2%}",
-    "change": "{:+.3f}",
+    "change": "{:+z.3f}",
     "number": "{:,.1f}",
+    "difference": "{:+z,.1f}",
 }
 MARKS: Final[dict[Mark, str]] = {"best": "▲", "worst": "▼"}
 NOTHING: Final = "—"
 """What stands where there is no value."""
+WIDTH: Final = 80
+"""How wide a table may be before it is folded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +37,13 @@ class Column:
 
     title: str
     kind: Kind = "text"
+    about: Mapping[str, str] = field(default_factory=dict)
+    """What its values are of, where the title is too short to say: `{"setting": "baseline"}`."""
+
+    @property
+    def name(self) -> str:
+        """What files call it."""
+        return " ".join(self.about.values()) or self.title
 
     def written(self, value: Cell) -> str:
         """A value as people read it."""
@@ -48,53 +59,85 @@ class Table:
     columns: Sequence[Column]
     rows: Sequence[Sequence[Cell]]
     notes: Sequence[str] = ()
-    marks: dict[tuple[int, int], Mark] = field(default_factory=dict)
+    marks: Mapping[tuple[int, int], Mark] = field(default_factory=dict)
     """Cells, by row and column, that stand out."""
 
     def text(self) -> str:
-        """The table for a terminal."""
-        cells = [[column.title for column in self.columns], *self._written()]
-        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-        lines = [self._line(row, widths) for row in cells]
-        rule = "  ".join("─" * width for width in widths)
-        notes = [f"  {note}" for note in self.notes]
-        return "\n".join([self.title, f"  {lines[0]}", f"  {rule}", *_indented(lines[1:]), *notes])
+        """The table for a terminal. Where it is too wide, its first column heads groups of rows."""
+        lines = self._lines()
+        repeats = len({row[0] for row in self.rows}) < len(self.rows)
+        if repeats and max(map(len, lines)) > WIDTH:
+            lines = self._folded_lines()
+        return "\n".join([self.title, *lines, *(_note(note) for note in self.notes)])
 
-    def _written(self) -> list[list[str]]:
+    def written(self) -> list[list[str]]:
+        """The rows as people read them, without marks."""
         return [
-            [
-                column.written(value) + self._mark(r, c)
-                for c, (column, value) in enumerate(zip(self.columns, row, strict=True))
-            ]
-            for r, row in enumerate(self.rows)
+            [column.written(value) for column, value in zip(self.columns, row, strict=True)]
+            for row in self.rows
+        ]
+
+    def _lines(self) -> list[str]:
+        return [f"  {line}" for line in _aligned(self.columns, self._marked())]
+
+    def _folded_lines(self) -> list[str]:
+        rest = [row[1:] for row in self._marked()]
+        head, rule, *lines = _aligned(self.columns[1:], rest)
+        found = [f"    {head}", f"    {rule}"]
+        group: Cell = None
+        for row, line in zip(self.rows, lines, strict=True):
+            if row[0] != group:
+                group = row[0]
+                found.append(f"  {self.columns[0].written(group)}")
+            found.append(f"    {line}")
+        return found
+
+    def _marked(self) -> list[list[str]]:
+        with_marks = {column for _, column in self.marks}
+        return [
+            [cell + self._mark(r, c) if c in with_marks else cell for c, cell in enumerate(row)]
+            for r, row in enumerate(self.written())
         ]
 
     def _mark(self, row: int, column: int) -> str:
-        if not any(marked == column for _, marked in self.marks):
-            return ""
         mark = self.marks.get((row, column))
         return f" {MARKS[mark]}" if mark else "  "
 
-    def _line(self, row: Sequence[str], widths: Sequence[int]) -> str:
-        return "  ".join(
-            f"{cell:<{width}}" if column.kind == "text" else f"{cell:>{width}}"
-            for cell, width, column in zip(row, widths, self.columns, strict=True)
-        ).rstrip()
-
     def to_dict(self) -> dict[str, Json]:
         """The table as JSON: a mapping per row."""
-        titles = [column.title for column in self.columns]
-        rows = [dict(zip(titles, row, strict=True)) for row in self.rows]
+        names = [column.name for column in self.columns]
+        rows = [dict(zip(names, row, strict=True)) for row in self.rows]
         return {"title": self.title, "rows": rows, "notes": list(self.notes)}
 
     def csv(self) -> str:
         """The table for a spreadsheet: values as they are, nothing where there is none."""
         out = io.StringIO()
         writer = csv.writer(out, lineterminator="\n")
-        writer.writerow(column.title for column in self.columns)
+        writer.writerow(column.name for column in self.columns)
         writer.writerows(self.rows)
         return out.getvalue()
 
 
-def _indented(lines: Sequence[str]) -> list[str]:
-    return [f"  {line}" for line in lines]
+def _aligned(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> list[str]:
+    """The titles, a rule and the rows; texts to the left, numbers to the right."""
+    cells = [[column.title for column in columns], *rows]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    lines = [
+        "  ".join(
+            f"{cell:<{width}}" if column.kind == "text" else f"{cell:>{width}}"
+            for cell, width, column in zip(row, widths, columns, strict=True)
+        ).rstrip()
+        for row in cells
+    ]
+    return [lines[0], "  ".join("─" * width for width in widths), *lines[1:]]
+
+
+def _note(note: str) -> str:
+    return textwrap.fill(
+        note,
+        WIDTH,
+        initial_indent="  ",
+        subsequent_indent="    ",
+        break_on_hyphens=False,
+        break_long_words=False,
+    )

@@ -2,45 +2,28 @@
 
 from __future__ import annotations
 
-import shutil
-import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
+import chromium
 import pytest
+from chromium import NARROW, WIDE
 from refund_desk import PROCEDURE, RUN, long_run, report
 
 from bylaw import Call, Message, Procedure, Trace, explain, verify_trace
 from bylaw.reports.html.viewer import render_trace
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser
 
 pytestmark = pytest.mark.browser
 
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
-WIDE, NARROW = (1280, 800), (390, 844)
-
 
 @dataclass
-class Opened:
-    """A page, and everything it complained about or asked the network for."""
-
-    page: Page
-    complaints: list[str] = field(default_factory=list)
-    requests: list[str] = field(default_factory=list)
-    seconds: float = 0.0
+class Opened(chromium.Opened):
+    """The viewer's page."""
 
     def rule(self, name: str) -> None:
         """Clicks a rule."""
@@ -55,10 +38,6 @@ class Opened:
         """The rules that can be seen, or those of them that carry a mark."""
         return [*self.page.locator(f".rule{mark}:visible .rule__name").all_text_contents()]
 
-    def fragment(self) -> str:
-        """What the page's address says after `#`."""
-        return str(self.page.evaluate("location.hash"))
-
     def in_view(self, index: int) -> bool:
         """Is this call within the window?"""
         self.page.wait_for_timeout(700)  # smooth scrolling takes its time
@@ -72,17 +51,7 @@ Open: TypeAlias = Callable[..., Opened]
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    try:
-        from playwright.sync_api import sync_playwright
-    except ImportError:
-        pytest.skip("THE VIEWER IS NOT TESTED IN A BROWSER: pip install playwright")
-    path = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if path is None:
-        pytest.skip(f"THE VIEWER IS NOT TESTED IN A BROWSER: install one of {', '.join(BROWSERS)}")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
-        yield browser
-        browser.close()
+    yield from chromium.launched("THE VIEWER")
 
 
 @pytest.fixture
@@ -93,26 +62,13 @@ def open_page(browser: Browser, tmp_path: Path) -> Iterator[Open]:
     def open_(html: str, fragment: str = "", size: tuple[int, int] = WIDE) -> Opened:
         file = tmp_path / f"page{len(opened)}.html"
         file.write_text(html, encoding="utf-8")
-        context = browser.new_context(viewport={"width": size[0], "height": size[1]})
-        result = Opened(context.new_page())
-        opened.append(result)
-        page = result.page
-        page.on("console", lambda message: result.complaints.append(message.text))
-        page.on("pageerror", lambda error: result.complaints.append(str(error)))
-        page.on("dialog", lambda dialog: result.complaints.append(f"dialog {dialog.message}"))
-        page.on("request", lambda request: result.requests.append(request.url))
-        start = time.perf_counter()
-        page.goto(file.as_uri() + fragment)
-        page.evaluate("new Promise((seen) => requestAnimationFrame(() => setTimeout(seen)))")
-        result.seconds = time.perf_counter() - start
-        return result
+        opened.append(Opened.in_(browser, size))
+        opened[-1].go(file, fragment)
+        return opened[-1]
 
     yield open_
     for each in opened:
-        each.page.context.close()
-        assert each.complaints == []
-        assert all(url.startswith(("file:", "data:")) for url in each.requests)
-        assert len([url for url in each.requests if url.startswith("file:")]) == 1
+        each.close()
 
 
 @pytest.fixture

@@ -47,14 +47,13 @@ class Results:
 
     def _claim(self) -> None:
         """Makes this the only writer."""
-        if fcntl is None:
-            return
-        try:
-            fcntl.flock(self._file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            help = "Wait for the other run, or write to another file."
-            message = "another run is writing to these results"
-            raise TraceError(Diagnostic("E421", message, help, source=str(self.path))) from None
+        if fcntl is not None:
+            try:
+                fcntl.flock(self._file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                help = "Wait for the other run, or write to another file."
+                message = "another run is writing to these results"
+                raise TraceError(Diagnostic("E421", message, help, source=str(self.path))) from None
 
     def has(self, key: str, conditions: Json) -> bool:
         """Is this run on record? If it was made under other conditions, that is an error."""

@@ -29,7 +29,7 @@ COMMANDS: Final = {
     "log check": "check that an audit log is what it was",
     "bench instance": "show a task of the benchmark: prompt, gold trace, rules",
     "bench run": "measure how well models follow procedures",
-    "bench report": "show what benchmark runs say, as tables",
+    "bench report": "show what benchmark runs say: tables, figures, a page",
     "train data build": "write the training corpus and the evaluation splits",
     "train data inspect": "show an example of the training data",
 }

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import TypeVar
 
 from bylaw.bench.analysis.runs import (
     BASELINE,
@@ -15,6 +16,8 @@ from bylaw.bench.analysis.runs import (
     simulated_note,
 )
 from bylaw.tables import Column, Mark, Table
+
+K = TypeVar("K")
 
 
 def overview(runs: Sequence[Run]) -> Table:
@@ -45,6 +48,7 @@ def overview(runs: Sequence[Run]) -> Table:
     counts = sorted({len(group) for group in groups.values()})
     notes = [
         f"runs per row: {' to '.join(map(str, dict.fromkeys([counts[0], counts[-1]])))}",
+        "▲ and ▼: the best and the worst setting of a model",
         "floor: what the gate alone buys, the compliance of sim:obedient-random",
         *([] if floors else ["the floor is not in these results: run sim:obedient-random"]),
         "full: runs without a violation; cut: runs that ended without an answer",
@@ -54,16 +58,19 @@ def overview(runs: Sequence[Run]) -> Table:
     return Table("overview", title, columns, rows, notes, _marks(groups))
 
 
-def _marks(groups: dict[tuple[str, str], list[Run]]) -> dict[tuple[int, int], Mark]:
+def _marks(groups: Mapping[tuple[str, str], Sequence[Run]]) -> dict[tuple[int, int], Mark]:
     """The best and the worst setting of each model, by compliance."""
     scores: dict[str, dict[int, float]] = {}
     for row, ((model, _), group) in enumerate(groups.items()):
         score = compliance(group)
         if score is not None:
             scores.setdefault(model, {})[row] = score
-    marks: dict[tuple[int, int], Mark] = {}
-    for rows in scores.values():
-        if len(set(rows.values())) > 1:
-            marks[max(rows, key=rows.__getitem__), 2] = "best"
-            marks[min(rows, key=rows.__getitem__), 2] = "worst"
-    return marks
+    return {(row, 2): mark for rows in scores.values() for row, mark in extremes(rows).items()}
+
+
+def extremes(scores: Mapping[K, float]) -> dict[K, Mark]:
+    """The best and the worst of some scores; nothing where they are all the same."""
+    if len(set(scores.values())) < 2:
+        return {}
+    best = max(scores, key=scores.__getitem__)
+    return {best: "best", min(scores, key=scores.__getitem__): "worst"}

@@ -24,6 +24,8 @@ const ICONS = {
   error: '<path d="M5.6 6.1a2.4 2.4 0 1 1 3.5 2.1c-.8.4-1.1.9-1.1 1.6"/><path d="M8 12.4v.1"/>',
   up: '<path d="M4 10l4-4 4 4"/>',
   down: '<path d="M4 6l4 4 4-4"/>',
+  refused: '<circle cx="8" cy="8" r="5.4"/><path d="M5 8h6"/>',
+  again: '<path d="M12.6 9.4a4.8 4.8 0 1 1-.7-4.2"/><path d="M12.4 2.6v2.9H9.5"/>',
   flag: '<path d="M4 14V3M4 3.5h7.5L9.8 6.2l1.7 2.8H4"/>',
 };
 

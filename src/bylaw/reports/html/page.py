@@ -34,15 +34,25 @@ def asset(name: str) -> str:
 
 
 def page(
-    template: str, *, title: str, data: Json, styles: Sequence[str], scripts: Sequence[str]
+    template: str,
+    *,
+    title: str,
+    data: Json,
+    styles: Sequence[str],
+    scripts: Sequence[str],
+    **parts: str,
 ) -> str:
-    """The page that a template makes of these; it loads nothing and can be written as UTF-8."""
+    """The page that a template makes of these; it loads nothing and can be written as UTF-8.
+
+    `parts` are markup for other places that the template has.
+    """
     return Template(template).substitute(
         title=html.escape(_SURROGATE.sub("\ufffd", title)),
         policy=_policy(styles, scripts),
         styles="\n".join(f"<style>{style}</style>" for style in styles),
         scripts="\n".join(f"<script>{script}</script>" for script in scripts),
         data=embedded(data),
+        **parts,
     )
 
 

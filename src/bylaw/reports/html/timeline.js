@@ -5,6 +5,7 @@
 /** How a call ended, where that deserves a mark. */
 const STATUS_MARKS = {
   failed: { text: "failed", verdict: "violated" },
+  insisted: { text: "insisted on", verdict: "error", icon: "again" },
 };
 
 /** A text longer than this starts out folded. */
@@ -12,13 +13,15 @@ const FOLDED = { system: 200, user: 480, assistant: 480, answer: 1600 };
 
 /**
  * The time line. `onPick(index)` is called when a person chooses a call or the answer. Returns
- * its element; `highlight({ calls, absence, messages, picked })`; `reveal(index)`, which brings a
- * call into view; `point(index)`, which also draws the eye to it; `revealMessage(number)`.
+ * its element; `highlight({ calls, absence, messages, refused, picked })`; `reveal(index)`, which
+ * brings a call into view; `point(index)`, which also draws the eye to it; `revealMessage(number)`;
+ * `revealRefused(number)`. `onRule(name)` is called when a person chooses a rule that refused a call.
  */
-function renderTimeline(data, hues, onPick) {
+function renderTimeline(data, hues, onPick, onRule) {
   const cards = [];
   const calls = [];
   const messages = [];
+  const refusals = [];
   const list = el("ol.steps", { "aria-label": "Time line" });
   for (const step of data.steps) {
     const row = stepRow(step, hues);
@@ -27,11 +30,12 @@ function renderTimeline(data, hues, onPick) {
       calls[item.index] = item;
     }
     for (const [item, element] of row.messages) messages[item.event] = element;
+    for (const [item, element] of row.refusals) refusals[item.number] = element;
     list.append(row.element);
   }
   if (!data.steps.length) list.append(el("li.empty", null, "The trace is empty: no calls, no answer."));
   const roving = rove(list, ".card__pick", ".card");
-  list.addEventListener("click", (event) => onClick(event, calls, onPick));
+  list.addEventListener("click", (event) => onClick(event, calls, onPick, onRule));
   list.addEventListener("keydown", (event) => onKey(event, calls));
   roving.refresh();
   let lit = [];
@@ -44,10 +48,10 @@ function renderTimeline(data, hues, onPick) {
 
   return {
     element: list,
-    highlight({ calls: deciding = [], absence = [], messages: said = [], picked = null }) {
-      for (const message of spoken) message.classList.remove("is-deciding");
-      spoken = said.map((number) => messages[number]).filter(Boolean);
-      for (const message of spoken) message.classList.add("is-deciding");
+    highlight({ calls: deciding = [], absence = [], messages: said = [], refused = [], picked = null }) {
+      for (const element of spoken) element.classList.remove("is-deciding");
+      spoken = [...said.map((at) => messages[at]), ...refused.map((at) => refusals[at])].filter(Boolean);
+      for (const element of spoken) element.classList.add("is-deciding");
       for (const card of lit) {
         card.classList.remove("is-deciding", "is-absent", "is-picked");
         card.querySelector(".card__pick").setAttribute("aria-pressed", "false");
@@ -61,12 +65,16 @@ function renderTimeline(data, hues, onPick) {
       for (const [index, mark] of marks) cards[index].classList.add(mark);
       for (const index of deciding) cards[index]?.setAttribute("aria-current", "true");
       if (cards[picked]) cards[picked].querySelector(".card__pick").setAttribute("aria-pressed", "true");
-      list.classList.toggle("is-focused", deciding.length + absence.length + said.length > 0);
+      const focused = deciding.length + absence.length + said.length + refused.length > 0;
+      list.classList.toggle("is-focused", focused);
       lit = marks.map(([index]) => cards[index]);
     },
     reveal,
     revealMessage(number, instantly = false) {
       if (messages[number]) bringIntoView(messages[number], instantly);
+    },
+    revealRefused(number, instantly = false) {
+      if (refusals[number]) bringIntoView(refusals[number], instantly);
     },
     point(index) {
       reveal(index);
@@ -86,10 +94,12 @@ function bringIntoView(card, instantly) {
   if (behavior === "instant") requestAnimationFrame(() => card.scrollIntoView({ block: "center", behavior }));
 }
 
-function onClick(event, calls, onPick) {
+function onClick(event, calls, onPick, onRule) {
   const card = event.target.closest(".card");
   const opener = event.target.closest("[aria-expanded]");
+  const rule = event.target.closest("[data-rule]");
   if (opener) toggle(opener, calls);
+  else if (rule) onRule(rule.dataset.rule);
   else if (card && !event.target.closest(".details") && !isSelectingText(event)) {
     onPick(Number(card.dataset.index));
   }
@@ -124,6 +134,7 @@ function stepRow(step, hues) {
   const parallel = inStep.length > 1;
   const cards = [];
   const messages = [];
+  const refusals = [];
   const content = [];
   const group = el("div.calls", { role: "group", "aria-label": `${inStep.length} calls in parallel` });
   for (const item of step.items) {
@@ -131,6 +142,12 @@ function stepRow(step, hues) {
       const said = messageCard(item);
       messages.push([item, said]);
       content.push(said);
+      continue;
+    }
+    if (item.kind === "refused") {
+      const refused = refusedCard(item, hues);
+      refusals.push([item, refused]);
+      content.push(refused);
       continue;
     }
     const card = item.kind === "answer" ? answerCard(item) : callCard(item, hues);
@@ -141,7 +158,7 @@ function stepRow(step, hues) {
       group.append(card);
     }
   }
-  const kind = cards.length ? (parallel ? "parallel" : "single") : "said";
+  const kind = cards.length ? (parallel ? "parallel" : "single") : refusals.length ? "refused" : "said";
   const label = step.step === null ? "" : String(step.step);
   return {
     element: el(
@@ -152,6 +169,7 @@ function stepRow(step, hues) {
     ),
     cards,
     messages,
+    refusals,
   };
 }
 
@@ -175,7 +193,7 @@ function callCard(call, hues) {
           el("span.card__number", null, number),
           el("span.card__tool", null, call.tool),
         ),
-        mark ? el("span.card__mark", { "data-verdict": mark.verdict }, icon(mark.verdict), mark.text) : null,
+        mark ? el("span.card__mark", { "data-verdict": mark.verdict }, icon(mark.icon ?? mark.verdict), mark.text) : null,
         call.agent === undefined ? null : el("span.card__agent", null, clip(call.agent, 40)),
         el("button.card__toggle", {
           type: "button",

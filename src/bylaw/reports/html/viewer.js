@@ -22,7 +22,8 @@ function renderTrace(data, container, { hash = true } = {}) {
   const toggleRule = (name) => select(selected.rule === name ? null : byName.get(name));
   const toggleCall = (index) => (selected.call === index ? select(null) : selectCall(index));
   const rules = renderRules(data, hues, { onPick: toggleRule, onMention: (index) => timeline.point(index) });
-  const timeline = renderTimeline(data, hues, toggleCall);
+  const stayAt = (name) => select(byName.get(name), { scroll: false });
+  const timeline = renderTimeline(data, hues, toggleCall, stayAt);
   const overview = renderOverview(data, hues, (index) => timeline.reveal(index), stop.signal);
   const bar = renderFocusBar({
     onClear: () => select(null),
@@ -40,13 +41,15 @@ function renderTrace(data, container, { hash = true } = {}) {
     selected = { rule: rule?.name ?? null, call: null };
     rules.select(selected.rule);
     rules.markPart(null);
-    const { calls = [], absence = [], messages = [] } = rule ?? {};
-    light({ calls, absence, messages }, rule?.verdict ?? "none");
+    const { calls = [], absence = [], messages = [], refused = [] } = rule ?? {};
+    light({ calls, absence, messages, refused }, rule?.verdict ?? "none");
     bar.showRule(rule);
     if (hash) writeHash(selected.rule);
-    const first = calls[0] ?? (messages.length ? undefined : absence[0]);
-    if (scroll && first !== undefined) timeline.reveal(first, instantly);
-    else if (scroll && messages.length) timeline.revealMessage(messages[0], instantly);
+    if (!scroll) return;
+    if (calls.length) timeline.reveal(calls[0], instantly);
+    else if (messages.length) timeline.revealMessage(messages[0], instantly);
+    else if (refused.length) timeline.revealRefused(refused[0], instantly);
+    else if (absence.length) timeline.reveal(absence[0], instantly);
   }
 
   function selectCall(index) {
@@ -177,6 +180,7 @@ function legend(rule) {
   const entries = [
     entry("deciding", rule.calls.length, deciding),
     entry("deciding", rule.messages.length, rule.calls.length ? "and these messages" : "decided by these messages"),
+    entry("refused", rule.refused?.length, "refused because of it"),
     entry("absent", rule.absence.length, `none of these is what the rule ${verb}`),
     rule.explained && !rule.minimal ? el("span.legend", null, "not all of them may be needed") : null,
   ].filter(Boolean);

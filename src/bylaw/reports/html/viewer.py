@@ -44,6 +44,7 @@ SCRIPTS: Final = (
     "values.js",
     "header.js",
     "rules.js",
+    "refused.js",
     "timeline.js",
     "overview.js",
     "viewer.js",
@@ -76,8 +77,10 @@ def _explained(report: Report) -> dict[str, Explanation]:
     return {name: explain(report.trace, report.procedure, name) for name in names}
 
 
-def trace_data(report: Report, explanations: Mapping[str, Explanation]) -> dict[str, Json]:
-    """What the viewer shows, as plain JSON.
+def trace_data(
+    report: Report, explanations: Mapping[str, Explanation], *, mend: bool = True
+) -> dict[str, Json]:
+    """What the viewer shows, as plain JSON. `mend` also looks for what would have fixed a rule.
 
     Calls are referred to by their index in `trace.calls`; `len(trace.calls)` is the answer.
     Messages are referred to by their place in `trace.events`.
@@ -108,7 +111,8 @@ def trace_data(report: Report, explanations: Mapping[str, Explanation]) -> dict[
         "tools": _tools(report),
         "steps": _steps(report.trace),
         "rules": [
-            _rule(result, explanations.get(result.name)) | {"repair": _repair(report, result)}
+            _rule(result, explanations.get(result.name))
+            | {"repair": _repair(report, result) if mend else []}
             for result in report.constraints
         ],
     }
@@ -157,8 +161,13 @@ def _item(event: Event, index: int, place: int) -> dict[str, Json]:
         "index": index,
         "tool": event.tool,
         "status": "failed" if event.failed else "done",
-        "args": [[key, _written(value)] for key, value in event.args.items()],
+        "args": readable_arguments(event.args),
     } | {key: value for key, value in optional.items() if value is not None}
+
+
+def readable_arguments(arguments: Mapping[str, Json]) -> list[list[str]]:
+    """Each argument and its value, as text."""
+    return [[key, _written(value)] for key, value in arguments.items()]
 
 
 def _result(call: Call) -> dict[str, str] | None:

@@ -1,0 +1,1 @@
+"""Charts: tables drawn as SVG, in colours that a style sheet decides."""

@@ -1,0 +1,159 @@
+"""The figures of a benchmark report: which chart is drawn of which table."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, Protocol
+
+from bylaw.bench.analysis.runs import FLOOR, SIMULATED
+from bylaw.procedure.layers import LAYERS
+from bylaw.reports.charts import frame
+from bylaw.reports.charts.bars import Bars
+from bylaw.reports.charts.frame import Drawing
+from bylaw.reports.charts.heat import Heat
+from bylaw.reports.charts.lines import Dots, Lines
+from bylaw.reports.charts.points import MEASURE, Point, points
+from bylaw.reports.charts.stack import Stack
+from bylaw.tables import Table
+
+STYLE: Final = (Path(frame.__file__).parent / "charts.css").read_text(encoding="utf-8")
+"""How charts look; a page that shows them needs it."""
+
+
+class Chart(Protocol):
+    """A way to draw points."""
+
+    def draw(self, points: Sequence[Point]) -> Drawing: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A chart of some measures of a table."""
+
+    name: str
+    table: str
+    title: str
+    chart: Chart
+    measures: Collection[str] = ()
+    """Which of them; none means all."""
+    without: Mapping[str, str] = field(default_factory=dict)
+    """What is left out, by facet."""
+    beside: str | None = None
+    """The table that it is shown with, where that is another."""
+
+    def svg(self, table: Table) -> str | None:
+        """The figure for a page that has `STYLE`; None if the table has nothing to draw."""
+        found = [point for point in points(table) if self._shows(point)]
+        if all(point.value is None for point in found):
+            return None
+        drawing = self.chart.draw(found)
+        invented = [note for note in table.notes if note.startswith(SIMULATED)]
+        small = frame.notes(invented, drawing.width)
+        return frame.picture(self.title, frame.stacked([drawing, small], gap=12))
+
+    def _shows(self, point: Point) -> bool:
+        wanted = not self.measures or point.at[MEASURE] in self.measures
+        return wanted and all(point.at.get(key) != value for key, value in self.without.items())
+
+
+_BY_MODEL_AND_SETTING: Final = ("model", "setting")
+_PANELS: Final = (MEASURE, "setting")
+
+FIGURES: Final = (
+    Figure(
+        "overview",
+        "overview",
+        "Compliance, accuracy, and runs without a violation",
+        Bars("model", "setting"),
+        ("compliance", "accuracy", "full"),
+    ),
+    Figure(
+        "effects",
+        "effects",
+        "Changes against baseline: compliance, accuracy, executed calls",
+        Bars("model", "setting"),
+        ("compliance", "accuracy", "calls"),
+    ),
+    Figure(
+        "gap",
+        "gap",
+        "Block-and-warn less soft-block",
+        Bars("model", "model"),
+        ("compliance gap", "accuracy gap"),
+    ),
+    Figure(
+        "floor",
+        "floor",
+        "Compliance above what the gate alone buys",
+        Bars("model", "setting"),
+        ("above", "of the rest"),
+    ),
+    Figure(
+        "layers",
+        "layers",
+        "Pass rate per layer",
+        Heat(_BY_MODEL_AND_SETTING),
+    ),
+    Figure(
+        "reached",
+        "reached",
+        "Pass rate per layer, of the rules reached",
+        Heat(_BY_MODEL_AND_SETTING),
+    ),
+    Figure(
+        "loss",
+        "loss",
+        "Share of the weighted loss per layer",
+        Stack(_BY_MODEL_AND_SETTING),
+        tuple(LAYERS),
+    ),
+    Figure(
+        "templates",
+        "templates",
+        "Compliance and accuracy by template",
+        Heat(("template",), "model", _PANELS),
+    ),
+    Figure(
+        "structures",
+        "structures",
+        "Compliance and accuracy by structure",
+        Heat(("structure",), "model", _PANELS),
+    ),
+    Figure(
+        "difficulties",
+        "difficulties",
+        "Compliance and accuracy by difficulty",
+        Lines("difficulty", "model", _PANELS),
+    ),
+    Figure(
+        "enforcement",
+        "enforcement",
+        "Interventions per layer, the floor left out",
+        Stack(("layer",), "model", "setting"),
+        ("events",),
+        {"layer": "all", "model": FLOOR},
+    ),
+    Figure(
+        "insistence",
+        "enforcement",
+        "How often agents insist, per layer, the floor left out",
+        Bars("layer", "model", "setting"),
+        ("insist rate",),
+        {"layer": "all", "model": FLOOR},
+    ),
+    Figure(
+        "correlations",
+        "templates",
+        "Compliance against accuracy, a dot for each template",
+        Dots("compliance", "accuracy", "model", "setting"),
+        beside="correlations",
+    ),
+)
+
+
+def standalone(svg: str) -> str:
+    """A figure as a file of its own."""
+    start = svg.index(">") + 1
+    return f"{svg[:start]}<style>{STYLE}</style>{svg[start:]}\n"

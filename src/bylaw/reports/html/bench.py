@@ -1,0 +1,113 @@
+"""The benchmark report: tables, figures and every run on one page that needs no network."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from html import escape
+from typing import Final
+
+from bylaw.bench.analysis import ANALYSES
+from bylaw.bench.analysis.runs import Run, by_model, by_model_and_setting, settings_of, simulated
+from bylaw.bench.templates import TEMPLATES
+from bylaw.reports.charts.svg import tag
+from bylaw.reports.figures import FIGURES, STYLE
+from bylaw.reports.html import viewer
+from bylaw.reports.html.bench_data import OF_RULE, OF_VERDICT, blocks, lines
+from bylaw.reports.html.bench_tables import table_html
+from bylaw.reports.html.page import asset, page
+from bylaw.tables import Table
+
+TEMPLATE: Final = "bench.html"
+STYLES: Final = (*viewer.STYLES, "bench.css", "bench_runs.css")
+SCRIPTS: Final = (
+    *viewer.SCRIPTS,
+    "bench_data.js",
+    "bench_filters.js",
+    "bench_runs.js",
+    "bench.js",
+)
+
+SECTIONS: Final[Mapping[str, tuple[str, ...]]] = {
+    "Overview": ("overview",),
+    "Enforcement": ("effects", "gap", "floor", "enforcement"),
+    "Layers": ("layers", "reached", "loss"),
+    "Tasks": ("templates", "structures", "difficulties"),
+    "Correlation": ("correlations",),
+}
+"""The tables of the report, by heading. Each is shown with its figures."""
+
+
+def render_bench(runs: Sequence[Run], step: Callable[[], None] = lambda: None) -> str:
+    """The page. `step` is called after each run that was looked at."""
+    runs = _in_order(runs)
+    tables = {name: analysis(runs) for name, analysis in ANALYSES.items()}
+    invented = simulated(runs)
+    return page(
+        asset(TEMPLATE),
+        title="Benchmark report",
+        data=lines(runs) | {"rule": OF_RULE, "verdict": OF_VERDICT},
+        styles=[*map(asset, STYLES), STYLE],
+        scripts=[asset(name) for name in SCRIPTS],
+        head=_head(runs, invented),
+        links="".join(f'<a href="#{_anchor(name)}">{name}</a>' for name in (*SECTIONS, "Runs")),
+        sections="".join(
+            _section(heading, [_part(tables, name, invented) for name in names])
+            for heading, names in SECTIONS.items()
+        ),
+        blocks="\n".join(
+            f'<script type="text/plain" id="block-{number}">{block}</script>'
+            for number, block in enumerate(blocks(runs, step))
+        ),
+    )
+
+
+def _in_order(runs: Sequence[Run]) -> list[Run]:
+    """By model and setting, then by task."""
+
+    def task(run: Run) -> tuple[int, int, int, int]:
+        template = list(TEMPLATES).index(run["template"])
+        return template, run["difficulty"], run["seed"], run["trial"]
+
+    return [run for group in by_model_and_setting(runs).values() for run in sorted(group, key=task)]
+
+
+def _head(runs: Sequence[Run], invented: Collection[str]) -> str:
+    """How much there is, of whom, and made with what."""
+    models = by_model(runs)
+    real = [model for model in models if model not in invented]
+    versions = sorted({run["conditions"]["versions"]["bylaw"] for run in runs})
+    facts = [
+        f"{len(runs):,} runs",
+        *([_counted(len(real), "model")] if real else []),
+        *([_counted(len(invented), "simulated agent")] if invented else []),
+        ", ".join(settings_of(runs)),
+        f"bylaw {', '.join(versions)}",
+    ]
+    told = "" if real else '<p class="warning">All agents of this report are simulated.</p>'
+    return tag("p", {"class": "facts"}, *(f"<span>{escape(fact)}</span>" for fact in facts)) + told
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _section(heading: str, parts: Sequence[str]) -> str:
+    return tag("section", {"id": _anchor(heading)}, tag("h2", {}, heading), *parts)
+
+
+def _part(tables: Mapping[str, Table], name: str, invented: Collection[str]) -> str:
+    """A table, with its figures above it."""
+    table = tables[name]
+    drawn = [
+        tag("figure", {}, tag("figcaption", {}, escape(figure.title)), svg)
+        for figure in FIGURES
+        if (figure.beside or figure.table) == name and (svg := figure.svg(tables[figure.table]))
+    ]
+    summary = tag("summary", {}, escape(table.title))
+    opened = {"open": "open" if name == next(iter(ANALYSES)) else None}
+    folded = tag("details", opened, summary, table_html(table, invented))
+    return tag("article", {"id": f"table-{name}"}, *drawn, folded)
+
+
+def _anchor(heading: str) -> str:
+    return heading.lower().replace(" ", "-")

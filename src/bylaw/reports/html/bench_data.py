@@ -1,0 +1,142 @@
+"""The runs of a benchmark report as data: a line for each, and what the viewer shows of it.
+
+The lines are read when the page is. What the viewer shows is packed apart for each task, and
+unpacked when one of its runs is opened: rules are stored once for each task, verdicts once for
+each trace, so that thousands of runs make a page of a few megabytes.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from base64 import b64encode
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+from bylaw.bench.analysis.runs import Run, grouped, settings_of, simulated
+from bylaw.bench.instance import Instance, instance
+from bylaw.enforcement.severity import Setting, severity_of
+from bylaw.reports.html.viewer import readable_arguments, trace_data
+from bylaw.scoring.verify import verify_trace
+from bylaw.values import Json, canonical
+
+LINE: Final = (
+    "model",
+    "setting",
+    "template",
+    "difficulty",
+    "seed",
+    "trial",
+    "score",
+    "label",
+    "correct",
+    "ending",
+    "calls",
+    "gold_calls",
+)
+"""The fields of a result that its line has."""
+OF_RULE: Final = ("name", "layer", "weight", "rule", "why", "fix")
+"""What is the same for a rule in every run."""
+OF_VERDICT: Final = ("verdict", "detail", "calls")
+"""What is not."""
+
+
+def lines(runs: Sequence[Run]) -> dict[str, Json]:
+    """The runs in a table, field by field, and which of the models are simulated."""
+    fields: dict[str, Json] = {field: [run[field] for run in runs] for field in LINE}
+    counts = {field: [len(run[field]) for run in runs] for field in ("refused", "violated")}
+    return {"fields": fields | counts | _spots(runs), "simulated": sorted(simulated(runs))}
+
+
+def _spots(runs: Sequence[Run]) -> dict[str, Json]:
+    """In which block each run is, and where in it."""
+    numbers = {task: number for number, task in enumerate(grouped(runs, _task))}
+    filled = Counter[int]()
+    found: dict[str, Json] = {"block": [], "place": []}
+    for run in runs:
+        block = numbers[_task(run)]
+        found["block"].append(block)
+        found["place"].append(filled[block])
+        filled[block] += 1
+    return found
+
+
+def blocks(runs: Sequence[Run], step: Callable[[], None] = lambda: None) -> list[str]:
+    """What the viewer shows, a packed block for each task; `step` is called after every run."""
+    return [_packed(_block(group, step)) for group in grouped(runs, _task).values()]
+
+
+def _task(run: Run) -> tuple[str, int, int]:
+    return run["template"], run["difficulty"], run["seed"]
+
+
+def _packed(block: Json) -> str:
+    text = json.dumps(block, ensure_ascii=False, separators=(",", ":"))
+    packed = gzip.compress(text.encode("utf-8", errors="replace"), mtime=0)
+    return b64encode(packed).decode()
+
+
+def _block(runs: Sequence[Run], step: Callable[[], None]) -> dict[str, Json]:
+    task = instance(*_task(runs[0]))
+    traces: dict[str, int] = {}
+    judged: list[dict[str, Json]] = []
+    shown: list[Json] = []
+    for run in runs:
+        trace = canonical(run["trace"])
+        if trace not in traces:
+            traces[trace] = len(judged)
+            judged.append(trace_data(verify_trace(run["trace"], task.procedure), {}, mend=False))
+        shown.append(_shown(run, traces[trace], judged[traces[trace]]))
+        step()
+    return {
+        "prompt": task.prompt,
+        "expected": task.answer,
+        "rules": [[rule[field] for field in OF_RULE] for rule in judged[0]["rules"]],
+        "severities": {setting: _severities(task, setting) for setting in settings_of(runs)},
+        "judged": [_varying(each) for each in judged],
+        "runs": shown,
+    }
+
+
+def _severities(task: Instance, setting: Setting) -> list[str]:
+    """What acts for each rule in a setting."""
+    return [
+        severity_of(constraint, setting, enforce_l6=False).value
+        for constraint in task.procedure.constraints
+    ]
+
+
+def _varying(data: dict[str, Json]) -> dict[str, Json]:
+    """What the viewer shows of a trace, less what its task says already."""
+    rules = [[rule[field] for field in OF_VERDICT] for rule in data["rules"]]
+    return {key: value for key, value in data.items() if key != "rules"} | {"verdicts": rules}
+
+
+def _shown(run: Run, judged: int, data: Mapping[str, Json]) -> dict[str, Json]:
+    """What one run adds to its trace: the calls that were refused, and rules given up."""
+    resolutions = {_call(event): event["resolution"] for event in run["events"]}
+    refused = [
+        {
+            "turn": each["turn"],
+            "tool": each["tool"],
+            "args": readable_arguments(each["arguments"]),
+            "action": each["reason"],
+            "message": each["message"],
+            "rules": each["constraints"],
+            "resolution": resolutions.get(_call(each)),
+        }
+        for each in run["refused"]
+    ]
+    found = {"judged": judged, "answer": run["answer"], "refused": refused}
+    if run["retired"]:
+        found["retired"] = run["retired"]
+    if {rule["name"] for rule in data["rules"] if rule["verdict"] == "violated"} != {
+        *run["violated"]
+    }:
+        found["reason"] = "The rules of this task have changed since the run was made and scored."
+    return found
+
+
+def _call(refused: Mapping[str, Json]) -> str:
+    return canonical([refused["turn"], refused["tool"], refused["arguments"]])

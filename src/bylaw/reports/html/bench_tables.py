@@ -1,0 +1,53 @@
+"""Tables as HTML. Rows and columns say what they are about, so that filters can find them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from html import escape
+from typing import Final
+
+from bylaw.reports.charts.svg import tag
+from bylaw.tables import MARKS, Cell, Column, Table
+
+FACETS: Final = ("model", "setting", "template", "structure", "difficulty")
+"""What filters go by."""
+SIMULATED: Final = (
+    ' <span class="badge-sim" title="an invented agent, not a model">simulated</span>'
+)
+
+
+def table_html(table: Table, simulated: Collection[str]) -> str:
+    """A table and its notes. The names of simulated agents are marked as such."""
+    head = [_cell("th", column, escape(column.title)) for column in table.columns]
+    body = [
+        tag("tr", _facets(table, row), *_cells(table, number, simulated))
+        for number, row in enumerate(table.rows)
+    ]
+    rows = [tag("thead", {}, tag("tr", {}, *head)), tag("tbody", {}, *body)]
+    notes = [tag("li", {}, escape(note)) for note in table.notes]
+    scrolls = tag("div", {"class": "scroll"}, tag("table", {"class": "numbers"}, *rows))
+    return scrolls + tag("ul", {"class": "notes"}, *notes)
+
+
+def _facets(table: Table, row: Sequence[Cell]) -> dict[str, object]:
+    cells = zip(table.columns, row, strict=True)
+    return {f"data-{column.title}": value for column, value in cells if column.title in FACETS}
+
+
+def _cells(table: Table, number: int, simulated: Collection[str]) -> list[str]:
+    found = []
+    for place, (column, value) in enumerate(zip(table.columns, table.rows[number], strict=True)):
+        mark = table.marks.get((number, place))
+        shown = escape(column.written(value))
+        if mark:
+            shown += f' <span class="{mark}" title="{mark}">{MARKS[mark]}</span>'
+        if column.title == "model" and value in simulated:
+            shown += SIMULATED
+        found.append(_cell("td", column, shown))
+    return found
+
+
+def _cell(name: str, column: Column, content: str) -> str:
+    about = {f"data-{key}": value for key, value in column.about.items() if key in FACETS}
+    kind = "words" if column.kind == "text" else "number"
+    return tag(name, {"class": kind, **about}, content)

@@ -1,0 +1,348 @@
+"""The analyses: the paper's tables give the paper's figures, and runs give what they should."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from paper_tables import (
+    ACCURACY,
+    BASELINE,
+    BEST_AND_WORST,
+    BEST_LAYER,
+    COMPLIANCE,
+    EVENTS,
+    PASS_RATES,
+    SETTINGS,
+    SOFT,
+    WARN,
+)
+
+from bylaw import Call, Trace, holds
+from bylaw.agents.simulated import simulated
+from bylaw.bench.analysis import ANALYSES
+from bylaw.bench.analysis.correlation import correlations, pearson
+from bylaw.bench.analysis.effects import effects, summary
+from bylaw.bench.analysis.enforcement import row
+from bylaw.bench.analysis.floor import above, floor
+from bylaw.bench.analysis.gap import gap
+from bylaw.bench.analysis.loss import expected_losses, loss, lost, shares
+from bylaw.bench.analysis.overview import extremes, overview
+from bylaw.bench.analysis.reached import passed_of_reached, places, reached
+from bylaw.bench.analysis.runs import FLOOR, Run, averaged, difference, pairs
+from bylaw.bench.constraints import WEIGHTS
+from bylaw.bench.episodes import script_for
+from bylaw.bench.instance import instance, instances
+from bylaw.bench.jobs import jobs
+from bylaw.bench.results import Results, read_results
+from bylaw.bench.runner import Runner
+from bylaw.procedure.layers import LAYERS
+from bylaw.tables import Cell, Column, Table
+
+MODELS = ("sim:careless", "sim:stubborn", FLOOR)
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Run]:
+    """Some real runs of simulated agents: all templates, two difficulties, all settings."""
+    path: Path = tmp_path_factory.mktemp("bench") / "results.jsonl"
+    with Results(path) as results:
+        for model in MODELS:
+            wanted = jobs(model, SETTINGS, difficulties=(1, 2), seeds=(42,), trials=1)
+            Runner(simulated(model.removeprefix("sim:"), script_for), results).run(wanted)
+    return list(read_results(path))
+
+
+def a_run(model: str = "m", setting: str = BASELINE, **fields: Any) -> dict[str, Any]:
+    """A run as results hold it, of a model that is not simulated."""
+    return {
+        "model": model,
+        "setting": setting,
+        "template": "loop_termination",
+        "structure": "sequential",
+        "difficulty": 1,
+        "seed": 42,
+        "trial": 0,
+        "conditions": {"about": {}},
+        "score": 1.0,
+        "label": "FULL",
+        "layers": {},
+        "violated": [],
+        "correct": True,
+        "ending": "answered",
+        "calls": 2,
+        "events": [],
+    } | fields
+
+
+def cells(table: Table, **at: Cell) -> dict[str, Cell]:
+    """The one row of a table that has these values, by column."""
+    names = [column.name for column in table.columns]
+    rows = [dict(zip(names, row, strict=True)) for row in table.rows]
+    (found,) = [row for row in rows if at.items() <= row.items()]
+    return found
+
+
+# ── the paper's tables ───────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("model", COMPLIANCE)
+def test_the_paper_marks_the_same_best_and_worst_settings(model: str) -> None:
+    best, worst = BEST_AND_WORST[model]
+    scores = dict(zip(SETTINGS, COMPLIANCE[model], strict=True))
+    assert extremes(scores) == {best: "best", worst: "worst"}
+
+
+def test_five_of_seven_models_improve_under_block_and_warn() -> None:
+    change = summary({model: warn - base for model, (base, warn, _) in COMPLIANCE.items()})
+    assert (change.improved, change.total) == (5, 7)
+
+
+def test_accuracy_rises_by_two_hundredths_on_average() -> None:
+    change = summary({model: warn - base for model, (base, warn, _) in ACCURACY.items()})
+    assert round(change.mean, 4) == 0.0196
+    assert f"{change.mean:.4f}"[:5] == "0.019", "the paper cuts off where it should round"
+
+
+def test_soft_block_is_the_worst_setting_of_three_models() -> None:
+    worst = [
+        setting
+        for scores in COMPLIANCE.values()
+        for setting, mark in extremes(dict(zip(SETTINGS, scores, strict=True))).items()
+        if mark == "worst"
+    ]
+    assert Counter(worst)[SOFT] == 3, "four, says the paper's text; its table says three"
+
+
+@pytest.mark.parametrize("layer", EVENTS)
+def test_insist_rates(layer: str) -> None:
+    events, resolved, insisted, listened, rate = EVENTS[layer]
+    counts = Counter(insisted=insisted, listened=listened, unresolved=events - resolved)
+    found = row(counts)
+    assert found[:4] == [events, resolved, insisted, listened]
+    assert isinstance(found[4], float)
+    assert f"{100 * found[4]:.2f}" == rate
+
+
+def test_sequence_is_the_weakest_layer_of_every_model() -> None:
+    for (model, setting), rates in PASS_RATES.items():
+        if setting == BASELINE:
+            marks = extremes(dict(zip(LAYERS, rates, strict=True)))
+            assert marks == {BEST_LAYER[model]: "best", "L3": "worst"}
+
+
+def test_block_and_warn_lifts_the_weakest_model_at_every_layer() -> None:
+    before, after = (PASS_RATES["DeepSeek-V4-Flash", setting] for setting in (BASELINE, WARN))
+    gains = [100 * (difference(b, a) or 0) for a, b in zip(before, after, strict=True)]
+    assert gains[:4] == pytest.approx([24, 14, 64, 61], abs=0.51), "percentage points"
+    assert all(gain > 0 for gain in gains)
+
+
+def test_most_of_the_weighted_loss_is_in_pair_order() -> None:
+    """The paper says 55 to 77 %, with weights per task that it does not print; here, ours."""
+    weights = _mean_weights()
+    for (model, setting), rates in PASS_RATES.items():
+        if setting == BASELINE:
+            found = shares(expected_losses(weights, dict(zip(LAYERS, rates, strict=True))))
+            assert 0.55 < (found["L4"] or 0) < 0.85, model
+
+
+def _mean_weights() -> dict[str, float]:
+    """How much each layer weighs in a task, on average."""
+    tasks = [
+        Counter(rule.layer or "" for rule in task.procedure.constraints) for task in instances()
+    ]
+    whole = [sum(count * WEIGHTS[layer] for layer, count in task.items()) for task in tasks]
+    return {
+        layer: sum(t[layer] * WEIGHTS[layer] / w for t, w in zip(tasks, whole, strict=True))
+        / len(tasks)
+        for layer in LAYERS
+    }
+
+
+# ── every analysis ───────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("name", ANALYSES)
+def test_an_analysis_gives_a_table_that_fits_a_terminal(name: str, runs: Sequence[Run]) -> None:
+    table = ANALYSES[name](runs)
+    assert table.name == name
+    assert table.rows
+    assert max(map(len, table.text().splitlines())) <= 80
+
+
+@pytest.mark.parametrize("name", ANALYSES)
+def test_simulated_agents_are_marked_as_such(name: str, runs: Sequence[Run]) -> None:
+    (note,) = [note for note in ANALYSES[name](runs).notes if note.startswith("simulated agents,")]
+    assert note == f"simulated agents, not models: {', '.join(sorted(MODELS))}"
+
+
+@pytest.mark.parametrize("name", ANALYSES)
+def test_models_are_not(name: str) -> None:
+    table = ANALYSES[name]([a_run(setting=setting) for setting in SETTINGS])
+    assert "simulated" not in " ".join(table.notes).replace("sim:obedient-random", "")
+
+
+@pytest.mark.parametrize("name", ANALYSES)
+def test_csv_holds_every_value(name: str, runs: Sequence[Run]) -> None:
+    table = ANALYSES[name](runs)
+    head, *rows = csv.reader(io.StringIO(table.csv()))
+    assert head == [column.name for column in table.columns]
+    assert len(set(head)) == len(head)
+    assert rows == [["" if cell is None else str(cell) for cell in row] for row in table.rows]
+
+
+@pytest.mark.parametrize("name", ANALYSES)
+def test_one_run_is_enough(name: str, runs: Sequence[Run]) -> None:
+    assert ANALYSES[name](runs[:1]).text()
+
+
+def test_a_table_that_is_too_wide_is_folded_at_its_first_column() -> None:
+    long = "x" * 50
+    columns = [Column("model"), Column("setting"), Column("compliance", "share")]
+    table = Table("t", "Title", columns, [[long, BASELINE * 3, 0.5], [long, SOFT, None]])
+    assert table.text().splitlines() == [
+        "Title",
+        "    setting                   compliance",
+        "    ────────────────────────  ──────────",
+        f"  {long}",
+        "    baselinebaselinebaseline       0.500",
+        "    soft-block                         —",
+    ]
+
+
+# ── single analyses ──────────────────────────────────────────────────────────────────────────
+
+
+def test_overview_shows_the_floor_beside_what_is_enforced(runs: Sequence[Run]) -> None:
+    table = overview(runs)
+    of_floor = cells(table, model=FLOOR, setting=WARN)["compliance"]
+    assert cells(table, model="sim:careless", setting=WARN)["floor"] == of_floor
+    assert cells(table, model="sim:careless", setting=BASELINE)["floor"] is None
+
+
+def test_effects_compare_the_same_tasks_only() -> None:
+    both = [a_run(score=0.5, calls=4), a_run(setting=WARN, score=0.75, calls=7, correct=False)]
+    alone = a_run(seed=123, score=0.0)
+    found = cells(effects([*both, alone]), model="m", setting=WARN)
+    assert found == {
+        "model": "m",
+        "setting": WARN,
+        "compliance": 0.25,
+        "accuracy": -1.0,
+        "calls": 3.0,
+        "better": 1.0,
+        "worse": 0.0,
+    }
+
+
+def test_models_and_simulated_agents_are_never_averaged_together(runs: Sequence[Run]) -> None:
+    assert averaged(runs) == ("simulated agents", ["sim:careless", "sim:stubborn"])
+    assert averaged([*runs, a_run()]) == ("models", ["m"])
+    changed = [a_run(), a_run(setting=WARN, score=0.5)]
+    (told,) = [note for note in effects([*runs, *changed]).notes if note.startswith(WARN)]
+    assert told.startswith(f"{WARN}: compliance rises for 0 of 1 models, on average by -0.500")
+
+
+def test_pairs_leave_out_what_only_one_side_has() -> None:
+    a, b, c = a_run(), a_run(setting=WARN), a_run(trial=1)
+    assert pairs([a, c], [b]) == [(a, b)]
+
+
+def test_the_gap_is_what_free_retries_are_worth() -> None:
+    runs = [
+        a_run(setting=BASELINE, score=0.5),
+        a_run(setting=WARN, score=0.9),
+        a_run(setting=SOFT, score=0.25, correct=False, ending="stopped"),
+    ]
+    found = cells(gap(runs), model="m")
+    assert found["compliance change block-and-warn"] == pytest.approx(0.4)
+    assert found["compliance change soft-block"] == pytest.approx(-0.25)
+    assert found["compliance gap"] == pytest.approx(0.65)
+    assert (found["accuracy gap"], found["stopped"]) == (1.0, 1.0)
+
+
+def test_the_floor_is_taken_on_the_same_tasks() -> None:
+    runs = [
+        a_run(setting=WARN, score=0.7),
+        a_run(FLOOR, WARN, score=0.4),
+        a_run(FLOOR, WARN, score=0.0, seed=123),
+    ]
+    found = cells(floor(runs), model="m")
+    assert found["floor"] == 0.4
+    assert found["above"] == pytest.approx(0.3)
+    assert found["of the rest"] == pytest.approx(0.5)
+    assert above(1.0, 1.0) is None, "nothing is left to fill"
+
+
+def test_what_layers_lose_adds_up_to_what_is_missing(runs: Sequence[Run]) -> None:
+    for run in runs:
+        assert sum(lost(run).values()) == pytest.approx(1 - run["score"])
+    table = loss(runs)
+    for row_ in table.rows:
+        found = [float(share) for share in row_[3:] if share is not None]
+        assert not found or sum(found) == pytest.approx(1)
+
+
+def test_correlation_over_cells() -> None:
+    assert pearson([(0, 0), (0.5, 0.5), (1, 1)]) == pytest.approx(1)
+    assert pearson([(0, 1), (1, 0)]) == pytest.approx(-1)
+    assert pearson([(1, 0), (1, 1)]) is None, "it is not defined"
+    assert pearson([(1, 1)]) is None
+    good = a_run(difficulty=1, score=1.0, correct=True)
+    bad = a_run(difficulty=2, score=0.2, correct=False)
+    found = cells(correlations([good, bad]), model="m")
+    assert found["n"] == 2
+    assert found["r"] == pytest.approx(1)
+
+
+def test_correlation_across_models_is_over_models_and_templates(runs: Sequence[Run]) -> None:
+    found = cells(correlations(runs), model="all simulated agents", setting=BASELINE)
+    assert found["n"] == 24, "two agents, twelve templates; the floor is left out"
+
+
+# ── rules that were reached ──────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("name", ["branch_selection", "fan_out_fan_in", "nested_loops+branching"])
+def test_a_rule_is_reached_when_a_faultless_run_keeps_it_for_good(name: str) -> None:
+    task = instance(name, 2, 42)
+    calls = [Call(c.tool, c.arguments, c.result, step) for step, c in enumerate(task.gold.calls)]
+    rules = {rule.name: rule.formula for rule in task.procedure.constraints}
+    found = {rule: place for _, rule, place in places(name, 2, 42)}
+    assert found.keys() == rules.keys()
+    for rule, formula in rules.items():
+        kept = [holds(formula, Trace(calls[:n]), order="step") for n in range(len(calls) + 1)]
+        assert kept == [False] * found[rule] + [True] * (len(kept) - found[rule]), rule
+
+
+def _beginning(count: int) -> dict[str, Any]:
+    """The first calls of the gold trace of a task, as a run that ended there."""
+    task = instance("fan_out_fan_in", 1, 42)
+    broken = [name for _, name, place in places("fan_out_fan_in", 1, 42) if place > count]
+    total = Counter(rule.layer for rule in task.procedure.constraints)
+    layers = {layer: [0, number] for layer, number in total.items()}
+    return a_run(template="fan_out_fan_in", violated=broken, layers=layers, calls=count)
+
+
+def test_a_run_that_ended_early_and_did_nothing_wrong_passes_what_it_reached() -> None:
+    rates = passed_of_reached(_beginning(2))
+    assert rates.pop("all") < 0.5
+    assert "L3" not in rates, "the whole sequence had no chance"
+    assert set(rates.values()) == {1.0}
+
+
+def test_a_call_that_was_passed_by_counts_against_it() -> None:
+    run = _beginning(2) | {"violated": ["L1-01-tool_a_list"]}
+    assert passed_of_reached(run)["L1"] < 1
+
+
+def test_runs_of_tasks_that_have_changed_since_are_left_out() -> None:
+    changed = a_run(layers={"L1": [1, 99]})
+    assert passed_of_reached(changed) == {}
+    assert "runs of tasks that have other rules by now are left out: 1" in reached([changed]).notes
