@@ -12,7 +12,7 @@ help:
 	@echo "make demo         a procedure, a good and a bad trace, the verdict explained"
 	@echo "make bench-demo   four simulated agents on the benchmark, under all settings"
 	@echo "make test         the core suite"
-	@echo "make test-all     the core suite, the oracle, the fuzzers, the browser, other frameworks"
+	@echo "make test-all     the core suite, the oracle, the fuzzers, the browser, frameworks, models"
 	@echo "make test-oracle  1,200 random formulas against ltlf2dfa and MONA"
 	@echo "make test-fuzz    20,000 damaged files"
 	@echo "make check        style, types, layers, docs"
@@ -35,6 +35,12 @@ $(VENV)/frameworks: $(VENV)/core
 	$(PIP) install --editable '.[smolagents,inspect]'
 	@touch $@
 
+# Local models need large packages; where those cannot be had, only their tests are left out.
+$(VENV)/models: $(VENV)/core
+	$(PIP) install $$($(BIN)/python tools/dependency_group.py models) \
+		|| echo "NOT TESTED: local models, whose packages could not be installed"
+	@touch $@
+
 # ── use ────────────────────────────────────────────────────────────────────────────────────
 
 demo: $(VENV)/core
@@ -46,9 +52,9 @@ bench-demo: $(VENV)/core
 	@$(BIN)/bylaw bench report bench-demo.jsonl
 
 test: $(VENV)/test
-	$(PYTEST) -n auto -m "not oracle and not browser and not frameworks and not slow"
+	$(PYTEST) -n auto -m "not oracle and not browser and not frameworks and not models and not slow"
 
-test-all: $(VENV)/test $(VENV)/oracle $(VENV)/browser $(VENV)/frameworks
+test-all: $(VENV)/test $(VENV)/oracle $(VENV)/browser $(VENV)/frameworks $(VENV)/models
 	$(PYTEST) -n auto
 
 test-oracle: $(VENV)/test $(VENV)/oracle

@@ -128,11 +128,10 @@ class Episode:
     def _outcome(self, call: Call, decision: Decision) -> str:
         """Runs an allowed call; what the model reads of it."""
         if not decision.allowed:
-            error = decision.error()
             broken = tuple(violation.constraint.name for violation in decision.violations)
             reason = decision.action.value
             self.refused.append(Refused(decision.turn, call, reason, decision.message, broken))
-            return json.dumps(error.to_dict())
+            return json.dumps({"error": decision.message, "violation_type": reason})
         if call.tool == FINAL_ANSWER:
             self.answer, self.ending = call.args.get("answer"), "answered"
             return "{}"

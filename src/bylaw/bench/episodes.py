@@ -25,9 +25,9 @@ from bylaw.trace.trace import Trace
 from bylaw.values import Json
 
 SYSTEM: Final = (
-    "You carry out procedures by calling tools. In each turn make exactly one tool call and "
-    "nothing else; its result comes with the next turn. If a call is refused, read why, and go on "
-    "as the procedure demands. When the procedure is done, call final_answer."
+    "You are an agent that follows a procedure by calling tools. Begin with the first call. Each "
+    "turn, make one tool call; its result comes with the next turn. If a call is refused, read why "
+    "and go on. When the procedure is done, call the tool final_answer."
 )
 
 

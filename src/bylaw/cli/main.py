@@ -27,6 +27,7 @@ COMMANDS: Final = {
     "view": "write a page that shows a trace and its verdicts",
     "replay": "show what a gate would have done on recorded traces",
     "log check": "check that an audit log is what it was",
+    "ground check": "check that answers speak only of what the tools returned",
     "bench instance": "show a task of the benchmark: prompt, gold trace, rules",
     "bench run": "measure how well models follow procedures",
     "bench report": "show what benchmark runs say: tables, figures, a page",

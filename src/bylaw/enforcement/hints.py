@@ -20,6 +20,8 @@ _OPENING: Final = {
     Action.STOP: "Not executed. The run ends here.",
     Action.ASK: "Not executed: a person has to approve it first.",
 }
+TOLD_IN_FULL: Final = 3
+"""How many rules a message explains; of the others it has the names."""
 _DENIED: Final = "Not executed: a person was asked, and did not approve it."
 
 
@@ -37,10 +39,12 @@ def message(
     lines = [f"{tool}: {_DENIED if denied else _OPENING[action]}"]
     if hints == "none":
         return lines[0]
-    for violation in violations:
+    for violation in violations[:TOLD_IN_FULL]:
         lines.append(f"Rule {violation.constraint.name}: {_told(violation)}")
         if violation.constraint.fix:
             lines.append(f"  What to do: {violation.constraint.fix}")
+    if more := [violation.constraint.name for violation in violations[TOLD_IN_FULL:]]:
+        lines.append(f"Rules that it would break as well: {', '.join(more)}.")
     if led_here:
         lines.append(f"Calls that led here: {', '.join(led_here)}.")
     if hints == "open" and still_open is not None:

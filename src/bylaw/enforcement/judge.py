@@ -11,6 +11,7 @@ from bylaw.enforcement.joint import Joint
 from bylaw.enforcement.report import Outcome
 from bylaw.enforcement.rules import Rules
 from bylaw.enforcement.severity import Setting, blocks, severity_of
+from bylaw.errors import listing
 from bylaw.names import FINAL_ANSWER
 from bylaw.procedure.procedure import Procedure
 from bylaw.semantics.monitors import Monitors
@@ -85,7 +86,7 @@ class Judge:
             caps = [i for i in clashing if self._joint.forms[i].caps]
             blamed = [i for i in clashing if i not in caps] or caps
             beside = [self.procedure.constraints[i].name for i in clashing if i not in blamed]
-            reason = f"together with {', '.join(beside)}" if beside else ""
+            reason = f"together with {listing(beside, 3)}" if beside else ""
             found |= {i: self.violation(i, "joint", reason) for i in blamed}
             alive = [i for i in alive if i not in blamed]
         return found
