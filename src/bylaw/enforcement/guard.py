@@ -37,7 +37,7 @@ from bylaw.errors import Diagnostic, UsageError, shown
 from bylaw.names import FINAL_ANSWER
 from bylaw.procedure.constraint import Severity
 from bylaw.procedure.procedure import Procedure
-from bylaw.trace.event import MISSING, ROLES, Call, Message, Role
+from bylaw.trace.event import ROLES, Call, Message, Role
 from bylaw.values import Json, canonical
 
 SHOWN_CALLS: Final = 5
@@ -93,11 +93,8 @@ class Guard:
         """The calls warned about in the latest turn, and the rules that were shown."""
         self._approved: dict[str, set[int]] = {}
         """The calls that a person let pass afterwards, and the rules that were shown."""
-        self._recent: list[deque[str]] = [deque(maxlen=SHOWN_CALLS) for _ in procedure.constraints]
-        self._recent_of: Final[dict[str, list[deque[str]]]] = {}
-        for named, recent in zip(self._judge.named, self._recent, strict=True):
-            for tool in named:
-                self._recent_of.setdefault(tool, []).append(recent)
+        self._recent: dict[str, deque[str]] = {}
+        """The latest calls of each tool, for messages."""
         self._calls = 0
         self.turn = 0
         """How many turns there have been; a message is one, unless it comes with calls."""
@@ -171,7 +168,7 @@ class Guard:
             )
         alone = proposed.tool == FINAL_ANSWER and turn.occupied  # it has a step of its own
         step = turn.number + alone
-        call = replace(proposed, step=step, result=MISSING, error=None)
+        call = Call(proposed.tool, proposed.args, step=step, id=proposed.id, agent=proposed.agent)
         trial = self._judge.attempt(call, step)
         violations = trial.violations
         if violations:
@@ -244,7 +241,8 @@ class Guard:
             self._event(turn.number, call, violation, action.value)
         # What is tolerated is not told: a rule of layer L6 would hand its values over.
         enforced = {i: v for i, v in violations.items() if blocks(v.severity)}
-        led_here = sorted({noted for i in enforced for noted in self._recent[i]}, key=_number)
+        tools = frozenset().union(*(self._judge.named[i] for i in enforced))
+        led_here = sorted((n for t in tools for n in self._recent.get(t, ())), key=_number)
         told = message(
             action,
             call.tool,
@@ -266,10 +264,14 @@ class Guard:
         )
 
     def _note(self, call: Call) -> None:
-        """Remembers the latest calls that each rule names, for messages."""
+        """Remembers the latest calls of each tool, for messages."""
         self._calls += 1
-        for recent in self._recent_of.get(call.tool, ()):
-            recent.append(f"#{self._calls} {call.tool}")
+        recent = self._recent.get(call.tool)
+        if recent is None:
+            if not any(call.tool in named for named in self._judge.named):
+                return  # no message will speak of it
+            recent = self._recent[call.tool] = deque(maxlen=SHOWN_CALLS)
+        recent.append(f"#{self._calls} {call.tool}")
 
     # ── running tools ────────────────────────────────────────────────────────────────────
 
@@ -390,7 +392,7 @@ class Guard:
                 "approved": _written(self._approved),
                 "escalation": self._escalation.save(),
                 "calls": self._calls,
-                "recent": [list(recent) for recent in self._recent],
+                "recent": {tool: list(recent) for tool, recent in self._recent.items()},
                 "events": [event.to_dict() for event in self.events],
                 "unresolved": [n for n, e in enumerate(self.events) if id(e) in unresolved],
                 "rules": self._judge.save(),
@@ -409,9 +411,9 @@ class Guard:
             self._pointers, self._approved = _read(saved["pointers"]), _read(saved["approved"])
             self._escalation.restore(saved["escalation"])
             self._calls = saved["calls"]
-            for recent, latest in zip(self._recent, saved["recent"], strict=True):
-                recent.clear()
-                recent.extend(latest)
+            self._recent = {
+                tool: deque(latest, maxlen=SHOWN_CALLS) for tool, latest in saved["recent"].items()
+            }
             self.events = [EnforcementEvent.from_dict(event) for event in saved["events"]]
             self._unresolved = [self.events[n] for n in saved["unresolved"]]
             self._judge.restore(saved["rules"])

@@ -51,8 +51,12 @@ class _State:
 class Joint:
     """Do the rules that are alive have a common continuation?"""
 
-    def __init__(self, rules: JointRules) -> None:
+    def __init__(self, rules: JointRules, taking_part: Collection[int] | None = None) -> None:
         self._rules: Final = rules
+        self._wanted_of: Final = {
+            tool: [i for i in wanted if taking_part is None or i in taking_part]
+            for tool, wanted in rules.wanted_of.items()
+        }
         self.forms: Final = rules.forms
         self._state = _State()
         self._time = 0
@@ -73,7 +77,7 @@ class Joint:
         state.counts[call.tool] = number + 1
         if (call.tool, number) in self._rules.instances:
             state.reached[call.tool, number] = when
-        for i in self._rules.wanted_of.get(call.tool, ()):
+        for i in self._wanted_of.get(call.tool, ()):
             wanted = self.forms[i].wanted
             if wanted is not None and i not in state.met and wanted.met_by(call):
                 state.met.add(i)

@@ -56,7 +56,8 @@ class Judge:
         )
         self.retired: dict[int, str] = {}
         """The rules that are not enforced any more, and why."""
-        self._joint: Final = Joint(shared.joint)
+        self._blocking: Final = {i for i, each in enumerate(self.severities) if blocks(each)}
+        self._joint: Final = Joint(shared.joint, self._blocking)
         self._enforcing: Final = setting != "baseline"
         # Rules that clash from the start would refuse everything: then only their own doom counts.
         self._joint_on = self._enforcing and self._joint.possible(self._enforced(self._joint.forms))
@@ -65,6 +66,8 @@ class Judge:
         """Takes a call in on trial."""
         attempt = self.monitors.attempt(call)
         violations = self._violations(call, attempt.doomed)
+        if not self._joint_on:
+            return Trial(violations, attempt.take_back)
         before = self._joint.advance(call, step)
         violations |= self._conflicts(call, violations)
 
@@ -77,7 +80,7 @@ class Judge:
     def _conflicts(self, call: Call, doomed: Collection[int]) -> dict[int, Violation]:
         """The rules that the others leave no room for any more, now that the call is made."""
         found: dict[int, Violation] = {}
-        if not self._joint_on or not self._joint.can_clash(call.tool):
+        if not self._joint.can_clash(call.tool):
             return found
         related = self._joint.related(call.tool)
         alive = [i for i in self._enforced(related) if i not in doomed]
@@ -92,14 +95,12 @@ class Judge:
         return found
 
     def _enforced(self, among: Iterable[int]) -> list[int]:
-        """The rules that take part in the question whether all can still be met."""
-        return [
-            i
-            for i in among
-            if i not in self.retired
-            and blocks(self.severities[i])
-            and self.monitors.verdicts[i] is not Verdict.VIOLATED
-        ]
+        """The rules that take part in the question whether all can still be met.
+
+        One that is decided for good does not: it asks for nothing more, or is lost.
+        """
+        verdicts, retired, blocking = self.monitors.verdicts, self.retired, self._blocking
+        return [i for i in among if i in blocking and i not in retired and not verdicts[i].final]
 
     def _violations(self, call: Call, doomed: Sequence[int]) -> dict[int, Violation]:
         """The rules that speak against a call that was taken in on trial."""

@@ -79,7 +79,8 @@ class Alphabet:
         self._of_anything = [i for i, p in enumerate(self.probes) if p.of_any_event]
         self._opaque = _opaque(self.probes)
         self._of_tool: dict[str, list[int]] = {name: self._asked_of(name) for name in named}
-        self._fixed: dict[str, Letter] = {}
+        self.fixed: dict[str, Letter] = {}
+        """The letters of calls that are told apart by their tool alone."""
         self._awaited: dict[str, bool] = {}
         words = _words(self.probes) | named
         self.other: Final = _unused(OTHER, words)
@@ -96,7 +97,7 @@ class Alphabet:
         self.named: Final = frozenset(named)
         for name, numbers in self._of_tool.items():
             if (letter := self._letter_by_tool(name, numbers)) is not None:
-                self._fixed[name] = letter
+                self.fixed[name] = letter
         self._answer, self._messages = answer, messages
         self._samples: tuple[Sample, ...] | None = None
 
@@ -132,7 +133,7 @@ class Alphabet:
         if isinstance(event, Message):
             numbers = self._of_anything
         else:
-            fixed = self._fixed.get(event.tool)
+            fixed = self.fixed.get(event.tool)
             if fixed is not None:
                 return fixed
             unnamed = event.tool not in self.named and event.tool != FINAL_ANSWER
@@ -163,6 +164,11 @@ class Alphabet:
                     for c in self.probes[i].conditions
                 )
             )
+
+    @property
+    def never_waits(self) -> bool:
+        """Does no result of any call make a difference?"""
+        return not any(map(_asks_result, self.probes))
 
     def depends_on_result(self, tool: str) -> bool:
         """Can the result of a call of this tool make a difference?"""

@@ -13,6 +13,7 @@ from typing import Any, Final, TypeAlias, TypeGuard
 
 from bylaw.names import FINAL_ANSWER
 from bylaw.semantics.alphabet import Letter
+from bylaw.semantics.machine import Move
 from bylaw.semantics.search import Explorer, Leap
 from bylaw.semantics.verdict import Verdict
 from bylaw.trace.event import MISSING, Call, Event
@@ -126,16 +127,12 @@ class Follower:
         self.branches = {key: advance(state, move) for key, state in self.branches.items()}
         return True
 
-    def leap(self, event: Event, new_step: bool) -> Leap | None:
-        """Takes in an event in one go; None, and nothing done, if results make it branch."""
-        alphabet = self.machine.alphabet
-        if self.pending or self.queue:
-            return None
-        if may_get_result(event) and alphabet.depends_on_result(event.tool):
-            return None
-        final = isinstance(event, Call) and event.tool == FINAL_ANSWER
-        move = (alphabet.letter(event), new_step, final)
-        leap = self.explorer.leap(self.branches[()], move)
+    def leap(self, move: Move) -> Leap:
+        """Moves in one go. Only for machines that never wait for a result."""
+        leap = self.explorer.leaps.get((self.branches[()], move))
+        if leap is None:
+            self.tidy()
+            leap = self.explorer.leap(self.branches[()], move)
         self.branches = {(): leap.state}
         return leap
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
 from bylaw.logic import formula as f
+from bylaw.names import FINAL_ANSWER
 from bylaw.semantics.compiled import heard_role
 from bylaw.semantics.follower import Follower, Token, may_get_result
 from bylaw.semantics.history import History
@@ -75,6 +76,12 @@ class Monitors:
             engine_for(rule, order, kind, vocabulary, {}, labels or {}, warm)[0]
             for rule, kind in zip(rules, self._kinds, strict=True)
         ]
+        self._plain = [
+            engine if isinstance(engine, Follower) and engine.machine.alphabet.never_waits else None
+            for engine in self._engines
+        ]
+        """The machines that no result can move; they are the most, and the quickest."""
+        self._unmoved = frozenset(i for i, each in enumerate(self._plain) if each is not None)
         self._histories = [(i, e) for i, e in enumerate(self._engines) if isinstance(e, History)]
         self.verdicts: list[Verdict] = [engine.verdict() for engine in self._engines]
         self._open = {i for i, verdict in enumerate(self.verdicts) if not verdict.final}
@@ -139,9 +146,8 @@ class Monitors:
         new_to_calls = new_step or self._opened
         self._opened = new_to_calls and not is_call
         number, self._calls = self._calls, self._calls + is_call
-        concerned = self._concerned_by(
-            event.tool if isinstance(event, Call) else heard_role(event.role)
-        )
+        name = event.tool if isinstance(event, Call) else heard_role(event.role)
+        concerned = self._concerned_by(name)
         if self._restless:
             concerned = concerned | self._restless
         doomed = []
@@ -150,20 +156,31 @@ class Monitors:
             if not is_call and not everything:
                 continue
             engine = self._engines[index]
-            if isinstance(engine, Follower):
-                engine.tidy()
-            if before is not None:
-                before.append((index, engine.mark(), self.verdicts[index]))
-            place = position if everything else number
             opens = new_step if everything else new_to_calls
             try:
-                verdict = self._moved(index, event, place, step, opens, before is not None)
+                plain = self._plain[index]
+                if plain is not None:
+                    if before is not None:
+                        before.append((index, plain.mark(), self.verdicts[index]))
+                    alphabet = plain.machine.alphabet
+                    letter = alphabet.fixed.get(name) if is_call else None
+                    if letter is None:
+                        letter = alphabet.letter(event)
+                    leap = plain.leap((letter, opens, name == FINAL_ANSWER))
+                    verdict = self._landed(index, leap, before is not None)
+                else:
+                    if isinstance(engine, Follower):
+                        engine.tidy()
+                    if before is not None:
+                        before.append((index, engine.mark(), self.verdicts[index]))
+                    place = position if everything else number
+                    verdict = self._moved(index, event, place, step, opens, before is not None)
             except Exception as error:  # a user's comparator
                 verdict = self._break(index, error)
             if verdict is Verdict.VIOLATED:
                 doomed.append(index)
         if may_get_result(event):
-            self._waiting[position] = (event, number, concerned & self._open)
+            self._waiting[position] = (event, number, (concerned & self._open) - self._unmoved)
         return doomed
 
     def _moved(
@@ -171,12 +188,7 @@ class Monitors:
     ) -> Verdict:
         """One formula takes in an event; its verdict."""
         engine = self._engines[index]
-        if isinstance(engine, Follower):
-            leap = engine.leap(event, opens)
-            if leap is not None:
-                return self._landed(index, leap, step_ends)
-            engine.step(event, place, opens)
-        elif isinstance(engine, Slices):
+        if isinstance(engine, Follower | Slices):
             engine.step(event, place, opens)
         else:
             engine.take(event, place, step)
@@ -187,7 +199,7 @@ class Monitors:
         if index not in self._always:
             (self._restless.discard if leap.idles else self._restless.add)(index)
         self.verdicts[index] = leap.verdict
-        if leap.verdict.final:
+        if leap.final:
             self._open.discard(index)
             self._restless.discard(index)
             return leap.verdict

@@ -47,6 +47,8 @@ class Leap:
     verdict_if_step_ended: Verdict
     idles: bool
     """Would a call of a tool that the formula does not name change nothing there?"""
+    final: bool
+    """Is the verdict final?"""
 
 
 class Explorer:
@@ -59,17 +61,20 @@ class Explorer:
         self._known: dict[bool, dict[StateNumber, bool]] = {True: {}, False: {}}
         self._verdicts: dict[StateNumber, Verdict] = {}
         self._steps: tuple[Step, ...] | None = None
-        self._leaps: dict[tuple[StateNumber, Move], Leap] = {}
+        self.leaps: dict[tuple[StateNumber, Move], Leap] = {}
+        """The moves that were asked for before."""
 
     def leap(self, state: StateNumber, move: Move) -> Leap:
         """Where a move leads, and everything that a monitor asks about it."""
         key = state, move
-        leap = self._leaps.get(key)
+        leap = self.leaps.get(key)
         if leap is None:
             after = self.machine.advance(state, move)
             ended = self.machine.end_step(after)
-            verdicts = self.verdict(after), self.verdict(ended)
-            leap = self._leaps[key] = Leap(after, *verdicts, self.machine.idles(after))
+            verdict = self.verdict(after)
+            leap = self.leaps[key] = Leap(
+                after, verdict, self.verdict(ended), self.machine.idles(after), verdict.final
+            )
         return leap
 
     @property
