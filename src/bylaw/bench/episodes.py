@@ -6,7 +6,7 @@ import platform
 from collections import Counter
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, Literal, TypeAlias
 
 from bylaw import __version__
 from bylaw.agents.habits import Planned
@@ -23,6 +23,9 @@ from bylaw.enforcement.report import GuardReport
 from bylaw.trace.event import Call
 from bylaw.trace.trace import Trace
 from bylaw.values import Json
+
+Harness: TypeAlias = Literal["loop", "smolagents"]
+"""Who runs the turns: our own loop, or an agent of smolagents."""
 
 SYSTEM: Final = (
     "You are an agent that follows a procedure by calling tools. Begin with the first call. Each "
@@ -102,10 +105,10 @@ def recorded(
     }
 
 
-def conditions(about: dict[str, Json], hints: Hints) -> dict[str, Json]:
+def conditions(about: dict[str, Json], hints: Hints, harness: Harness) -> dict[str, Json]:
     """What the results of a model depend on, beyond the task."""
     versions = {"bylaw": __version__, "python": platform.python_version()}
-    return {"about": about, "hints": hints, "versions": versions}
+    return {"about": about, "hints": hints, "harness": harness, "versions": versions}
 
 
 def _layers(report: GuardReport) -> dict[str, Json]:

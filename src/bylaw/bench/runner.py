@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from itertools import islice
@@ -11,11 +11,30 @@ from typing import Final
 
 from bylaw.agents.loop import Episode
 from bylaw.agents.protocol import ChatModel
-from bylaw.bench.episodes import conditions, episode, recorded
+from bylaw.bench.episodes import Harness, conditions, episode, recorded
 from bylaw.bench.jobs import Job
 from bylaw.bench.results import Results
 from bylaw.enforcement.hints import Hints
 from bylaw.values import Json
+
+
+def _loop(episode: Episode, model: ChatModel) -> None:
+    while not episode.done:
+        (reply,) = model.reply([episode.conversation])
+        episode.take(reply)
+
+
+def _smolagents() -> Callable[[Episode, ChatModel], None]:
+    from bylaw.bench.smolagents_harness import carry_out
+
+    return carry_out
+
+
+HARNESSES: Final[Mapping[Harness, Callable[[], Callable[[Episode, ChatModel], None] | None]]] = {
+    "loop": lambda: None,
+    "smolagents": _smolagents,
+}
+"""What carries a run out from beginning to end; our own loop is asked turn by turn instead."""
 
 
 @dataclass(slots=True)
@@ -37,12 +56,14 @@ class Runner:
         results: Results,
         *,
         hints: Hints = "rule",
+        harness: Harness = "loop",
         step: Callable[[], None] = lambda: None,
     ) -> None:
         self.model: Final = model
         self.results: Final = results
-        self.conditions: Final[dict[str, Json]] = conditions(model.about, hints)
+        self.conditions: Final[dict[str, Json]] = conditions(model.about, hints, harness)
         self._hints: Final[Hints] = hints
+        self._carry_out: Final = HARNESSES[harness]()
         self._step: Final = step
         """Called after every run."""
         self._outcome: Final = Outcome()
@@ -54,7 +75,7 @@ class Runner:
     def run(self, jobs: Iterable[Job]) -> Outcome:
         """Makes the runs, as many at a time as the model likes best."""
         missing = self.missing(jobs)
-        if self.model.batched:
+        if self.model.batched and self._carry_out is None:
             self._run_batched(iter(missing))
         else:
             self._run_in_threads(missing)
@@ -80,9 +101,7 @@ class Runner:
 
     def _run_alone(self, job: Job) -> None:
         (active,) = self._begin(iter([job]), 1)
-        while not active.episode.done:
-            (reply,) = self.model.reply([active.episode.conversation])
-            active.episode.take(reply)
+        (self._carry_out or _loop)(active.episode, self.model)
         self._end([active])
 
     def _begin(self, jobs: Iterator[Job], count: int) -> list[_Active]:

@@ -16,7 +16,7 @@ from bylaw.bench.instance import SEEDS, TRIALS, found
 from bylaw.bench.jobs import Job, jobs
 from bylaw.bench.models import named
 from bylaw.bench.results import Results, read_results
-from bylaw.bench.runner import Outcome, Runner
+from bylaw.bench.runner import HARNESSES, Outcome, Runner
 from bylaw.bench.templates import TEMPLATES
 from bylaw.bench.templates.template import DIFFICULTIES
 from bylaw.cli.main import OK, UNUSABLE
@@ -71,6 +71,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--hints", choices=HINTS, default="rule", help="what a refusal tells (default: rule)"
     )
+    parser.add_argument(
+        "--harness", choices=HARNESSES, default="loop", help="who runs the turns (default: loop)"
+    )
     add_model_options(parser)
     parser.add_argument(
         "--no-floor", action="store_true", help="do not run sim:obedient-random beside"
@@ -104,13 +107,14 @@ def run(options: argparse.Namespace) -> int:
 def _run(
     model: ChatModel, wanted: list[Job], results: Results, options: argparse.Namespace
 ) -> Outcome:
-    missing = Runner(model, results, hints=options.hints).missing(wanted)
+    how = {"hints": options.hints, "harness": options.harness}
+    missing = Runner(model, results, **how).missing(wanted)
     if not options.json:
         on_record = len(wanted) - len(missing)
         already = f", {on_record:,} on record already" if on_record else ""
         print(f"{model.name}: {counted(len(missing), 'run')} to make{already}", flush=True)
     with progress(f"runs of {model.name}", len(missing)) as line:
-        return Runner(model, results, hints=options.hints, step=line.step).run(missing)
+        return Runner(model, results, **how, step=line.step).run(missing)
 
 
 def _tell(done: dict[str, Outcome], options: argparse.Namespace) -> None:

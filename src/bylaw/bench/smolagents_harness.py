@@ -1,0 +1,168 @@
+"""The paper's own harness: a model of ours as the model of a guarded smolagents agent.
+
+smolagents builds the prompt, keeps the memory, and asks for an answer when the steps run out. The
+gate, the tools and the budget are those of every run, and so is what is put on record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from smolagents import LogLevel, Tool
+from smolagents.memory import ActionStep
+from smolagents.models import (
+    ChatMessage,
+    ChatMessageToolCall,
+    ChatMessageToolCallFunction,
+    MessageRole,
+    Model,
+)
+from smolagents.monitoring import TokenUsage
+from smolagents.utils import AgentGenerationError, AgentMaxStepsError
+
+from bylaw.adapters.smolagents import GuardedToolCallingAgent
+from bylaw.agents.loop import Episode, Refused
+from bylaw.agents.protocol import ChatModel, Conversation, Reply
+from bylaw.enforcement.decision import ConstraintViolationError, Decision
+from bylaw.enforcement.guard import Guard
+from bylaw.names import FINAL_ANSWER
+from bylaw.trace.event import Call
+from bylaw.values import Json
+
+_ROLES = {
+    MessageRole.SYSTEM: "system",
+    MessageRole.USER: "user",
+    MessageRole.ASSISTANT: "assistant",
+    MessageRole.TOOL_CALL: "assistant",
+    MessageRole.TOOL_RESPONSE: "user",
+}
+"""What smolagents' roles are to a chat model; as smolagents itself has it."""
+
+
+def carry_out(episode: Episode, model: ChatModel) -> None:
+    """Makes a run from beginning to end."""
+    (task,) = (m["content"] for m in episode.conversation.messages if m["role"] == "user")
+    agent = GuardedToolCallingAgent(
+        tools=[
+            _Tool(episode, spec) for spec in episode.conversation.tools if spec.name != FINAL_ANSWER
+        ],
+        model=_Model(episode, model),
+        guard=_Recorded(episode),
+        max_steps=episode.max_turns,
+        verbosity_level=LogLevel.OFF,
+    )
+    try:
+        answer = agent.run(task)
+    except ConstraintViolationError:
+        episode.ending = "stopped"
+    except _BudgetSpentError:
+        episode.ending = "truncated"
+    except AgentGenerationError as error:
+        episode.failure = episode.failure or str(error)
+    else:
+        last = [step for step in agent.memory.steps if isinstance(step, ActionStep)][-1]
+        episode.answer = answer
+        out_of_steps = isinstance(last.error, AgentMaxStepsError)
+        episode.ending = "truncated" if out_of_steps else "answered"
+
+
+class _BudgetSpentError(BaseException):
+    """Ends a run whose budget is used up; no agent's `except` holds it."""
+
+
+class _Recorded(Guard):
+    """A guard that tells the episode what ran and what did not."""
+
+    def __init__(self, episode: Episode) -> None:
+        inner = episode.guard
+        super().__init__(inner.procedure, inner.setting, hints=inner.hints)
+        self._episode = episode
+        episode.guard = self
+
+    def propose(self, calls: Iterable[Call]) -> list[Decision]:
+        """As a guard does, within the budget."""
+        listed = list(calls)
+        spent = len(self._episode.executed) >= self._episode.budget
+        if spent and any(call.tool != FINAL_ANSWER for call in listed):
+            raise _BudgetSpentError
+        decisions = super().propose(listed)
+        for decision in decisions:
+            if not decision.allowed:
+                broken = tuple(each.constraint.name for each in decision.violations)
+                reason, told = decision.action.value, decision.message
+                self._episode.refused.append(
+                    Refused(decision.turn, decision.call, reason, told, broken)
+                )
+        return decisions
+
+    def record(self, decision: Decision, result: Json, *, error: str | None = None) -> None:
+        """As a guard does."""
+        super().record(decision, result, error=error)
+        if decision.call.tool != FINAL_ANSWER:
+            call = decision.call
+            made = Call(call.tool, call.args, result, call.step, error, call.id)
+            self._episode.executed.append(made)
+            self._episode.events.append(made)
+
+
+class _Tool(Tool):
+    """A tool of the benchmark as smolagents wants it."""
+
+    output_type = "string"
+    skip_forward_signature_validation = True
+
+    def __init__(self, episode: Episode, spec: Any) -> None:
+        self.name, self.description = spec.name, spec.description
+        self.inputs = {
+            name: {"description": f"{name}, an argument", **schema}
+            for name, schema in spec.parameters.items()
+        }
+        self._run = episode.tools[spec.name]
+        super().__init__()
+
+    def forward(self, **arguments: Any) -> str:
+        """Runs it."""
+        return self._run(**arguments)
+
+
+class _Model(Model):
+    """One of our models as smolagents' model, for one run."""
+
+    def __init__(self, episode: Episode, model: ChatModel) -> None:
+        super().__init__(model_id=model.name)
+        self._episode = episode
+        self._inner = model
+
+    def generate(self, messages: Sequence[ChatMessage], *_: Any, **__: Any) -> ChatMessage:
+        """The model's next turn."""
+        asked = self._episode.conversation
+        said = [{"role": _ROLES[m.role], "content": _text(m.content)} for m in messages]
+        (reply,) = self._inner.reply([Conversation(asked.key, asked.tools, said, asked.seed)])
+        return self._taken(reply)
+
+    def _taken(self, reply: Reply) -> ChatMessage:
+        episode = self._episode
+        if reply.failure is not None or reply.full:
+            episode.failure = reply.failure
+            if reply.full:
+                raise _BudgetSpentError
+            raise RuntimeError(reply.failure)
+        episode.turns += 1
+        episode.malformed += len(reply.malformed)
+        episode.input_tokens += reply.input_tokens
+        episode.output_tokens += reply.output_tokens
+        calls = [
+            ChatMessageToolCall(
+                ChatMessageToolCallFunction(dict(call.args), call.tool), call.id or "", "function"
+            )
+            for call in reply.calls
+        ]
+        usage = TokenUsage(reply.input_tokens, reply.output_tokens)
+        return ChatMessage(MessageRole.ASSISTANT, reply.text, calls or None, token_usage=usage)
+
+
+def _text(content: Any) -> str:
+    if isinstance(content, str) or content is None:
+        return content or ""
+    return "\n".join(part.get("text", "") for part in content)

@@ -1,0 +1,52 @@
+"""The benchmark through smolagents, the paper's own harness."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bylaw.agents.simulated import simulated
+from bylaw.bench.episodes import script_for
+from bylaw.bench.jobs import jobs
+from bylaw.bench.results import Results, read_results
+from bylaw.bench.runner import Runner
+from bylaw.enforcement.severity import Setting
+
+pytestmark = pytest.mark.frameworks
+
+
+@pytest.fixture(autouse=True)
+def _needed() -> None:
+    pytest.importorskip("smolagents", reason="NOT TESTED: smolagents is not installed")
+
+
+def _runs(folder: Path, profile: str, setting: Setting, harness: Any) -> list[dict[str, Any]]:
+    path = folder / f"{profile}-{setting}-{harness}.jsonl"
+    wanted = list(jobs(f"sim:{profile}", [setting], difficulties=[1], trials=1))
+    with Results(path) as results:
+        runner = Runner(simulated(profile, script_for), results, harness=harness)
+        assert not runner.run(wanted).failed
+    return sorted(read_results(path), key=lambda run: str(run["key"]))
+
+
+def test_gold_does_the_same_as_in_our_own_loop(tmp_path: Path) -> None:
+    ours = _runs(tmp_path, "gold", "block-and-warn", "loop")
+    theirs = _runs(tmp_path, "gold", "block-and-warn", "smolagents")
+    assert len(theirs) == 24
+    for one, other in zip(ours, theirs, strict=True):
+        assert other["conditions"]["harness"] == "smolagents"
+        for field in ("score", "correct", "ending", "turns", "calls", "refused"):
+            assert one[field] == other[field], (one["key"], field)
+        pairs = zip(one["trace"]["tool_calls"], other["trace"]["tool_calls"], strict=True)
+        for a, b in pairs:
+            assert (a["tool_name"], a["arguments"]) == (b["tool_name"], b["arguments"])
+
+
+def test_refusals_are_on_record_and_may_end_the_run(tmp_path: Path) -> None:
+    runs = _runs(tmp_path, "batcher", "soft-block", "smolagents")
+    assert any(run["refused"] for run in runs)
+    assert {run["ending"] for run in runs} >= {"stopped"}
+    for run in runs:
+        assert run["layers"]["L3"][1] == 1
