@@ -15,6 +15,7 @@ from bylaw.bench.episodes import Harness, conditions, episode, recorded
 from bylaw.bench.jobs import Job
 from bylaw.bench.results import Results
 from bylaw.enforcement.hints import Hints
+from bylaw.errors import Diagnostic, UsageError
 from bylaw.values import Json
 
 
@@ -25,8 +26,10 @@ def _loop(episode: Episode, model: ChatModel) -> None:
 
 
 def _smolagents() -> Callable[[Episode, ChatModel], None]:
-    from bylaw.bench.smolagents_harness import carry_out
-
+    try:
+        from bylaw.bench.smolagents_harness import carry_out
+    except ModuleNotFoundError as error:
+        raise UsageError(Diagnostic("E420", str(error))) from error
     return carry_out
 
 

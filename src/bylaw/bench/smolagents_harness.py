@@ -23,7 +23,7 @@ from smolagents.utils import AgentGenerationError, AgentMaxStepsError
 
 from bylaw.adapters.smolagents import GuardedToolCallingAgent
 from bylaw.agents.loop import Episode, Refused
-from bylaw.agents.protocol import ChatModel, Conversation, Reply
+from bylaw.agents.protocol import ChatModel, Conversation, Reply, ToolSpec
 from bylaw.enforcement.decision import ConstraintViolationError, Decision
 from bylaw.enforcement.guard import Guard
 from bylaw.names import FINAL_ANSWER
@@ -43,10 +43,9 @@ _ROLES = {
 def carry_out(episode: Episode, model: ChatModel) -> None:
     """Makes a run from beginning to end."""
     (task,) = (m["content"] for m in episode.conversation.messages if m["role"] == "user")
+    tools = [each for each in episode.conversation.tools if each.name != FINAL_ANSWER]
     agent = GuardedToolCallingAgent(
-        tools=[
-            _Tool(episode, spec) for spec in episode.conversation.tools if spec.name != FINAL_ANSWER
-        ],
+        tools=[_Tool(episode, each) for each in tools],
         model=_Model(episode, model),
         guard=_Recorded(episode),
         max_steps=episode.max_turns,
@@ -112,7 +111,7 @@ class _Tool(Tool):
     output_type = "string"
     skip_forward_signature_validation = True
 
-    def __init__(self, episode: Episode, spec: Any) -> None:
+    def __init__(self, episode: Episode, spec: ToolSpec) -> None:
         self.name, self.description = spec.name, spec.description
         self.inputs = {
             name: {"description": f"{name}, an argument", **schema}
