@@ -29,7 +29,8 @@ def _smolagents() -> Callable[[Episode, ChatModel], None]:
     try:
         from bylaw.bench.smolagents_harness import carry_out
     except ModuleNotFoundError as error:
-        raise UsageError(Diagnostic("E420", str(error))) from error
+        help = "pip install 'bylaw[smolagents]'"
+        raise UsageError(Diagnostic("E420", str(error), help)) from error
     return carry_out
 
 

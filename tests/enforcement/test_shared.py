@@ -1,0 +1,74 @@
+"""Guards of one procedure share machines; none of them notices."""
+
+from __future__ import annotations
+
+import random
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from bylaw import Call, Guard, Procedure
+from bylaw.enforcement.rules import Rules
+from bylaw.semantics import machine
+
+RULES = [
+    "G(a -> F b)",
+    "!c W a",
+    "CalledN(a, <= 40)",
+    "InOrder(a, b, c, a, b)",
+    "InstanceBefore(a, 3, b, 5)",
+    "CalledWith(a, x = 7)",
+    "G(call(b, ok) -> O a)",
+    "WithinSteps(a, b, 9)",
+    "H(d -> X !d) | F c",
+]
+
+
+def _procedure() -> Procedure:
+    constraints = [{"name": f"r{i}", "rule": rule} for i, rule in enumerate(RULES)]
+    return Procedure.from_dict({"order": "step", "constraints": constraints})
+
+
+def _session(procedure: Procedure, seed: int, calls: int = 120) -> list[object]:
+    """What a guard decides on a random run, and how the rules stand at its end."""
+    rng = random.Random(seed)
+    guard = Guard(procedure, soft_block_limit=10**6)
+    seen: list[object] = []
+    for _ in range(calls):
+        turn = [Call(rng.choice("abcd"), {"x": rng.randrange(9)}) for _ in range(rng.randint(1, 2))]
+        for decision in guard.propose(turn):
+            seen.append((decision.action, tuple(v.constraint.name for v in decision.violations)))
+            if decision.allowed and rng.random() < 0.8:
+                guard.record(decision, "fine", error="broken" if rng.random() < 0.2 else None)
+    return [*seen, [(each.name, each.passed) for each in guard.finish().constraints]]
+
+
+def test_guards_in_many_threads_decide_as_each_would_alone() -> None:
+    alone = [_session(_procedure(), seed) for seed in range(16)]
+    shared = _procedure()
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)  # threads take turns as often as they can
+    try:
+        with ThreadPoolExecutor(8) as pool:
+            together = list(pool.map(lambda seed: _session(shared, seed), range(16)))
+    finally:
+        sys.setswitchinterval(interval)
+    assert together == alone
+
+
+def test_the_second_guard_finds_the_rules_ready() -> None:
+    procedure = _procedure()
+    Guard(procedure)
+    ready = Rules.of(procedure)
+    Guard(procedure)
+    assert Rules.of(procedure) is ready
+
+
+def test_full_tables_are_begun_anew_without_anybody_noticing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    alone = [_session(_procedure(), seed) for seed in range(4)]
+    monkeypatch.setattr(machine, "MAX_STATES", 5)
+    shared = _procedure()
+    assert [_session(shared, seed) for seed in range(4)] == alone
