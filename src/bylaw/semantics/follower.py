@@ -85,6 +85,7 @@ class Follower:
     def mark(self) -> Token:
         """Where the follower stands, for `undo`."""
         return (
+            self.explorer,  # states are numbers in its tables
             self.pending,
             self.branches,
             self.assumed,
@@ -96,6 +97,7 @@ class Follower:
     def undo(self, token: Token) -> None:
         """Goes back to where it stood."""
         (
+            self.explorer,
             self.pending,
             self.branches,
             self.assumed,
@@ -103,6 +105,7 @@ class Follower:
             self.ahead,
             self.overflowed,
         ) = token
+        self.machine = self.explorer.machine
 
     def _moved(self, state: int, event: Event, new_step: bool) -> int:
         """The state behind an event as it is."""
