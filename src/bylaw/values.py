@@ -141,12 +141,16 @@ def write_json(value: Json) -> str:
     return json.dumps(value, ensure_ascii=False, allow_nan=False)
 
 
+# Made once: `json.dumps` would make an encoder at every call.
+_canonical: Final = json.JSONEncoder(sort_keys=True, allow_nan=False, separators=(",", ":")).encode
+
+
 def canonical(value: Json) -> str:
     """A text that two values share exactly when they are written the same, whatever the key order.
 
     `1` and `1.0` differ here; `identity` does not tell them apart.
     """
-    return json.dumps(value, sort_keys=True, allow_nan=False, separators=(",", ":"))
+    return _canonical(value)
 
 
 def identity(value: Json) -> str:

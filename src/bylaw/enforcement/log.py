@@ -158,8 +158,11 @@ _ENDING: Final = b',"hash":"'
 """What stands between an entry and its own hash, which is that of the bytes before it."""
 
 
+_compact: Final = json.JSONEncoder(separators=(",", ":")).encode
+
+
 def _encoded(body: dict[str, Json]) -> bytes:
-    return json.dumps(body, separators=(",", ":")).encode()
+    return _compact(body).encode()
 
 
 def _hash(body: bytes) -> str:
