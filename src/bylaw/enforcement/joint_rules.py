@@ -14,6 +14,9 @@ from bylaw.vocabulary.view import Order
 MAX_PATTERNS: Final = 20
 """Up to how many pending patterns of one tool the smallest number of calls is found exactly."""
 
+MAX_KEPT: Final = 10_000
+"""How many answers are kept."""
+
 
 class JointRules:
     """The forms of some rules, and how they hang together."""
@@ -51,11 +54,14 @@ class JointRules:
 
         The same question comes at every call of every run, so the answer is kept.
         """
-        if pending not in self._covers:
+        found = self._covers.get(pending)
+        if found is None:
             wanted = [form.wanted for i in pending if (form := self.forms[i]).wanted]
             found = fewest_groups(wanted) if len(wanted) <= MAX_PATTERNS else clique(wanted)
+            if len(self._covers) >= MAX_KEPT:
+                self._covers.clear()
             self._covers[pending] = found
-        return self._covers[pending]
+        return found
 
 
 def _components(forms: Mapping[int, Form]) -> dict[str, list[int]]:
