@@ -112,8 +112,14 @@ def decoded(value: Json) -> Json:
         return value
 
 
+_PLAIN: Final = (int, str)
+"""Types whose values are the same as JSON exactly when they are the same in Python."""
+
+
 def equal(left: Json, right: Json) -> bool:
     """Are these the same JSON value?"""
+    if type(left) is type(right) and type(left) in _PLAIN:
+        return bool(left == right)
     pending = [(left, right)]
     while pending:
         a, b = pending.pop()

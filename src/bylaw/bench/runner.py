@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
@@ -79,10 +80,14 @@ class Runner:
     def run(self, jobs: Iterable[Job]) -> Outcome:
         """Makes the runs, as many at a time as the model likes best."""
         missing = self.missing(jobs)
-        if self.model.batched and self._carry_out is None:
-            self._run_batched(iter(missing))
-        else:
-            self._run_in_threads(missing)
+        gc.freeze()  # tasks and rules stay: the collector need not go through them again and again
+        try:
+            if self.model.batched and self._carry_out is None:
+                self._run_batched(iter(missing))
+            else:
+                self._run_in_threads(missing)
+        finally:
+            gc.unfreeze()
         return self._outcome
 
     def _run_batched(self, jobs: Iterator[Job]) -> None:

@@ -60,7 +60,10 @@ class Judge:
         self._joint: Final = Joint(shared.joint, self._blocking)
         self._enforcing: Final = setting != "baseline"
         # Rules that clash from the start would refuse everything: then only their own doom counts.
-        self._joint_on = self._enforcing and self._joint.possible(self._enforced(self._joint.forms))
+        self._joint_on = False
+        if self._enforcing:
+            alive = self._enforced(self._joint.forms)
+            self._joint_on, self._joint.decided = shared.compatible(alive)
 
     def attempt(self, call: Call, step: int) -> Trial:
         """Takes a call in on trial."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
+from bylaw.enforcement.joint import Joint
 from bylaw.enforcement.joint_rules import JointRules
 from bylaw.logic.walk import tools_in
 from bylaw.procedure.procedure import Procedure
@@ -19,6 +21,16 @@ class Rules:
         """The tools that each rule names."""
         self.joint: Final = JointRules(formulas, procedure.order)
         self.machines: Final = WarmMachines(procedure.vocabulary)
+        self._compatible: Final[dict[frozenset[int], tuple[bool, bool]]] = {}
+
+    def compatible(self, enforced: Iterable[int]) -> tuple[bool, bool]:
+        """Can these rules be met together at all? And is that certain?"""
+        key = frozenset(enforced)
+        found = self._compatible.get(key)
+        if found is None:
+            joint = Joint(self.joint)
+            found = self._compatible[key] = joint.possible(sorted(key)), joint.decided
+        return found
 
     @classmethod
     def of(cls, procedure: Procedure) -> Rules:

@@ -88,7 +88,7 @@ class Monitors:
         self._always = {i for i in self._open if self._hears_everything(i)}
         self._restless = {i for i in self._open - self._always if self._is_machine(i)}
         """Those that any call might move, at present; before the first call that is all."""
-        self._concerned: dict[str, frozenset[int]] = {}
+        self._concerned = {} if warm is None or labels else warm.concerned
         self._broken: dict[int, str] = {}
         """The formulas whose engine failed, because a function of the user's did, and how."""
 
@@ -147,6 +147,7 @@ class Monitors:
         self._opened = new_to_calls and not is_call
         number, self._calls = self._calls, self._calls + is_call
         name = event.tool if isinstance(event, Call) else heard_role(event.role)
+        final = name == FINAL_ANSWER
         concerned = self._concerned_by(name)
         if self._restless:
             concerned = concerned | self._restless
@@ -166,7 +167,7 @@ class Monitors:
                     letter = alphabet.fixed.get(name) if is_call else None
                     if letter is None:
                         letter = alphabet.letter(event)
-                    leap = plain.leap((letter, opens, name == FINAL_ANSWER))
+                    leap = plain.leap((letter, opens, final))
                     verdict = self._landed(index, leap, before is not None)
                 else:
                     if isinstance(engine, Follower):

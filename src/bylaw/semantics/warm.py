@@ -19,11 +19,13 @@ _Key: TypeAlias = tuple[int, Order, Events]
 
 
 class WarmMachines:
-    """The machines of some formulas, under one vocabulary."""
+    """The machines of one list of formulas, under one vocabulary."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self._vocabulary: Final = vocabulary
         self._made: Final[dict[_Key, tuple[Formula, Explorer]]] = {}
+        self.concerned: Final[dict[str, frozenset[int]]] = {}
+        """For each tool or role, which of the formulas it concerns, by their places."""
 
     def known(self, formula: Formula, order: Order, events: Events) -> Explorer | None:
         """The machine of a formula, if it was made already."""

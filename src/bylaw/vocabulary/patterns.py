@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import TypeAlias
 
-from bylaw.logic.formula import ArgumentIs, OutcomeIs, Pattern, ResultIs
+from bylaw.logic.formula import ArgumentIs, OutcomeIs, Pattern
 from bylaw.logic.terms import Term, Tool, ToolGlob, ToolName, ToolSet, members_of
 from bylaw.names import FINAL_ANSWER
 from bylaw.trace.event import MISSING, Call, Missing
@@ -55,14 +55,10 @@ def forms_of(tool: Tool) -> tuple[str, ...]:
 
 def fits(call: Call, pattern: Pattern, value_of: ValueOf) -> bool:
     """Does the call have this argument, result or outcome?"""
-    match pattern:
-        case OutcomeIs(outcome):
-            return call.ok if outcome == "ok" else call.failed
-        case ArgumentIs(path, expected):
-            found = lookup(call.args, path)
-        case ResultIs(path, expected):
-            found = lookup(call.value, path)
-    wanted = value_of(expected)
+    if isinstance(pattern, OutcomeIs):
+        return call.ok if pattern.outcome == "ok" else call.failed
+    found = lookup(call.args if isinstance(pattern, ArgumentIs) else call.value, pattern.path)
+    wanted = value_of(pattern.expected)
     return found is not MISSING and wanted is not MISSING and equal(found, wanted)
 
 

@@ -75,10 +75,11 @@ class Probe:
             return True
         if not isinstance(event, Call) or not is_tool(event, self.tool):
             return False
-        if not all(fits(event, pattern, value_of) for pattern in self.patterns):
-            return False
         if self.exactly and len(event.args) != len(self.patterns):
-            return False  # the patterns fit, so more arguments are other arguments
+            return False  # if the patterns fit, more arguments are other arguments
+        for pattern in self.patterns:
+            if not fits(event, pattern, value_of):
+                return False
         return self.result is None or vocabulary.results_match(event.result, self.result.value)
 
 
