@@ -35,10 +35,10 @@ $(VENV)/frameworks: $(VENV)/core
 	$(PIP) install --editable '.[smolagents,inspect]'
 	@touch $@
 
-# Local models need large packages; where those cannot be had, only their tests are left out.
-$(VENV)/models: $(VENV)/core
-	$(PIP) install $$($(BIN)/python tools/dependency_group.py models) \
-		|| echo "NOT TESTED: local models, whose packages could not be installed"
+# Where these packages cannot be had, only the tests that need them are left out.
+$(VENV)/models $(VENV)/formats: $(VENV)/%: $(VENV)/core
+	$(PIP) install $$($(BIN)/python tools/dependency_group.py $*) \
+		|| echo "NOT TESTED: $*, whose packages could not be installed"
 	@touch $@
 
 # ── use ────────────────────────────────────────────────────────────────────────────────────
@@ -54,7 +54,7 @@ bench-demo: $(VENV)/core
 test: $(VENV)/test
 	$(PYTEST) -n auto -m "not oracle and not browser and not frameworks and not models and not slow"
 
-test-all: $(VENV)/test $(VENV)/oracle $(VENV)/browser $(VENV)/frameworks $(VENV)/models
+test-all: $(VENV)/test $(VENV)/oracle $(VENV)/browser $(VENV)/frameworks $(VENV)/models $(VENV)/formats
 	$(PYTEST) -n auto
 
 test-oracle: $(VENV)/test $(VENV)/oracle

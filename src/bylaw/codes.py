@@ -313,9 +313,9 @@ CODES: Final = {
     ),
     "E320": Code(
         "a message cannot be read",
-        "In a chat, a τ-bench result or an AgentDojo run, messages are a list of objects with a "
-        "role (system, developer, user, assistant, tool or function) and content that is text, a "
-        "list of parts or null. A tool call names its tool.",
+        "In the traces of other programs, messages are a list of objects with a role (system, "
+        "developer, user, assistant, tool or function) and content that is text, a list of parts "
+        "or null, or what the format has in their place. A tool call names its tool.",
         '[{"role": "narrator", "content": "Once upon a time."}]',
         '[{"role": "user", "content": "Once upon a time."}]',
     ),

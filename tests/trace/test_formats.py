@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from same_run import FOREIGN
 
 from bylaw import Call, Message, Trace, TraceError, read_trace, read_traces
 from bylaw.cli.main import main
@@ -108,6 +109,7 @@ SAME_RUN: dict[str, Any] = {
     "OpenAI chat": CHAT,
     "τ-bench": {"task_id": 1, "reward": 1.0, "info": {}, "traj": CHAT, "trial": 0},
     "AgentDojo": DOJO,
+    **FOREIGN,
 }
 
 

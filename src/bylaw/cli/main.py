@@ -28,6 +28,8 @@ COMMANDS: Final = {
     "replay": "show what a gate would have done on recorded traces",
     "log check": "check that an audit log is what it was",
     "ground check": "check that answers speak only of what the tools returned",
+    "ground questions": "make questions about repositories whose answers are known",
+    "ground study": "measure how well models answer from what they read",
     "bench instance": "show a task of the benchmark: prompt, gold trace, rules",
     "bench run": "measure how well models follow procedures",
     "bench report": "show what benchmark runs say: tables, figures, a page",

@@ -2,7 +2,8 @@
 
 A file yields one item per record, a trace or the error that kept it from being one, so that
 one damaged record never hides the others. Memory holds one record at a time. Each record may be
-of any known format (`bylaw.trace.formats`).
+of any known format (`bylaw.trace.formats`). Where a line is one of a session, as in the files of
+Claude Code, all lines are one record.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from bylaw.errors import Diagnostic, Span, TraceError
-from bylaw.trace.formats import format_of, read, records_in
+from bylaw.trace.formats import format_of, opens_session, read, records_in
 from bylaw.trace.trace import Trace
 from bylaw.values import JsonError, read_json
 
@@ -82,7 +83,11 @@ def read_stream(file: BinaryIO, name: str, max_line: int = MAX_LINE) -> Iterator
             yield from _document(name, itertools.chain([first], rest, lines))
             return
         lines = itertools.chain([second], lines)
-    for line in itertools.chain([first], lines):
+    lines = itertools.chain([first], lines)
+    if opens_session(_value(first)):
+        yield from _session(name, lines)
+        return
+    for line in lines:
         yield _entry(f"{name}:{line.number}", line.content, name, line.number)
 
 
@@ -142,6 +147,27 @@ def _is_jsonl(first: _Line, second: _Line) -> bool:
     except UnicodeDecodeError:
         return True
     return True
+
+
+def _value(line: _Line) -> object:
+    """What a line holds; nothing if it is damaged."""
+    try:
+        return (
+            read_json(line.content.decode("utf-8-sig")) if isinstance(line.content, bytes) else None
+        )
+    except (JsonError, UnicodeDecodeError):
+        return None
+
+
+def _session(name: str, lines: Iterator[_Line]) -> Iterator[Entry]:
+    """All lines as one record, after the errors of those that are damaged."""
+    values: list[object] = []
+    for line in lines:
+        if (value := _value(line)) is None:
+            yield _entry(f"{name}:{line.number}", line.content, name, line.number)
+        else:
+            values.append(value)
+    yield _traced(name, values, name, None)
 
 
 def _is_record(line: bytes) -> bool:

@@ -10,12 +10,35 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from bylaw.errors import Diagnostic, TraceError
-from bylaw.trace.formats import agentdojo, openai_chat, tau_bench
+from bylaw.trace.formats import (
+    agentdojo,
+    anthropic_messages,
+    claude_code,
+    inspect_log,
+    langchain_messages,
+    openai_chat,
+    openai_responses,
+    otel_genai,
+    smolagents_memory,
+    tau2_bench,
+    tau_bench,
+)
+from bylaw.trace.formats.claude_code import opens as opens_session
 from bylaw.trace.formats.conversation import RAW_ARGUMENTS, Reading
+from bylaw.trace.formats.otlp import traces_of
 from bylaw.trace.trace import Trace
 from bylaw.values import problem
 
-__all__ = ["FORMATS", "RAW_ARGUMENTS", "Format", "Reading", "format_of", "read", "records_in"]
+__all__ = [
+    "FORMATS",
+    "RAW_ARGUMENTS",
+    "Format",
+    "Reading",
+    "format_of",
+    "opens_session",
+    "read",
+    "records_in",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,10 +47,12 @@ class Format:
 
     name: str
     shape: str
-    """What a value of this format looks like, for people."""
+    """What an object of this format has, or what a list of it holds, for people."""
     detects: Callable[[object], bool]
     read: Callable[[Any, str | None], Reading]
     """The trace of a JSON value, under a name; raises a TraceError."""
+    several: Callable[[Any], Sequence[object]] | None = None
+    """The runs in a value that may hold several, each as a value of its own."""
 
 
 def _is_record(value: object) -> bool:
@@ -38,19 +63,68 @@ def _read_record(value: object, name: str | None) -> Reading:
     return Reading(Trace.from_record(value, name=name, checked=True))
 
 
-_RECORD: Final = Format("record", "an object with tool_calls", _is_record, _read_record)
+_RECORD: Final = Format("record", "tool_calls", _is_record, _read_record)
 FORMATS: Final = (
     _RECORD,
-    Format("τ-bench", "an object with traj", tau_bench.detects, tau_bench.read),
+    Format("τ-bench", "traj", tau_bench.detects, tau_bench.read),
     Format(
         "AgentDojo",
-        "an object with messages, suite_name and user_task_id",
+        "messages and suite_name",
         agentdojo.detects,
         agentdojo.read,
     ),
     Format(
+        "τ²-bench",
+        "messages and termination_reason",
+        tau2_bench.detects,
+        tau2_bench.read,
+    ),
+    Format(
+        "Inspect",
+        "messages and epoch",
+        inspect_log.detects,
+        inspect_log.read,
+    ),
+    Format(
+        "OpenTelemetry",
+        "resourceSpans",
+        otel_genai.detects,
+        otel_genai.read,
+        traces_of,
+    ),
+    Format(
+        "smolagents",
+        "steps, or a list of them",
+        smolagents_memory.detects,
+        smolagents_memory.read,
+    ),
+    Format(
+        "Claude Code",
+        "a list of lines of a session",
+        claude_code.detects,
+        claude_code.read,
+    ),
+    Format(
+        "LangChain",
+        "messages with a type, or a list of them",
+        langchain_messages.detects,
+        langchain_messages.read,
+    ),
+    Format(
+        "OpenAI Responses",
+        "output, or a list of items",
+        openai_responses.detects,
+        openai_responses.read,
+    ),
+    Format(
+        "Anthropic",
+        "messages with blocks, or a list of them",
+        anthropic_messages.detects,
+        anthropic_messages.read,
+    ),
+    Format(
         "OpenAI chat",
-        "a list of messages, or an object with messages",
+        "messages, or a list of them",
         openai_chat.detects,
         openai_chat.read,
     ),
@@ -80,22 +154,30 @@ def read(value: object, *, name: str | None = None, checked: bool = False) -> Re
 
 def _with_formats(diagnostic: Diagnostic) -> Diagnostic:
     """The diagnostic, with a list of what could be read."""
-    listed = "; ".join(f"{known.name}, {known.shape}" for known in FORMATS)
+    listed = "; ".join(f"{known.name} ({known.shape})" for known in FORMATS)
     help = " ".join(filter(None, (diagnostic.help, f"The formats read are: {listed}.")))
     return replace(diagnostic, help=help)
+
+
+_LISTS: Final = ("results", "simulations", "samples")
+"""Where an object keeps a list of records."""
 
 
 def records_in(document: object) -> Sequence[object] | None:
     """The records of a document that holds several; None if the document is one record.
 
-    Several are a list of records, or an object with such a list in `results`. A list of chat
-    messages is one.
+    Several are a list of records, an object with such a list in `results`, `simulations` or
+    `samples`, or spans of several traces. A list of messages, items or steps is one.
     """
+    known = format_of(document)
     if isinstance(document, list):
-        return None if openai_chat.is_conversation(document) else document
-    if not isinstance(document, dict) or format_of(document) is not None:
+        return None if known is not None else document
+    if known is not None and known.several is not None:
+        runs = known.several(document)
+        return None if len(runs) == 1 else runs
+    if not isinstance(document, dict) or known is not None:
         return None
-    results = document.get("results")
-    if isinstance(results, list) and (not results or format_of(results[0]) is not None):
-        return results
+    for listed in map(document.get, _LISTS):
+        if isinstance(listed, list) and (not listed or format_of(listed[0]) is not None):
+            return listed
     return None

@@ -14,7 +14,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from bylaw.trace.formats.conversation import CallFields, Conversation, Reading, scalars
+from bylaw.trace.formats.conversation import CallFields, Conversation, Reading
+from bylaw.trace.formats.fields import scalars
 
 _CALLS: Final = CallFields(("function",), ("args",))
 _LABELS: Final = (

@@ -18,13 +18,14 @@ mistakes are raised at once.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import Any, Final
 
 from bylaw.errors import MAX_DIAGNOSTICS, Diagnostic, TraceError, shown
 from bylaw.trace.event import MISSING, Call, Event, Message, Missing, Role
+from bylaw.trace.formats.fields import answered, down, id_of, joined
 from bylaw.trace.record import kind_of
 from bylaw.trace.trace import Trace
 from bylaw.values import Json, JsonError, read_json, write_json
@@ -51,13 +52,18 @@ class CallFields:
 
     tool: tuple[str, ...]
     arguments: tuple[str, ...]
+    id: str = "id"
 
 
 _FUNCTION_CALL: Final = CallFields(("name",), ("arguments",))
 
 
 class Conversation:
-    """Collects the events, the notes and the mistakes of one conversation."""
+    """Collects the events, the notes and the mistakes of one conversation.
+
+    A format whose messages look otherwise overrides `message`, and tells what it finds in one as
+    something that was `said`, as a `turn` of the assistant, or as what a call `returned`.
+    """
 
     def __init__(self, fields: CallFields) -> None:
         self.fields = fields
@@ -66,17 +72,25 @@ class Conversation:
         self.notes: list[Diagnostic] = []
         self.problems: list[Diagnostic] = []
         self.step = -1
-        self.turn: dict[int, Call] = {}  # the latest calls, by position among the events
+        self.waiting: dict[int, Call] = {}  # the latest calls, by position among the events
         self.results: list[tuple[Mapping[str, Any], str]] = []  # tool messages since then
 
     def read(self, messages: object, where: str) -> None:
         """Takes in all messages; raises what is wrong with them."""
+        self.take(messages, where)
+        self.end()
+
+    def take(self, messages: object, where: str) -> None:
+        """Takes in messages, and more may follow."""
         if isinstance(messages, list | tuple):
             for index, message in enumerate(messages):
                 self.message(message, f"{where}[{index}]")
-            self.settle()
         else:
             self.complain(where, f"expected a list of messages, found {kind_of(messages)}")
+
+    def end(self) -> None:
+        """There are no more messages: raises what was wrong with them."""
+        self.settle()
         if self.problems:
             raise TraceError(self.problems)
 
@@ -98,7 +112,7 @@ class Conversation:
     # ── messages ─────────────────────────────────────────────────────────────────────────
 
     def message(self, message: object, where: str) -> None:
-        self.answer = None
+        """Takes in one message."""
         if not isinstance(message, Mapping):
             self.complain(where, f"expected a message, found {kind_of(message)}")
             return
@@ -106,13 +120,11 @@ class Conversation:
         if role == "assistant":
             self.assistant(message, where)
         elif role in _RESULTS:
-            self.results.append((message, where))
+            self.returned(message, where)
         elif isinstance(role, str) and role in _SPEAKERS:
             if "content" not in message:
                 self.complain(where, "the field 'content' is missing")
-            self.step += 1
-            text = self.text(message.get("content"), f"{where}.content")
-            self.events.append(Message(_SPEAKERS[role], text, self.step))
+            self.said(_SPEAKERS[role], self.text(message.get("content"), f"{where}.content"))
         elif "role" not in message:
             self.complain(where, "the field 'role' is missing")
         else:
@@ -121,17 +133,36 @@ class Conversation:
 
     def assistant(self, message: Mapping[str, Any], where: str) -> None:
         if message.get("tool_calls") or message.get("function_call"):
-            self.settle()
+            self.settle()  # what is odd about earlier results is noted before these calls
         text = self.text(message.get("content"), f"{where}.content")
-        calls = self.calls(message, where)
+        self.turn(text, self.calls(message, where))
+
+    def said(self, role: Role, text: str) -> None:
+        """Somebody said something, in a step of its own."""
+        self.step += 1
+        self.events.append(Message(role, text, self.step))
+        self.answer = None
+
+    def turn(self, text: str, calls: Sequence[Call]) -> None:
+        """The assistant spoke, made calls, or both. Calls that have their result wait for none."""
+        if calls:
+            self.settle()
         if text.strip() or calls:
             self.step += 1
+        self.answer = None
         if text.strip():
             self.events.append(Message("assistant", text, self.step))
             self.answer = None if calls else text
         for call in calls:
-            self.turn[len(self.events)] = call = replace(call, step=self.step)
+            call = replace(call, step=self.step)
+            if call.result is MISSING and not call.failed:
+                self.waiting[len(self.events)] = call
             self.events.append(call)
+
+    def returned(self, result: Mapping[str, Any], where: str) -> None:
+        """A call came back: a tool message, with the call's id in `tool_call_id`."""
+        self.results.append((result, where))
+        self.answer = None
 
     def text(self, content: object, where: str) -> str:
         """The text of a message's content: a string, or the text among its parts."""
@@ -143,7 +174,7 @@ class Conversation:
         for index, part in enumerate(content):
             if not isinstance(part, Mapping | str):
                 self.complain(f"{where}[{index}]", f"expected a part, found {kind_of(part)}")
-        return _joined(content)
+        return joined(content)
 
     # ── calls ────────────────────────────────────────────────────────────────────────────
 
@@ -155,20 +186,22 @@ class Conversation:
             self.complain(f"{where}.tool_calls", f"expected a list, found {kind_of(listed)}")
             return []
         entries = enumerate(listed or ())
-        return [self.call(entry, f"{where}.tool_calls[{i}]", self.fields) for i, entry in entries]
+        return [self.call(entry, f"{where}.tool_calls[{i}]") for i, entry in entries]
 
-    def call(self, entry: object, where: str, fields: CallFields) -> Call:
+    def call(self, entry: object, where: str, fields: CallFields | None = None) -> Call:
+        """The call that an entry describes."""
+        fields = fields or self.fields
         if not isinstance(entry, Mapping):
             self.complain(where, f"expected an object, found {kind_of(entry)}")
             return Call("?")
-        tool, at = _down(entry, fields.tool), ".".join((where, *fields.tool))
+        tool, at = down(entry, fields.tool), ".".join((where, *fields.tool))
         if tool is MISSING:
             self.complain(at, "the field is missing")
         elif not isinstance(tool, str) or not tool:
             self.complain(at, f"expected a non-empty string, found {kind_of(tool)}")
-        given = _down(entry, fields.arguments)
+        given = down(entry, fields.arguments)
         args = self.arguments(given, ".".join((where, *fields.arguments)))
-        return Call(tool if isinstance(tool, str) else "?", args, id=_id(entry.get("id")))
+        return Call(tool if isinstance(tool, str) else "?", args, id=id_of(entry.get(fields.id)))
 
     def arguments(self, given: Json | Missing, where: str) -> dict[str, Json]:
         """The arguments as an object, whether they came as one or as JSON text."""
@@ -190,64 +223,20 @@ class Conversation:
 
     def settle(self) -> None:
         """Gives the results that arrived to the calls of the turn."""
-        named = {call.id: position for position, call in self.turn.items()}
-        if len(named) < len(self.turn):  # the ids do not tell the calls apart
+        named = {call.id: position for position, call in self.waiting.items()}
+        if len(named) < len(self.waiting):  # the ids do not tell the calls apart
             named = {}
         others = []
         for message, where in self.results:
-            position = named.pop(_id(message.get("tool_call_id")), None)
+            position = named.pop(id_of(message.get("tool_call_id")), None)
             if position is None:
                 others.append((message, where))
             else:
-                self.events[position] = _answered(self.turn.pop(position), message)
-        waiting = list(self.turn)[: len(others)]
-        for (message, where), position in zip_longest(others, waiting):
+                self.events[position] = answered(self.waiting.pop(position), message)
+        left = list(self.waiting)[: len(others)]
+        for (message, where), position in zip_longest(others, left):
             if position is None:
                 self.note("W521", where, "a result answers no call", "It is left out.")
             else:
-                self.events[position] = _answered(self.turn[position], message)
-        self.turn, self.results = {}, []
-
-
-def _answered(call: Call, message: Mapping[str, Any]) -> Call:
-    """The call with what a tool message says came of it."""
-    content, error = message.get("content"), message.get("error")
-    in_parts = isinstance(content, list | tuple) and all(
-        isinstance(part, Mapping) and "type" in part for part in content
-    )
-    result: Json = _joined(content) if in_parts else content
-    if not (error or message.get("is_error") or message.get("status") == "error"):
-        return replace(call, result=result)
-    told = result if error is True or not error else error
-    text = told if isinstance(told, str) else "" if told is None else write_json(told)
-    nothing_else = result in ("", None, text)
-    return replace(call, result=MISSING if nothing_else else result, error=text)
-
-
-def _joined(parts: Json) -> str:
-    """The text of those parts that are text."""
-    texts = []
-    for part in parts:
-        if isinstance(part, Mapping):
-            part = part.get("text", part.get("content")) if part.get("type") == "text" else None
-        if isinstance(part, str):
-            texts.append(part)
-    return "\n".join(texts)
-
-
-def _down(value: Json, keys: Iterable[str]) -> Json | Missing:
-    for key in keys:
-        value = value.get(key, MISSING) if isinstance(value, Mapping) else MISSING
-    return value
-
-
-def _id(value: object) -> str | None:
-    return value if isinstance(value, str) and value else None
-
-
-def scalars(value: object, names: Iterable[str] | None = None) -> dict[str, Json]:
-    """The fields of an object that hold a string, a number, true or false; or those named."""
-    if not isinstance(value, Mapping):
-        return {}
-    kept = value if names is None else [name for name in names if name in value]
-    return {name: value[name] for name in kept if isinstance(value[name], str | int | float)}
+                self.events[position] = answered(self.waiting[position], message)
+        self.waiting, self.results = {}, []

@@ -16,7 +16,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from bylaw.trace.formats.conversation import CallFields, Conversation, Reading, scalars
+from bylaw.trace.formats.conversation import CallFields, Conversation, Reading
+from bylaw.trace.formats.fields import scalars
 
 CALLS: Final = CallFields(("function", "name"), ("function", "arguments"))
 

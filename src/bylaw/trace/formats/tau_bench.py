@@ -16,7 +16,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from bylaw.trace.formats.conversation import Conversation, Reading, scalars
+from bylaw.trace.formats.conversation import Conversation, Reading
+from bylaw.trace.formats.fields import scalars
 from bylaw.trace.formats.openai_chat import CALLS
 
 _LABELS: Final = ("task_id", "trial", "reward")

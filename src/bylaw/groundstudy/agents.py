@@ -1,0 +1,120 @@
+"""Simulated agents of the study: one that remembers, one that reads, one that would rather refuse.
+
+They are handed the questions with their answers, so that what each of them does wrong is done on
+purpose. Every result labels them as simulated.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+from bylaw.agents.protocol import Conversation, Reply
+from bylaw.agents.simulated import PREFIX
+from bylaw.errors import Diagnostic, UsageError, did_you_mean
+from bylaw.grounding import REFUSAL
+from bylaw.grounding.predicate import READ_FILE
+from bylaw.groundstudy.files_tools import LIST_DIRECTORY
+from bylaw.groundstudy.questions import Question
+from bylaw.names import FINAL_ANSWER
+from bylaw.trace.event import Call
+from bylaw.values import Json, decoded
+
+REMEMBERED: Final = 0.6
+"""How often memory is right."""
+
+
+def _recall(question: Question, rng: random.Random) -> str:
+    """The file as memory has it: the right one, or one that might be."""
+    if rng.random() < REMEMBERED:
+        return question.file
+    return f"{question.repository}/{question.symbol.lower()}.py"
+
+
+def recaller(question: Question, conversation: Conversation) -> Call:
+    """Looks at the root for the sake of form, and answers from memory."""
+    if not _results(conversation):
+        return Call(LIST_DIRECTORY, {"path": ""})
+    return _answer(_recall(question, random.Random(conversation.seed)))
+
+
+def reader(question: Question, conversation: Conversation) -> Call:
+    """Goes down to the file and reads until it sees the definition."""
+    made = _results(conversation)
+    folders = ["", *_above(question.file)]
+    if len(made) < len(folders):
+        return Call(LIST_DIRECTORY, {"path": folders[len(made)]})
+    pages = [page for page in made[len(folders) :] if isinstance(page, Mapping)]
+    word = "class" if question.kind == "class" else "def"
+    if any(f"{word} {question.symbol}" in page["content"] for page in pages):
+        return _answer(question.file)
+    offset = pages[-1]["next_offset"] if pages else 0
+    if offset is None:
+        return _answer(REFUSAL)
+    return Call(READ_FILE, {"path": question.file, "offset": offset})
+
+
+def refuser(question: Question, conversation: Conversation) -> Call:
+    """Opens a file, and refuses if that is offered; else recalls."""
+    made = _results(conversation)
+    if REFUSAL not in conversation.messages[0]["content"]:
+        return recaller(question, conversation)
+    if not made:
+        return Call(LIST_DIRECTORY, {"path": ""})
+    files = [
+        entry for entry in made[0]["entries"] if entry.endswith((".md", ".rst", ".toml", ".py"))
+    ]
+    if len(made) == 1 and files:
+        return Call(READ_FILE, {"path": files[0], "offset": 0})
+    return _answer(REFUSAL)
+
+
+Behaviour = Callable[[Question, Conversation], Call]
+AGENTS: Final[Mapping[str, Behaviour]] = {
+    f"{PREFIX}{behaviour.__name__}": behaviour for behaviour in (recaller, reader, refuser)
+}
+
+
+class SimulatedAgent:
+    """An agent that behaves in one of these ways."""
+
+    batched = True
+    width = 64
+
+    def __init__(self, name: str, questions: Sequence[Question]) -> None:
+        if name not in AGENTS:
+            help = did_you_mean(name, AGENTS) or f"There are {', '.join(AGENTS)}."
+            message = f"the study has no simulated agent '{name}'"
+            raise UsageError(Diagnostic("E420", message, help))
+        behaviour = AGENTS[name]
+        self.name = name
+        self.about: dict[str, Json] = {"simulated": True, "habits": behaviour.__doc__}
+        self._behaviour: Final = behaviour
+        self._questions: Final = {question.key: question for question in questions}
+
+    def reply(self, conversations: Sequence[Conversation]) -> list[Reply]:
+        """The next turn of each conversation."""
+        return [self._reply(each) for each in conversations]
+
+    def _reply(self, conversation: Conversation) -> Reply:
+        question = self._questions[conversation.seed.rpartition("/")[0]]
+        call = self._behaviour(question, conversation)
+        number = len(conversation.messages)
+        return Reply(calls=(Call(call.tool, call.args, id=f"call-{number}"),))
+
+
+def _results(conversation: Conversation) -> list[Any]:
+    """What the tools have returned so far."""
+    told = (message for message in conversation.messages if message["role"] == "tool")
+    return [decoded(message["content"]) for message in told]
+
+
+def _above(file: str) -> list[str]:
+    """The folders that a file lies in, from the outermost."""
+    folders = file.split("/")[:-1]
+    return ["/".join(folders[:count]) for count in range(1, len(folders) + 1)]
+
+
+def _answer(text: str) -> Call:
+    return Call(FINAL_ANSWER, {"answer": text})

@@ -1,0 +1,73 @@
+"""Results of the study as analyses read them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from bylaw.bench.analysis.runs import Run, grouped, mean, simulated
+from bylaw.bench.results import read_results
+from bylaw.errors import Diagnostic, TraceError
+from bylaw.grounding.report import GroundingVerdict
+from bylaw.groundstudy.prompts import PROMPTS
+from bylaw.groundstudy.study import STUDY
+
+CATEGORIES: Final = ("CG", "CU", "IG", "IU")
+CATEGORY_NOTE: Final = "C, I: the answer is correct, incorrect; G, U: it is grounded, ungrounded"
+
+
+def read_study(*paths: str | Path, study: str = STUDY) -> Iterator[dict[str, Any]]:
+    """The lines of result files; those of anything else than this study are an error."""
+    for path in paths:
+        for run in read_results(path):
+            if run.get("study") != study:
+                message = f"the run '{run.get('key')}' is not one of the grounding study"
+                help = "Its results are what `bylaw ground study` writes."
+                raise TraceError(Diagnostic("E421", message, help, source=str(path)))
+            yield run
+
+
+def by_model_and_prompt(runs: Iterable[Run]) -> dict[tuple[str, str], list[Run]]:
+    """The runs of each model under each prompt, models by name."""
+    found = grouped(runs, lambda run: (run["model"], run["prompt"]))
+    order = sorted(found, key=lambda key: (key[0], PROMPTS.index(key[1])))
+    return {key: found[key] for key in order}
+
+
+def pooled(runs: Sequence[Run]) -> list[Run]:
+    """The runs that a figure over all models is taken from; never models and simulated together."""
+    invented = simulated(runs)
+    return [run for run in runs if run["model"] not in invented] or list(runs)
+
+
+def share(runs: Iterable[Run], *categories: str) -> float | None:
+    """The share of runs in these categories."""
+    return mean(float(run["category"] in categories) for run in runs)
+
+
+def correct(runs: Iterable[Run]) -> float | None:
+    """The share of runs whose answer is right."""
+    return share(runs, "CG", "CU")
+
+
+def grounded(runs: Iterable[Run]) -> float | None:
+    """The share of runs that satisfy the predicate, refusals included, as the paper counts."""
+    return share(runs, "CG", "IG")
+
+
+def vacuous(runs: Iterable[Run]) -> float | None:
+    """Of the runs that satisfy the predicate: the share that does so by claiming nothing."""
+    satisfied = (run for run in runs if run["category"] in ("CG", "IG"))
+    return mean(float(is_vacuous(run)) for run in satisfied)
+
+
+def is_vacuous(run: Run) -> bool:
+    """Does the answer claim nothing that could be checked?"""
+    found: bool = run["grounding"]["verdict"] == GroundingVerdict.VACUOUS
+    return found
+
+
+def reads(runs: Iterable[Run]) -> float | None:
+    """How many times a run read from a file, on average."""
+    return mean(run["reads"] for run in runs)

@@ -1,0 +1,71 @@
+"""Many conversations with one model at once, as the model likes them: together, or in threads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from itertools import islice
+from typing import Protocol, TypeVar
+
+from bylaw.agents.protocol import ChatModel, Conversation, Reply
+
+
+class Driven(Protocol):
+    """Something that goes on with each reply of a model, until it is done."""
+
+    @property
+    def conversation(self) -> Conversation: ...
+
+    @property
+    def done(self) -> bool: ...
+
+    def take(self, reply: Reply) -> None: ...
+
+
+J = TypeVar("J")
+D = TypeVar("D", bound=Driven)
+
+
+def drive(
+    model: ChatModel,
+    jobs: Iterable[J],
+    begin: Callable[[J], D],
+    end: Callable[[Sequence[D]], None],
+) -> None:
+    """Begins each job when its turn comes, and hands over what is done, maybe from a thread."""
+    if model.batched:
+        _together(model, map(begin, jobs), end)
+    else:
+        _in_threads(model, jobs, begin, end)
+
+
+def _together(model: ChatModel, begun: Iterator[D], end: Callable[[Sequence[D]], None]) -> None:
+    active = list(islice(begun, model.width))
+    while active:
+        replies = model.reply([each.conversation for each in active])
+        for each, reply in zip(active, replies, strict=True):
+            each.take(reply)
+        end([each for each in active if each.done])
+        active = [each for each in active if not each.done]
+        active += islice(begun, model.width - len(active))
+
+
+def _in_threads(
+    model: ChatModel,
+    jobs: Iterable[J],
+    begin: Callable[[J], D],
+    end: Callable[[Sequence[D]], None],
+) -> None:
+    def alone(job: J) -> None:
+        run = begin(job)
+        while not run.done:
+            (reply,) = model.reply([run.conversation])
+            run.take(reply)
+        end([run])
+
+    pool = ThreadPoolExecutor(model.width)
+    try:
+        for made in as_completed([pool.submit(alone, job) for job in jobs]):
+            made.result()
+    finally:
+        pool.shutdown(cancel_futures=True)

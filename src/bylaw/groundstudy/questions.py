@@ -1,0 +1,177 @@
+"""Questions about repositories: where is a function or class defined? And the file they are in."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from bylaw.errors import Diagnostic, TraceError, UsageError
+from bylaw.groundstudy.files_tools import Repository
+from bylaw.groundstudy.symbols import Kind, Symbol, places_by_lines, symbols
+
+VERSION: Final = 1
+"""The format of question files."""
+PER_REPOSITORY: Final = 10
+SEED: Final = 42
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Where is a symbol defined?"""
+
+    repository: str
+    symbol: str
+    kind: Kind
+    file: str
+    """The right answer."""
+
+    @property
+    def key(self) -> str:
+        """What tells this question from all others."""
+        return f"{self.repository}/{self.symbol}"
+
+    @property
+    def text(self) -> str:
+        """The question as an agent reads it."""
+        return (
+            f"In the repository `{self.repository}`, where is the {self.kind} `{self.symbol}` "
+            "defined? Give the exact path of the file."
+        )
+
+    @property
+    def truth(self) -> tuple[str, ...]:
+        """What a right answer contains. The symbol proves nothing: the question names it."""
+        return (self.file,)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A repository that questions are about."""
+
+    name: str
+    version: str
+    bucket: str
+    """How popular it is: hi, mid or low."""
+    root: str
+    """Where its files are, relative to the file of the questions."""
+    tree: str
+    """A digest of its files."""
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionSet:
+    """Questions, and the repositories they are about."""
+
+    seed: int
+    repositories: Sequence[Asked]
+    questions: Sequence[Question]
+    folder: Path
+    """What the roots of repositories are relative to."""
+
+    def repository(self, name: str) -> Repository:
+        """The files that a question is about."""
+        return Repository(self.folder / self.asked(name).root)
+
+    def asked(self, name: str) -> Asked:
+        """The repository of this name."""
+        return next(each for each in self.repositories if each.name == name)
+
+    @property
+    def digest(self) -> str:
+        """What results depend on: the questions and the trees that they are about."""
+        trees = [f"{each.name} {each.tree}" for each in self.repositories]
+        keys = [f"{each.key} {each.file}" for each in self.questions]
+        return hashlib.sha256("\n".join(trees + keys).encode()).hexdigest()[:16]
+
+
+def questions_about(
+    name: str, repository: Repository, *, seed: int = SEED, count: int = PER_REPOSITORY
+) -> list[Question]:
+    """Questions about a repository; as many as there can be, if that is less than `count`.
+
+    They are spread over its files: a second one about a file comes after one about every other.
+    """
+    rng = random.Random(f"{seed} {name}")
+    by_file: dict[str, list[Symbol]] = {}
+    for symbol in symbols(repository):
+        by_file.setdefault(symbol.file, []).append(symbol)
+    for each in by_file.values():
+        rng.shuffle(each)
+    files = list(by_file)
+    rng.shuffle(files)
+    chosen: list[Symbol] = []
+    while files and len(chosen) < count:
+        chosen += [by_file[file].pop() for file in files][: count - len(chosen)]
+        files = [file for file in files if by_file[file]]
+    return [Question(name, each.name, each.kind, each.file) for each in chosen]
+
+
+def tree_digest(repository: Repository) -> str:
+    """A digest of the paths and contents of all files that can be read."""
+    digest = hashlib.sha256()
+    for path in repository.files():
+        content = hashlib.sha256(repository.contents(path)).hexdigest()
+        digest.update(f"{path}\0{content}\n".encode())
+    return digest.hexdigest()
+
+
+def problems(asked: QuestionSet) -> Iterator[str]:
+    """What is wrong with questions: changed trees, and answers that are not the truth."""
+    for each in asked.repositories:
+        repository = asked.repository(each.name)
+        if not repository.root.is_dir():
+            yield f"{each.name}: there is no folder {repository.root}"
+        elif tree_digest(repository) != each.tree:
+            yield f"{each.name}: the files are not those that the questions were made from"
+        else:
+            places = places_by_lines(repository)
+            for question in asked.questions:
+                right = places.get(question.symbol) == {question.file}
+                if question.repository == each.name and not right:
+                    yield f"{question.key}: is not defined in {question.file} alone"
+
+
+# ── files ─────────────────────────────────────────────────────────────────────────────────
+
+
+def write_questions(path: Path, asked: QuestionSet) -> None:
+    """Writes a file of questions."""
+    document = {
+        "bylaw": VERSION,
+        "seed": asked.seed,
+        "repositories": [asdict(each) for each in asked.repositories],
+        "questions": [asdict(each) | {"question": each.text} for each in asked.questions],
+    }
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    except OSError as error:
+        message = f"cannot be written: {error.strerror or error}"
+        raise UsageError(Diagnostic("E403", message, source=str(path))) from None
+
+
+def read_questions(path: Path) -> QuestionSet:
+    """The questions in a file."""
+    try:
+        document: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        if document["bylaw"] != VERSION:
+            raise ValueError(f"the format {document['bylaw']} is not {VERSION}")
+        return QuestionSet(
+            document["seed"],
+            [Asked(**each) for each in document["repositories"]],
+            [_question(each) for each in document["questions"]],
+            path.parent,
+        )
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        message = f"the file holds no questions: {type(error).__name__}: {error}"
+        help = "Questions are what `bylaw ground questions build` writes."
+        raise TraceError(Diagnostic("E310", message, help, source=str(path))) from None
+
+
+def _question(fields: dict[str, Any]) -> Question:
+    return Question(**{key: value for key, value in fields.items() if key != "question"})

@@ -1,0 +1,128 @@
+r"""smolagents' memory: `agent.memory.get_full_steps()`, or an object with it in `steps`.
+
+    [{"task": "Refund order 7.", "task_images": null},
+     {"step_number": 1, "model_output": null, "error": null, "is_final_answer": false,
+      "tool_calls": [{"id": "c1", "type": "function",
+                      "function": {"name": "refund", "arguments": {"order": 7}}}],
+      "model_output_message": {"role": "assistant", "content": null, "tool_calls": […]},
+      "observations": "done", "action_output": "done"}]
+
+The task is the user's message, a plan the assistant's. A step's calls are those of the model's
+message, because memory sorts its own by their ids and forgets them when one fails.
+
+- `observations` hold the results of all calls of a step as one text. One call has it all; several
+  share it if each has a line. Otherwise no call has a result, and a note says so.
+- A step's `error` is the error of the calls it names, or of all if it names none.
+- `final_answer` is the answer, and no call. It is a message, too, so that a memory of several
+  tasks shows each answer. A step of a `CodeAgent` is a call of `python_interpreter`, with the
+  argument `code`; which tools the code called is not in the memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from bylaw.names import FINAL_ANSWER
+from bylaw.trace.event import Call
+from bylaw.trace.formats.conversation import CallFields, Conversation, Reading
+from bylaw.trace.formats.fields import answered, scalars
+from bylaw.trace.formats.openai_chat import CALLS
+from bylaw.trace.record import kind_of
+from bylaw.values import Json, write_json
+
+_INTERPRETER: Final = "python_interpreter"
+_STEPS: Final = (
+    {"task", "task_images"},
+    {"plan", "model_output_message"},
+    {"step_number", "model_output_message"},
+)
+
+
+class _Memory(Conversation):
+    def message(self, message: object, where: str) -> None:
+        if not isinstance(message, Mapping):
+            self.complain(where, f"expected a step, found {kind_of(message)}")
+        elif "task" in message:
+            self.said("user", self.text(message["task"], f"{where}.task"))
+        elif "system_prompt" in message:
+            self.said("system", self.text(message["system_prompt"], f"{where}.system_prompt"))
+        elif "plan" in message:
+            self.turn(self.text(message["plan"], f"{where}.plan"), ())
+        elif "step_number" in message:
+            self.action(message, where)
+        elif "output" not in message:  # which repeats the answer of the step before it
+            self.complain(where, "this is no step of a memory")
+
+    def action(self, step: Mapping[str, Any], where: str) -> None:
+        """What the model said and called in a step, and what came of it."""
+        said = step.get("model_output_message")
+        by_model = said.get("tool_calls") if isinstance(said, Mapping) else None
+        calls = (
+            self.calls({"tool_calls": by_model}, f"{where}.model_output_message")
+            if by_model
+            else self.calls(step, where)
+        )
+        text = self.text(step.get("model_output"), f"{where}.model_output")
+        made = [call for call in calls if call.tool != FINAL_ANSWER]
+        self.turn(text, self.finished(made, step, where))
+        output = _answer(step, calls)
+        if output is not None:
+            self.turn(output if isinstance(output, str) else write_json(output), ())
+
+    def call(self, entry: object, where: str, fields: CallFields | None = None) -> Call:
+        """The call that an entry describes; the interpreter's text is its argument `code`."""
+        if isinstance(entry, Mapping) and isinstance(function := entry.get("function"), Mapping):
+            given = function.get("arguments")
+            if function.get("name") == _INTERPRETER and isinstance(given, str):
+                entry = {**entry, "function": {**function, "arguments": {"code": given}}}
+        return super().call(entry, where, fields)
+
+    def finished(self, calls: list[Call], step: Mapping[str, Any], where: str) -> list[Call]:
+        """The calls with their results and errors."""
+        if error := step.get("error"):
+            told = error.get("message") if isinstance(error, Mapping) else error
+            text = told if isinstance(told, str) else write_json(error)
+            named = [call for call in calls if f"'{call.tool}'" in text] or calls
+            return [replace(call, error=text) if call in named else call for call in calls]
+        observed = step.get("observations")
+        if observed is None or (not calls and step.get("is_final_answer")):
+            return calls
+        several = isinstance(observed, str) and len(calls) != 1
+        lines = observed.split("\n") if several else [observed]
+        if len(lines) == len(calls):
+            by_id = sorted(range(len(calls)), key=lambda i: calls[i].id or "")
+            results = dict(zip(by_id, lines, strict=True))
+            return [answered(call, {"content": results[i]}) for i, call in enumerate(calls)]
+        message = "a result answers no call" if not calls else "the results are not told apart"
+        self.note("W521", f"{where}.observations", message, "They are left out.")
+        return calls
+
+
+def _answer(step: Mapping[str, Any], calls: list[Call]) -> Json:
+    """The answer that a step gives, if it gives one."""
+    output = step.get("action_output")
+    if not step.get("is_final_answer"):
+        # With an error beside it, it is what an agent says that ran out of steps.
+        return output if step.get("error") else None
+    given = [call.args.get("answer") for call in calls if call.tool == FINAL_ANSWER]
+    told = (output, *given, step.get("observations"))
+    return next((answer for answer in told if answer is not None), None)
+
+
+def detects(value: object) -> bool:
+    """Is the first of the steps one of a memory?"""
+    steps = value.get("steps") if isinstance(value, Mapping) else value
+    first = steps[0] if isinstance(steps, list | tuple) and steps else None
+    return isinstance(first, Mapping) and (
+        first.keys() == {"system_prompt"} or any(wanted <= first.keys() for wanted in _STEPS)
+    )
+
+
+def read(value: Any, name: str | None = None) -> Reading:
+    """The trace of a memory."""
+    around = value if isinstance(value, Mapping) else {}
+    conversation = _Memory(CALLS)
+    conversation.read(around.get("steps", value), "steps")
+    return conversation.reading(name, scalars(around, ("state",)), {})
