@@ -20,7 +20,7 @@ from bylaw.bench.runner import HARNESSES, Outcome, Runner
 from bylaw.bench.templates import TEMPLATES
 from bylaw.bench.templates.template import DIFFICULTIES
 from bylaw.cli.main import OK, UNUSABLE
-from bylaw.cli.models import add_model_options, model_options
+from bylaw.cli.models import add_model_options, in_use, model_options
 from bylaw.cli.terminal import counted, progress, safe
 from bylaw.enforcement.hints import HINTS
 from bylaw.enforcement.severity import SETTINGS
@@ -97,9 +97,9 @@ def run(options: argparse.Namespace) -> int:
     done: dict[str, Outcome] = {}
     with Results(options.output) as results:
         for name, under in planned.items():
-            model = named(name, model_options(options))
-            wanted = list(jobs(model.name, under, **chosen))
-            done[model.name] = _run(model, wanted, results, options)
+            with in_use(named(name, model_options(options))) as model:
+                wanted = list(jobs(model.name, under, **chosen))
+                done[model.name] = _run(model, wanted, results, options)
     _tell(done, options)
     return UNUSABLE if any(outcome.failed for outcome in done.values()) else OK
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Mapping
 from pathlib import Path
 from textwrap import fill
 from typing import Any, Final
@@ -16,7 +15,7 @@ from bylaw.agents.simulated import PREFIX
 from bylaw.bench.models import named
 from bylaw.bench.results import Results
 from bylaw.cli.main import OK, UNUSABLE
-from bylaw.cli.models import add_model_options, model_options
+from bylaw.cli.models import add_model_options, in_use, model_options
 from bylaw.cli.terminal import counted, progress, safe
 from bylaw.errors import Diagnostic, TraceError, UsageError
 from bylaw.groundstudy.agents import AGENTS, SimulatedAgent
@@ -127,7 +126,7 @@ def _asked(options: argparse.Namespace) -> dict[str, str]:
     failed: dict[str, str] = {}
     with Results(options.output) as results:
         for name in dict.fromkeys(options.models):
-            with _in_use(_model(name, chosen, options)) as model:
+            with in_use(_model(name, chosen, options)) as model:
                 wanted = list(jobs(model.name, prompts, chosen, options.seeds))
                 missing = Study(model, asked, results).missing(wanted)
                 _announce(model.name, "run", len(missing), len(wanted), options)
@@ -160,13 +159,6 @@ def _model(name: str, questions: list[Question], options: argparse.Namespace) ->
     return named(name, model_options(options))
 
 
-@contextmanager
-def _in_use(model: ChatModel) -> Iterator[ChatModel]:
-    """A model, which is closed afterwards if it is one that can be."""
-    with model if isinstance(model, AbstractContextManager) else nullcontext():
-        yield model
-
-
 def _announce(who: str, what: str, left: int, total: int, options: argparse.Namespace) -> None:
     if not options.json:
         already = f", {total - left:,} on record already" if total > left else ""
@@ -187,7 +179,7 @@ def _judged(options: argparse.Namespace) -> dict[str, str]:
         raise UsageError(Diagnostic("E420", "a simulated agent is no judge"))
     chosen = named(options.judge, {"temperature": TEMPERATURE} | _given(options))
     runs = list(read_study(options.output))
-    with _in_use(chosen) as judge, Results(_judgements(options)) as results:
+    with in_use(chosen) as judge, Results(_judgements(options)) as results:
         missing = Judging(judge, results).missing(runs)
         _announce(judge.name, "judgement", len(missing), 2 * len(runs), options)
         with progress("judgements", len(missing)) as line:

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, Final
+
+from bylaw.agents.protocol import ChatModel
 
 _OPTIONS: Final = (
     ("--temperature", float, "N", "how freely to sample (default: the most likely turn)"),
@@ -32,3 +36,10 @@ def model_options(options: argparse.Namespace) -> dict[str, Any]:
     """What was given of it."""
     names = [flag.removeprefix("--").replace("-", "_") for flag, *_ in _OPTIONS]
     return {name: getattr(options, name) for name in (*names, "constrained")}
+
+
+@contextmanager
+def in_use(model: ChatModel) -> Iterator[ChatModel]:
+    """A model, which is closed afterwards if it is one that can be."""
+    with model if isinstance(model, AbstractContextManager) else nullcontext():
+        yield model
