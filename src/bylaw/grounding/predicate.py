@@ -101,7 +101,7 @@ class Grounding:
             """What was read of the file defines the symbol."""
             return is_defined_in(symbol, file, latest.evidence(trace))
 
-        @vocabulary.predicate
+        @vocabulary.predicate(false_is_final=True)
         def sourced(
             trace: Trace, at: int, metrics: Mapping[str, Json], value: Json, step: int
         ) -> bool:

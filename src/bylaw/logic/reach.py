@@ -36,6 +36,13 @@ def is_past(formula: f.Formula) -> bool:
 
 
 @lru_cache(maxsize=65536)
+def is_past_but_for_functions(formula: f.Formula) -> bool:
+    """Is it, apart from the functions of users that it asks?"""
+    ahead = tuple(kind for kind in _AHEAD if kind is not f.OpenPredicate)
+    return not any(isinstance(part, ahead) for part in everything(formula))
+
+
+@lru_cache(maxsize=65536)
 def stays_here(formula: f.Formula) -> bool:
     """Is the formula decided by the event alone, and by its variables from outside?"""
     refused = (*_AHEAD, *BACK, Labels)

@@ -9,7 +9,7 @@ rest is asked of the events that the key finds.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from bylaw.logic import formula as f
@@ -36,7 +36,9 @@ from bylaw.vocabulary.reading import UNSEEN, field_of, known_before_result
 from bylaw.vocabulary.view import Kleene
 
 
-def past_bodies(formula: f.Formula) -> list[f.Formula] | None:
+def past_bodies(
+    formula: f.Formula, is_past: Callable[[f.Formula], bool] = is_past
+) -> list[f.Formula] | None:
     """The bodies of a conjunction of `G` over the past; None for any other formula."""
     bodies: list[f.Formula] = []
     for part in formula.operands if isinstance(formula, f.And) else (formula,):

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from bylaw.logic import formula as f
-from bylaw.logic.walk import sees_answer
+from bylaw.logic.walk import everything, sees_answer
 from bylaw.names import FINAL_ANSWER
 from bylaw.semantics.memories import event_of, event_record
 from bylaw.semantics.reference import evaluate
@@ -47,12 +47,20 @@ class History:
         self.labels = labels
         self.past = past
         """Is the formula decided at each event, whatever comes after it?"""
+        self.asks_functions = any(
+            isinstance(part, f.OpenPredicate | f.Extracted) for part in everything(formula)
+        )
+        """Do functions of users look at the trace? They see messages, whatever the rule sees."""
         self.events: list[Event] = []
+        self._places: list[int] = []
+        """Where the events that the rule sees stand among all."""
         self.fault: str | None = None
         """Why the formula could not be decided, at the latest verdict, if it could not."""
 
     def take(self, event: Event, position: int, step: int) -> None:
         """Takes in an event of a step."""
+        if self.kind == "all" or isinstance(event, Call):
+            self._places.append(len(self.events))
         self.events.append(event if event.step == step else replace(event, step=step))
 
     def awaits(self, position: int) -> bool:
@@ -61,16 +69,17 @@ class History:
 
     def record(self, position: int, call: Call) -> None:
         """Takes in an earlier call again, with its result."""
-        self.events[position] = replace(call, step=self.events[position].step)
+        place = self._places[position]
+        self.events[place] = replace(call, step=self.events[place].step)
 
     def mark(self) -> Any:
         """Where the history stands, for `undo`."""
-        return len(self.events), self.fault
+        return len(self.events), len(self._places), self.fault
 
     def undo(self, token: Any) -> None:
         """Goes back to where it stood."""
-        length, self.fault = token
-        del self.events[length:]
+        events, places, self.fault = token
+        del self.events[events:], self._places[places:]
 
     def concerns(self, name: str) -> bool:
         """Every event is kept."""
@@ -82,24 +91,28 @@ class History:
 
     def restore(self, saved: Json) -> None:
         """Goes back to saved events."""
-        self.events = [event_of(record) for record in saved["events"]]
+        self.events, self._places = [], []
+        for record in saved["events"]:
+            event = event_of(record)
+            self.take(event, len(self._places), event.step or 0)
         self.fault = saved["fault"]
 
     def verdict(self) -> Verdict:
         """The verdict if the trace ended now; an error counts as a violation."""
-        pending = frozenset(i for i, event in enumerate(self.events) if _may_get_result(event))
-        if self.past and self._value(pending) is FALSE:
+        if self.past and self._value(ongoing=True) is FALSE:
             return Verdict.VIOLATED
-        outcome = Outcome.of(self._value(frozenset()))
+        outcome = Outcome.of(self._value(ongoing=False))
         passed = outcome in (Outcome.SATISFIED, Outcome.VACUOUS)
         return Verdict.PRESUMABLY_SATISFIED if passed else Verdict.PRESUMABLY_VIOLATED
 
-    def _value(self, pending: frozenset[int]) -> Value:
+    def _value(self, *, ongoing: bool) -> Value:
         trace = Trace(self.events, metrics=self.metrics, labels=self.labels)
         seen = trace.seen(self.kind, sees_answer(self.formula))
-        view = View(trace, seen, self.order, self.vocabulary, pending=pending)
+        open_results = (i for i, event in enumerate(seen) if _may_get_result(event))
+        pending = frozenset(open_results if ongoing else ())
+        view = View(trace, seen, self.order, self.vocabulary, pending=pending, ongoing=ongoing)
         evaluation = evaluate(self.formula, view)
-        unsure = evaluation.outcome is Outcome.ERROR and not pending
+        unsure = evaluation.outcome is Outcome.ERROR and not ongoing
         self.fault = "; ".join(map(str, evaluation.faults)) if unsure else None
         return evaluation.value
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Final, TypeAlias
 
 from bylaw.logic import formula as f
+from bylaw.logic.reach import is_past_but_for_functions
 from bylaw.logic.walk import everything, sees_answer, with_labels
 from bylaw.semantics.closure import Unsupported
 from bylaw.semantics.compiled import past_bodies
@@ -64,7 +65,7 @@ def engine_for(
             reason = str(error)
     with suppress(Unsupported):
         return Registers(formula, labels), None
-    past = past_bodies(formula) is not None
+    past = past_bodies(formula, is_past_but_for_functions) is not None
     history = History(formula, order, events, vocabulary, metrics, labels, past=past)
     return history, None if past else reason
 

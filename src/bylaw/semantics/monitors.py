@@ -82,6 +82,12 @@ class Monitors:
         ]
         """The machines that no result can move; they are the most, and the quickest."""
         self._unmoved = frozenset(i for i, each in enumerate(self._plain) if each is not None)
+        self._overhearing = {
+            i
+            for i, each in enumerate(self._engines)
+            if isinstance(each, History) and each.asks_functions
+        }
+        """The rules that ask functions of users, which see every message."""
         self._histories = [(i, e) for i, e in enumerate(self._engines) if isinstance(e, History)]
         self.verdicts: list[Verdict] = [engine.verdict() for engine in self._engines]
         self._open = {i for i, verdict in enumerate(self.verdicts) if not verdict.final}
@@ -154,7 +160,7 @@ class Monitors:
         doomed = []
         for index in concerned & self._open:
             everything = self._kinds[index] == "all"
-            if not is_call and not everything:
+            if not is_call and not everything and index not in self._overhearing:
                 continue
             engine = self._engines[index]
             opens = new_step if everything else new_to_calls

@@ -378,9 +378,14 @@ class Evaluation:
 
     def _open_predicate(self, predicate: f.OpenPredicate, at: int, rows: _Rows) -> Value:
         n = len(self.view)
-        if self.view.hidden or self.view.pending:
+        final = predicate.name in self.view.vocabulary.final_when_false
+        if self.view.hidden or (self.view.pending and not self.view.ongoing):
             return UNKNOWN  # the function may look at any event
+        if self.view.ongoing and (not final or any(each < at for each in self.view.pending)):
+            return UNKNOWN  # what is to come may change what it says
         operands = [self._value(operand, at, rows) for operand in predicate.operands]
+        if UNSEEN in operands:
+            return UNKNOWN
         if at == n > 0 or MISSING in operands:
             return FALSE  # no rule asks behind the end; an undefined operand makes it false
         function = self.view.vocabulary.predicates[predicate.name]
@@ -390,7 +395,7 @@ class Evaluation:
             return self._fault(predicate.name, f"raised {_told(error)}", at)
         if not isinstance(answer, bool):
             return self._fault(predicate.name, f"returned {shown(answer)}, not True or False", at)
-        return _KLEENE[answer]
+        return UNKNOWN if answer and self.view.ongoing else _KLEENE[answer]
 
     def _fault(self, name: str, reason: str, at: int | None = None) -> Value:
         fault = Fault(name, reason, at)

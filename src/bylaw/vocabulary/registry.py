@@ -6,9 +6,9 @@ Registering is the only way code gets into an evaluation; loading a file never i
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Set
 from types import MappingProxyType
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar, overload
 
 from bylaw.errors import Diagnostic, SpecError
 from bylaw.logic.operators import is_plain
@@ -37,6 +37,7 @@ class Vocabulary:
 
     def __init__(self) -> None:
         self._predicates: dict[str, OpenFunction] = {}
+        self._final_when_false: set[str] = set()
         self._extractors: dict[str, Extractor] = {}
         self._comparator: Comparator = same_result
 
@@ -50,10 +51,36 @@ class Vocabulary:
         """The domain extractors, by name."""
         return MappingProxyType(self._extractors)
 
-    def predicate(self, function: _Function) -> _Function:
-        """Registers `f(trace, at, metrics, *operands) -> bool` under its own name."""
-        self._register(self._predicates, function, 3, "trace, at, metrics")
-        return function
+    @overload
+    def predicate(self, function: _Function, /) -> _Function: ...
+
+    @overload
+    def predicate(
+        self, function: None = None, /, *, false_is_final: bool
+    ) -> Callable[[_Function], _Function]: ...
+
+    def predicate(
+        self, function: _Function | None = None, /, *, false_is_final: bool = False
+    ) -> _Function | Callable[[_Function], _Function]:
+        """Registers `f(trace, at, metrics, *operands) -> bool` under its own name.
+
+        With `@vocabulary.predicate(false_is_final=True)` its author declares that once it is false
+        at an event whose predecessors have their results, nothing that comes later makes it true:
+        then a gate can refuse a call because of it.
+        """
+
+        def register(function: _Function) -> _Function:
+            self._register(self._predicates, function, 3, "trace, at, metrics")
+            if false_is_final:
+                self._final_when_false.add(function.__name__)
+            return function
+
+        return register if function is None else register(function)
+
+    @property
+    def final_when_false(self) -> Set[str]:
+        """The open predicates whose author declares that false is final."""
+        return frozenset(self._final_when_false)
 
     def extractor(self, function: _Function) -> _Function:
         """Registers `f(trace, metrics, *operands) -> values` under its own name."""

@@ -83,6 +83,8 @@ class View:
         vocabulary: Vocabulary = EMPTY,
         hidden: frozenset[int] = frozenset(),
         pending: frozenset[int] = frozenset(),
+        *,
+        ongoing: bool = False,
     ) -> None:
         self.trace: Final = trace
         self.events: Final = events
@@ -90,6 +92,8 @@ class View:
         self.vocabulary: Final = vocabulary
         self.hidden: Final = hidden
         self.pending: Final = pending
+        self.ongoing: Final = ongoing
+        """May more come? Then what a function of the user's says of the trace may change."""
         self._by_tool: dict[str, list[int]] = {}
         for position, event in enumerate(events):
             if isinstance(event, Call) and position not in hidden:

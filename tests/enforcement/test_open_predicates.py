@@ -1,0 +1,102 @@
+"""Functions of users at a gate: what they may refuse, and what they see."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from bylaw import Call, Guard, Message, Procedure, Trace, Vocabulary, verify_trace
+
+
+def _vocabulary(*, final: bool) -> Vocabulary:
+    vocabulary = Vocabulary()
+
+    def known(trace: Trace, at: int, metrics: Any, value: Any, step: int) -> bool:
+        """The value was said, or returned, before this step."""
+        for event in trace.events:
+            if (event.step or 0) < step:
+                text = event.text if isinstance(event, Message) else str(event.result)
+                if str(value) in text:
+                    return True
+        return False
+
+    vocabulary.predicate(false_is_final=final)(known)
+    return vocabulary
+
+
+def _guard(rule: str = "G(pay -> known(args.to, step))", *, final: bool = True) -> Guard:
+    constraints = [{"name": "known-payee", "rule": rule}]
+    vocabulary = _vocabulary(final=final)
+    return Guard(Procedure.from_dict({"constraints": constraints}, vocabulary=vocabulary))
+
+
+def _actions(guard: Guard, *calls: Call) -> list[str]:
+    return [decision.action.value for decision in guard.propose(calls)]
+
+
+PAY = Call("pay", {"to": "acme"})
+
+
+def test_one_whose_false_is_final_refuses() -> None:
+    assert _actions(_guard(), PAY) == ["block"]
+
+
+def test_one_that_does_not_say_so_never_does() -> None:
+    guard = _guard(final=False)
+    assert _actions(guard, PAY) == ["allow"]
+    assert guard.finish().score == 0.0
+
+
+def test_functions_see_what_was_said_although_the_rule_counts_calls_only() -> None:
+    guard = _guard()
+    guard.say("user", "Pay acme.")
+    assert _actions(guard, PAY) == ["allow"]
+    report = guard.finish()
+    trace = Trace([Message("user", "Pay acme.", 0), Call("pay", {"to": "acme"}, step=1)])
+    assert report.score == verify_trace(trace, guard.procedure).score == 1.0
+
+
+def test_a_result_that_is_still_to_come_is_waited_for() -> None:
+    guard = _guard()
+    (looked,) = guard.propose([Call("look")])
+    assert _actions(guard, PAY) == ["allow"], "the look-up may still return it"
+    guard.record(looked, "acme")
+    assert guard.finish().score == 1.0
+
+
+def test_what_has_returned_counts() -> None:
+    guard = _guard()
+    (looked,) = guard.propose([Call("look")])
+    guard.record(looked, "acme, Main Street")
+    assert _actions(guard, Call("pay", {"to": "other"})) == ["block"]
+    assert _actions(guard, PAY) == ["allow"]
+
+
+def test_a_saved_run_remembers_what_was_said() -> None:
+    guard = _guard()
+    guard.say("user", "Pay acme.")
+    (look,) = guard.propose([Call("look")])
+    saved = guard.save()
+    restored = _guard()
+    restored.restore(saved)
+    restored.record(look, "nothing")
+    assert _actions(restored, Call("pay", {"to": "other"})) == ["block"]
+    assert _actions(restored, PAY) == ["allow"]
+
+
+@pytest.mark.parametrize(
+    ("rule", "expected"),
+    [
+        ("G(pay -> (known(args.to, step) & O verify))", "block"),
+        ("G(pay -> (known(args.to, step) | O verify))", "allow"),
+        ("G(pay -> !known(args.to, step))", "allow"),
+        ("F(pay & known(args.to, step))", "allow"),
+    ],
+)
+def test_only_what_nothing_can_mend_is_refused(rule: str, expected: str) -> None:
+    guard = _guard(rule)
+    guard.say("user", "Pay acme.")
+    if "|" in rule:
+        guard.propose([Call("verify")])
+    assert _actions(guard, PAY) == [expected]
