@@ -3,7 +3,8 @@
     python benchmarks/bench_overhead.py [--quick]
 
 Runs the whole benchmark with an agent that makes no mistakes and one that is refused often, and
-takes away the time that the agents themselves need. The first round also makes the rules of all
+takes away the time that the agents themselves need; all in processor time, which other work on the
+machine disturbs least. The first round also makes the rules of all
 tasks ready; later rounds find them so.
 """
 
