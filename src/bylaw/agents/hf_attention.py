@@ -3,9 +3,8 @@
 In most models several query heads share one head of keys and values. Where rows are padded,
 transformers copies keys and values for each query head, at every token, for the whole batch: most
 of the time goes there. Here the query heads that share keys stand side by side as if they were
-positions, and nothing is copied. On an H200, with 512 conversations and a model of half a billion
-parameters, a token takes 40 ms instead of 90. cuDNN's attention is left out: it plans
-anew for every length, which takes longer than the attention does.
+positions, and nothing is copied. cuDNN's attention is left out: it plans anew for every length,
+which takes longer than the attention does.
 """
 
 from __future__ import annotations
