@@ -142,3 +142,43 @@ def test_the_floor_is_run_beside_what_is_enforced(
     told = json.loads(capsys.readouterr().out)
     assert told["models"]["sim:gold"]["made"] == 6
     assert told["models"]["sim:obedient-random"]["made"] == 4
+
+
+@pytest.mark.parametrize("text", ["hello", "hello\n", '{"a": 1}\nmore', '{"bylaw": 1, "key'])
+def test_a_file_that_is_something_else_is_left_as_it_is(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_text(text)
+    if text.startswith('{"bylaw'):
+        with Results(path) as results:
+            assert results.done == {}
+        assert path.read_text() == "", "a torn line of ours is cut off"
+        return
+    with pytest.raises(TraceError, match="not the result of a run"):
+        Results(path)
+    assert path.read_text() == text
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["run", "sim:gold", "--trials", "0"],
+        ["run", "sim:gold", "--width", "0"],
+        ["run", "sim:gold", "-o", "."],
+        ["run", "sim:gold", "-o", "a-file/results.jsonl"],
+        ["run", "sim:"],
+        ["run", "gold"],
+        ["instance", "loop_termination", "-o", "a-file"],
+        ["report", "a-file"],
+    ],
+    ids=" ".join,
+)
+def test_what_cannot_be_done_is_said(
+    arguments: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a-file").touch()
+    assert main(["bench", *arguments]) == 2
+    assert "error[E4" in capsys.readouterr().err

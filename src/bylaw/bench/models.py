@@ -47,7 +47,8 @@ def named(name: str, options: Mapping[str, Any]) -> ChatModel:
     """The model of this name. An option that its kind does not know is an error; None is none."""
     kind, colon, which = name.partition(":")
     if not colon or not which or kind not in KINDS:
-        help = did_you_mean(kind, KINDS) or f"The kinds are {', '.join(KINDS)}; such as sim:gold."
+        kinds = f"The kinds are {', '.join(KINDS)}; such as sim:gold."
+        help = kinds if kind in KINDS else did_you_mean(kind, KINDS) or kinds
         raise UsageError(Diagnostic("E420", f"'{name}' is not a model", help))
     make, known = KINDS[kind]
     given = {key: value for key, value in options.items() if value is not None}

@@ -24,6 +24,8 @@ except ImportError:  # not on every system; then one writer at a time is a promi
 VERSION: Final = 1
 """The format of results."""
 Result = Mapping[str, Any]
+_BEGINNING: Final = b'{"bylaw": '
+"""What every line begins with."""
 
 
 class Results:
@@ -32,18 +34,35 @@ class Results:
     def __init__(self, path: str | Path) -> None:
         self.path: Final = Path(path)
         self._lock: Final = threading.Lock()
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        self._file: Final = self.path.open("ab", buffering=0)
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self._file: Final = self.path.open("ab", buffering=0)
+        except OSError as error:
+            raise self._unusable(f"cannot be written: {error.strerror or error}") from None
         self.done: Final[dict[str, Json]] = {}
         """The runs on record, and under which conditions each was made."""
         try:
             self._claim()
-            self._file.truncate(_whole_lines(self.path))
             for result in read_results(self.path):
                 self.done[result["key"]] = result["conditions"]
+            self._cut()
         except BaseException:
             self._file.close()
             raise
+
+    def _unusable(self, message: str, help: str | None = None) -> TraceError:
+        return TraceError(Diagnostic("E421", message, help, source=str(self.path)))
+
+    def _cut(self) -> None:
+        """Cuts a torn last line off, if it is one of ours: another file is left as it is."""
+        whole = _whole_lines(self.path)
+        with self.path.open("rb") as file:
+            file.seek(whole)
+            torn = file.read(len(_BEGINNING))
+        if not _BEGINNING.startswith(torn):
+            help = "Results are what `bylaw bench run` writes: choose another file."
+            raise self._unusable("the last line is not the result of a run", help)
+        self._file.truncate(whole)
 
     def _claim(self) -> None:
         """Makes this the only writer."""
@@ -52,8 +71,7 @@ class Results:
                 fcntl.flock(self._file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError:
                 help = "Wait for the other run, or write to another file."
-                message = "another run is writing to these results"
-                raise TraceError(Diagnostic("E421", message, help, source=str(self.path))) from None
+                raise self._unusable("another run is writing to these results", help) from None
 
     def has(self, key: str, conditions: Json) -> bool:
         """Is this run on record? If it was made under other conditions, that is an error."""
@@ -62,7 +80,7 @@ class Results:
         if self.done[key] != conditions:
             message = f"the run '{key}' is on record, made under other conditions"
             help = "Write to another file, or use the options that the file was begun with."
-            raise TraceError(Diagnostic("E421", message, help, source=str(self.path)))
+            raise self._unusable(message, help)
         return True
 
     def append(self, results: Sequence[Result]) -> None:

@@ -13,6 +13,7 @@ from bylaw.bench.instance import Instance, instance
 from bylaw.bench.templates import TEMPLATES
 from bylaw.cli.main import OK
 from bylaw.cli.terminal import width
+from bylaw.errors import Diagnostic, UsageError
 from bylaw.procedure.layers import LAYERS
 
 EPILOG: Final = f"""\
@@ -68,11 +69,20 @@ def gold_record(task: Instance) -> dict[str, object]:
 
 
 def _write(task: Instance, folder: Path) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    rules = yaml.safe_dump(task.procedure.to_dict(), sort_keys=False, allow_unicode=True)
-    (folder / "procedure.yaml").write_text(rules)
-    (folder / "gold.json").write_text(json.dumps(gold_record(task), indent=1))
-    (folder / "instance.json").write_text(json.dumps(task.to_dict(), indent=1))
+    files = {
+        "procedure.yaml": yaml.safe_dump(
+            task.procedure.to_dict(), sort_keys=False, allow_unicode=True
+        ),
+        "gold.json": json.dumps(gold_record(task), indent=1),
+        "instance.json": json.dumps(task.to_dict(), indent=1),
+    }
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, text in files.items():
+            (folder / name).write_text(text, encoding="utf-8")
+    except OSError as error:
+        message = f"cannot write to {folder}: {error.strerror or error}"
+        raise UsageError(Diagnostic("E403", message)) from None
 
 
 def _print(task: Instance) -> None:

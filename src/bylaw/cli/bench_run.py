@@ -20,7 +20,7 @@ from bylaw.bench.runner import HARNESSES, Outcome, Runner
 from bylaw.bench.templates import TEMPLATES
 from bylaw.bench.templates.template import DIFFICULTIES
 from bylaw.cli.main import OK, UNUSABLE
-from bylaw.cli.models import add_model_options, in_use, model_options
+from bylaw.cli.models import add_model_options, at_least_one, in_use, model_options
 from bylaw.cli.terminal import counted, progress, safe
 from bylaw.enforcement.hints import HINTS
 from bylaw.enforcement.severity import SETTINGS
@@ -67,7 +67,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--seed", type=int, action="append", metavar="N", help=f"default: {SEEDS[0]} and {SEEDS[1]}"
     )
-    parser.add_argument("--trials", type=int, default=TRIALS, metavar="N", help="default: 3")
+    parser.add_argument(
+        "--trials", type=at_least_one, default=TRIALS, metavar="N", help="default: 3"
+    )
     parser.add_argument(
         "--hints", choices=HINTS, default="rule", help="what a refusal tells (default: rule)"
     )

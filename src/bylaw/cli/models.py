@@ -9,11 +9,20 @@ from typing import Any, Final
 
 from bylaw.agents.protocol import ChatModel
 
+
+def at_least_one(text: str) -> int:
+    """A whole number above zero, as an argument."""
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{text} is not 1 or more")
+    return number
+
+
 _OPTIONS: Final = (
     ("--temperature", float, "N", "how freely to sample (default: the most likely turn)"),
     ("--top-p", float, "N", "sample among the most likely tokens of this weight (hf, gguf)"),
-    ("--max-new-tokens", int, "N", "longest turn, in tokens"),
-    ("--width", int, "N", "how many conversations at once"),
+    ("--max-new-tokens", at_least_one, "N", "longest turn, in tokens"),
+    ("--width", at_least_one, "N", "how many conversations at once"),
     ("--base-url", str, "URL", "the endpoint (openai; default: OPENAI_BASE_URL)"),
     ("--requests-per-minute", float, "N", "keep below a rate limit (openai)"),
     ("--adapter", str, "DIR", "a peft adapter for the model (hf)"),

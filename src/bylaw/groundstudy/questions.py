@@ -167,8 +167,12 @@ def read_questions(path: Path) -> QuestionSet:
             [_question(each) for each in document["questions"]],
             path.parent,
         )
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        message = f"the file holds no questions: {type(error).__name__}: {error}"
+    except OSError as error:
+        message = f"cannot be read: {error.strerror or error}"
+        raise TraceError(Diagnostic("E310", message, source=str(path))) from None
+    except (ValueError, KeyError, TypeError) as error:
+        reason = f"{error} is missing" if isinstance(error, KeyError) else str(error)
+        message = f"the file holds no questions: {reason}"
         help = "Questions are what `bylaw ground questions build` writes."
         raise TraceError(Diagnostic("E310", message, help, source=str(path))) from None
 

@@ -76,7 +76,8 @@ def from_row(row: Mapping[str, Any], source: str | None = None) -> Example:
             procedure=Procedure.from_dict(json.loads(row["procedure"])),
         )
     except (KeyError, TypeError, ValueError, IndexError, BylawError) as error:
-        message = f"a row is not an example: {type(error).__name__}: {error}"
+        reason = f"{error} is missing" if isinstance(error, KeyError) else str(error)
+        message = f"a row is not an example: {reason}"
         help = "Examples are what `bylaw train data build` writes."
         raise TraceError(Diagnostic("E310", message, help, source=source)) from None
 
