@@ -20,8 +20,9 @@ from bylaw.enforcement.asking import Ask, Question
 from bylaw.enforcement.decision import Action, Decision, Violation
 from bylaw.enforcement.events import EnforcementEvent
 from bylaw.enforcement.hints import HINTS, Hints, message
+from bylaw.enforcement.journal import Journal
 from bylaw.enforcement.judge import Judge, Trial
-from bylaw.enforcement.log import AuditLog, LogError
+from bylaw.enforcement.log import AuditLog
 from bylaw.enforcement.report import GuardReport
 from bylaw.enforcement.severity import (
     SETTINGS,
@@ -86,7 +87,7 @@ class Guard:
         self.hints: Final[Hints] = hints
         self._ask: Final = ask
         self._ask_timeout: Final = ask_timeout
-        self._log: Final = log
+        self._journal: Final = Journal(log, hints)
         self._judge: Final = Judge(procedure, setting, labels, enforce_l6=enforce_l6)
         self._escalation = Escalation(soft_block, soft_block_limit)
         self._pointers: dict[str, set[int]] = {}
@@ -105,10 +106,6 @@ class Guard:
         self.finished = False
         self._answer: Trial | None = None
         """The answer that the run ended with, as long as it can be taken back."""
-        self.events: list[EnforcementEvent] = []
-        self._unresolved: list[EnforcementEvent] = []
-        self._unlogged: str | None = None
-        """Why the log is not complete."""
         self._lock: Final = threading.RLock()
 
     # ── proposing ────────────────────────────────────────────────────────────────────────
@@ -148,7 +145,7 @@ class Guard:
                 help = "One guard is one run: make a new one."
                 raise UsageError(Diagnostic("E413", "the run has finished", help))
             turn.pointers, self._pointers = self._pointers, {}
-            self._resolve(turn.calls)
+            self._journal.resolve(turn.calls)
         elif self.turn == turn.number + 1 and not self._speaking:
             return
         # A new turn; or others had theirs while a person was asked, and what is left comes after.
@@ -207,7 +204,7 @@ class Guard:
         if violations:
             self._approved.pop(exactly(call), None)
         for violation in tolerated:
-            self._event(turn.number, call, violation, "tolerate")
+            self._journal.note(turn.number, call, violation, "tolerate")
         self._escalation.allow()
         turn.occupied = True
         if call.tool == FINAL_ANSWER:
@@ -238,7 +235,7 @@ class Guard:
         if action is Action.STOP:
             self.stopped = True
         for violation in violations.values():
-            self._event(turn.number, call, violation, action.value)
+            self._journal.note(turn.number, call, violation, action.value)
         # What is tolerated is not told: a rule of layer L6 would hand its values over.
         enforced = {i: v for i, v in violations.items() if blocks(v.severity)}
         tools = frozenset().union(*(self._judge.named[i] for i in enforced))
@@ -342,16 +339,16 @@ class Guard:
             for i in self._answer.violations:
                 self._judge.retired.pop(i, None)
             self.finished, self._answer = False, None
-            self._write([{"kind": "withdraw", "turn": self.turn}])
+            self._write({"kind": "withdraw", "turn": self.turn})
 
     def _lost(self, call: Call, lost: Sequence[int], reason: str) -> None:
         for i in lost:
             self._judge.retired[i] = reason
             violation = self._judge.violation(i, "doomed", reason)
-            self._event(call.step or 0, call, violation, "lost")
+            self._journal.note(call.step or 0, call, violation, "lost")
         if lost:
             names: Json = [self.procedure.constraints[i].name for i in lost]
-            self._write([{"kind": "lost", "constraints": names, "reason": reason}])
+            self._write({"kind": "lost", "constraints": names, "reason": reason})
 
     # ── the end ──────────────────────────────────────────────────────────────────────────
 
@@ -362,16 +359,15 @@ class Guard:
                 step = self.turn + self._speaking
                 self._judge.monitors.step(Call(FINAL_ANSWER, {"answer": answer}, step=step))
             self.finished, self._answer = True, None
-            unlogged = self._unlogged
             report = GuardReport.of(
                 self._judge.outcomes(),
                 self.events,
                 stopped=self.stopped,
                 fully_decided=self._judge.fully_decided,
-                reason=unlogged,
+                reason=self._journal.unlogged,
             )
             ended = {"score": report.score, "label": report.label, "reason": report.reason}
-            self._write([{"kind": "finish", **ended}])
+            self._write({"kind": "finish", **ended})
             return report
 
     # ── saving ───────────────────────────────────────────────────────────────────────────
@@ -379,7 +375,6 @@ class Guard:
     def save(self) -> dict[str, Json]:
         """Where the run stands, as JSON; `restore` goes on from there."""
         with self._lock:
-            unresolved = {id(event) for event in self._unresolved}
             return {
                 "bylaw": SAVED,
                 "procedure": self._fingerprint(),
@@ -387,14 +382,12 @@ class Guard:
                 "speaking": self._speaking,
                 "stopped": self.stopped,
                 "finished": self.finished,
-                "unlogged": self._unlogged,
                 "pointers": _written(self._pointers),
                 "approved": _written(self._approved),
                 "escalation": self._escalation.save(),
                 "calls": self._calls,
                 "recent": {tool: list(recent) for tool, recent in self._recent.items()},
-                "events": [event.to_dict() for event in self.events],
-                "unresolved": [n for n, e in enumerate(self.events) if id(e) in unresolved],
+                "journal": self._journal.save(),
                 "rules": self._judge.save(),
             }
 
@@ -407,15 +400,13 @@ class Guard:
                 raise UsageError(Diagnostic("E413", message, help))
             self.turn, self._speaking = saved["turn"], saved["speaking"]
             self.stopped, self.finished = saved["stopped"], saved["finished"]
-            self._unlogged = saved["unlogged"]
             self._pointers, self._approved = _read(saved["pointers"]), _read(saved["approved"])
             self._escalation.restore(saved["escalation"])
             self._calls = saved["calls"]
             self._recent = {
                 tool: deque(latest, maxlen=SHOWN_CALLS) for tool, latest in saved["recent"].items()
             }
-            self.events = [EnforcementEvent.from_dict(event) for event in saved["events"]]
-            self._unresolved = [self.events[n] for n in saved["unresolved"]]
+            self._journal.restore(saved["journal"])
             self._judge.restore(saved["rules"])
 
     def _fingerprint(self) -> str:
@@ -426,42 +417,27 @@ class Guard:
 
     # ── the record ───────────────────────────────────────────────────────────────────────
 
-    def _event(self, turn: int, call: Call, violation: Violation, action: str) -> None:
-        event = EnforcementEvent.of(turn, call, violation, action, self.hints)
-        self.events.append(event)
-        if action != "lost":
-            self._unresolved.append(event)
-
-    def _resolve(self, proposed: Sequence[Call]) -> None:
-        """Says of the refusals of the turn before whether the agent insisted."""
-        if not proposed:
-            return
-        for event in self._unresolved:
-            event.resolve(proposed)
-        self._unresolved.clear()
+    @property
+    def events(self) -> list[EnforcementEvent]:
+        """What the gate did so far, rule by rule."""
+        return self._journal.events
 
     def _logged(self, turn: Turn) -> bool:
         """Puts new decisions on record; if they cannot be, nothing is allowed any more."""
         fresh = turn.decisions[turn.logged :]
-        if not self._write([_entry(decision, self.hints) for decision in fresh]):
-            told = f"Not executed: {self._unlogged}. The run ends here."
+        if not self._journal.log_decisions(fresh):
+            self.stopped = True
+            told = f"Not executed: {self._journal.unlogged}. The run ends here."
             turn.decisions[turn.logged :] = [
                 replace(each, action=Action.STOP, message=told, position=None) for each in fresh
             ]
         turn.logged = len(turn.decisions)
         return not self.stopped
 
-    def _write(self, entries: list[dict[str, Json]]) -> bool:
-        """Appends to the log, if there is one. A run whose record is not complete ends."""
-        if self._log is None or not entries:
-            return True
-        try:
-            self._log.append(entries)
-        except LogError as error:
-            self._unlogged = error.diagnostics[0].message
+    def _write(self, entry: dict[str, Json]) -> None:
+        """Puts something else into the log. A run whose record is not complete ends."""
+        if not self._journal.log([entry]):
             self.stopped = True
-            return False
-        return True
 
 
 def _written(calls: Mapping[str, set[int]]) -> Json:
@@ -474,17 +450,3 @@ def _read(written: Json) -> dict[str, set[int]]:
 
 def _number(noted: str) -> int:
     return int(noted[1:].partition(" ")[0])
-
-
-def _entry(decision: Decision, hints: Hints) -> dict[str, Json]:
-    return {
-        "kind": "decision",
-        "turn": decision.turn,
-        "index": decision.index,
-        "tool": decision.call.tool,
-        "arguments": dict(decision.call.args),
-        "action": decision.action.value,
-        "violations": [violation.to_dict() for violation in decision.violations],
-        "overridden": list(decision.overridden),
-        "hints": hints,
-    }
