@@ -3,27 +3,21 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
+from threading import Lock
 from time import perf_counter
 from typing import Final
 
+from bylaw.agents.driving import drive, in_threads
 from bylaw.agents.loop import Episode
-from bylaw.agents.protocol import ChatModel
+from bylaw.agents.protocol import ChatModel, Conversation, Reply
 from bylaw.bench.episodes import Harness, conditions, episode, recorded
 from bylaw.bench.jobs import Job
 from bylaw.bench.results import Results
 from bylaw.enforcement.hints import Hints
 from bylaw.errors import Diagnostic, UsageError
 from bylaw.values import Json
-
-
-def _loop(episode: Episode, model: ChatModel) -> None:
-    while not episode.done:
-        (reply,) = model.reply([episode.conversation])
-        episode.take(reply)
 
 
 def _smolagents() -> Callable[[Episode, ChatModel], None]:
@@ -72,6 +66,7 @@ class Runner:
         self._step: Final = step
         """Called after every run."""
         self._outcome: Final = Outcome()
+        self._lock: Final = Lock()
 
     def missing(self, jobs: Iterable[Job]) -> list[Job]:
         """The jobs that are still to be done."""
@@ -82,52 +77,33 @@ class Runner:
         missing = self.missing(jobs)
         gc.freeze()  # tasks and rules stay: the collector need not go through them again and again
         try:
-            if self.model.batched and self._carry_out is None:
-                self._run_batched(iter(missing))
+            if self._carry_out is None:
+                drive(self.model, missing, self._begun, self._end)
             else:
-                self._run_in_threads(missing)
+                in_threads(self.model.width, missing, self._run_whole)
         finally:
             gc.unfreeze()
         return self._outcome
 
-    def _run_batched(self, jobs: Iterator[Job]) -> None:
-        active: list[_Active] = []
-        while active or (active := self._begin(jobs, self.model.width)):
-            active += self._begin(jobs, self.model.width - len(active))
-            replies = self.model.reply([each.episode.conversation for each in active])
-            for each, reply in zip(active, replies, strict=True):
-                each.episode.take(reply)
-            self._end([each for each in active if each.episode.done])
-            active = [each for each in active if not each.episode.done]
-
-    def _run_in_threads(self, jobs: list[Job]) -> None:
-        pool = ThreadPoolExecutor(self.model.width)
-        try:
-            for made in as_completed([pool.submit(self._run_alone, job) for job in jobs]):
-                made.result()
-        finally:
-            pool.shutdown(cancel_futures=True)
-
-    def _run_alone(self, job: Job) -> None:
-        (active,) = self._begin(iter([job]), 1)
-        (self._carry_out or _loop)(active.episode, self.model)
+    def _run_whole(self, job: Job) -> None:
+        assert self._carry_out is not None, "our own loop goes turn by turn"
+        active = self._begun(job)
+        self._carry_out(active.episode, self.model)
         self._end([active])
-
-    def _begin(self, jobs: Iterator[Job], count: int) -> list[_Active]:
-        return [self._begun(job) for job in islice(jobs, count)]
 
     def _begun(self, job: Job) -> _Active:
         return _Active(job, episode(job, self._hints), perf_counter())
 
-    def _end(self, over: list[_Active]) -> None:
+    def _end(self, over: Sequence[_Active]) -> None:
         """Puts finished runs on record, together."""
         finished = [each for each in over if each.episode.failure is None]
         self.results.append([self._recorded(each) for each in finished])
-        for each in over:
-            if each.episode.failure is not None:
-                self._outcome.failed[each.job.key] = each.episode.failure
-            self._step()
-        self._outcome.made += len(finished)
+        with self._lock:
+            self._outcome.made += len(finished)
+            for each in over:
+                if each.episode.failure is not None:
+                    self._outcome.failed[each.job.key] = each.episode.failure
+                self._step()
 
     def _recorded(self, active: _Active) -> dict[str, Json]:
         report = active.episode.guard.finish()
@@ -142,3 +118,17 @@ class _Active:
     job: Job
     episode: Episode
     begun: float
+
+    @property
+    def conversation(self) -> Conversation:
+        """What the model reads."""
+        return self.episode.conversation
+
+    @property
+    def done(self) -> bool:
+        """Is there nothing more to do?"""
+        return self.episode.done
+
+    def take(self, reply: Reply) -> None:
+        """Carries out one turn of the model."""
+        self.episode.take(reply)

@@ -17,10 +17,10 @@ from statistics import fmean
 from typing import Any, Final, Literal, TypeAlias, get_args
 
 from bylaw import __version__
+from bylaw.agents.driving import drive
 from bylaw.agents.protocol import ChatModel, Conversation, Reply
 from bylaw.bench.results import VERSION, Results
 from bylaw.errors import Diagnostic, UsageError
-from bylaw.groundstudy.driving import drive
 from bylaw.trace.trace import Trace
 from bylaw.values import Json, write_json
 

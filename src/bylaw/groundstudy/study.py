@@ -10,13 +10,13 @@ from time import perf_counter
 from typing import Final
 
 from bylaw import __version__
+from bylaw.agents.driving import drive
 from bylaw.agents.loop import Episode, opened
 from bylaw.agents.protocol import ChatModel, Conversation, Reply
 from bylaw.bench.results import VERSION, Results
 from bylaw.enforcement.guard import Guard
 from bylaw.grounding.correctness import category, is_correct
 from bylaw.grounding.predicate import READ_FILE, Grounding
-from bylaw.groundstudy.driving import drive
 from bylaw.groundstudy.files_tools import PAGE, SPECS
 from bylaw.groundstudy.prompts import ANSWER, Prompt, system_prompt, user_prompt
 from bylaw.groundstudy.questions import Question, QuestionSet

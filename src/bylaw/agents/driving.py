@@ -63,9 +63,14 @@ def _in_threads(
             run.take(reply)
         end([run])
 
-    pool = ThreadPoolExecutor(model.width)
+    in_threads(model.width, jobs, alone)
+
+
+def in_threads(width: int, jobs: Iterable[J], work: Callable[[J], None]) -> None:
+    """Does the work for each job, so many at a time; the first failure ends it."""
+    pool = ThreadPoolExecutor(width)
     try:
-        for made in as_completed([pool.submit(alone, job) for job in jobs]):
+        for made in as_completed([pool.submit(work, job) for job in jobs]):
             made.result()
     finally:
         pool.shutdown(cancel_futures=True)
