@@ -74,6 +74,8 @@ class Index:
 
 @pytest.fixture
 def index() -> Iterator[Index]:
+    if not hasattr(tarfile, "data_filter"):
+        pytest.skip("NOT TESTED: this Python cannot unpack archives safely")
     made = Index()
     thread = threading.Thread(target=made.server.serve_forever)
     thread.start()
@@ -98,6 +100,14 @@ def test_a_source_distribution_is_fetched_once(index: Index, tmp_path: Path) -> 
     assert index.asked == ["/simple/small/", "/files/small-1.0.tar.gz"]
     assert fetched(SMALL, tmp_path / "store", index.url) == root
     assert len(index.asked) == 2
+
+
+def test_without_safe_unpacking_nothing_is_unpacked(
+    index: Index, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index.offer(_archive(FILES))
+    monkeypatch.delattr(tarfile, "data_filter")
+    assert "takes Python 3.11.4 or later" in _refused(index, tmp_path)
 
 
 def _refused(index: Index, tmp_path: Path) -> str:

@@ -25,8 +25,11 @@ EXTENSIONS: Final = (
 _EXTENSION: Final = rf"\.(?:{'|'.join(sorted(EXTENSIONS, key=len, reverse=True))})"
 _END: Final = r"(?![\w\\/(])(?!\.\w)"
 # Possessive where it matters: a long run of any character costs one pass, not one from each place.
+# Folders are looked ahead for and then taken as found, as a possessive group would be: the first
+# releases of Python 3.11 match such groups wrongly.
+_FOLDERS: Final = r"(?=(?P<folders>(?:[\w.@+-]++[\\/]++)*))(?P=folders)"
 _FILE: Final = re.compile(
-    r"(?<![\w./\\@+~-])(?:[A-Za-z]:[\\/])?~?[./\\]*+(?:[\w.@+-]++[\\/]++)*+"
+    rf"(?<![\w./\\@+~-])(?:[A-Za-z]:[\\/])?~?[./\\]*+{_FOLDERS}"
     rf"[\w.@+-]*[\w@+-]{_EXTENSION}{_END}"
     r"(?P<line>(?::\d+(?:[-:]\d+)?|\#L\d+(?:-L?\d+)?)?)"
 )
@@ -35,7 +38,9 @@ _PATTERN: Final = re.compile(r"(?<![\w./\\-])[\w./\\-]*+\*(?:\.\w+|\*?/[\w./\\*-
 _FOLDER_IN_CODE: Final = re.compile(
     r"(?:\.{0,2}/)?[\w.@+-]+(?:[\\/][\w.@+-]+)+[\\/]?|[\w.@+-]{2,}/"
 )
-_FOLDER_IN_PROSE: Final = re.compile(r"(?<![\w./\\<@+-])(?:[\w.@+-]{2,}+/)++(?![\w/\\>*])")
+_FOLDER_IN_PROSE: Final = re.compile(
+    r"(?<![\w./\\<@+-])(?=(?P<folders>(?:[\w.@+-]{2,}+/)+))(?P=folders)(?![\w/\\>*])"
+)
 _NO_PARTS: Final = ("", ".", "..", "~")
 _FILE_ENDING: Final = re.compile(rf".*[^/]{_EXTENSION}", re.DOTALL)
 

@@ -128,6 +128,9 @@ def _read(url: str) -> bytes:
 
 def _unpack(pinned: Pinned, data: bytes, root: Path) -> None:
     """Unpacks an archive of one folder to `root`; it appears there complete, or not at all."""
+    if not hasattr(tarfile, "data_filter"):
+        reason = "unpacking archives safely takes Python 3.11.4 or later; use --checkout instead"
+        raise _unusable(pinned, reason)
     with tempfile.TemporaryDirectory(dir=root.parent) as made:
         try:
             with tempfile.TemporaryFile() as file:
