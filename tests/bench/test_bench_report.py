@@ -341,7 +341,7 @@ def test_filters_add_up_and_can_be_cleared(report: Report, runs: Sequence[Run]) 
     faded = report.page.locator("#table-overview svg .mark[data-setting=soft-block]").first
     assert float(faded.evaluate("mark => getComputedStyle(mark).opacity")) < 0.5
     report.page.get_by_role("button", name="Clear").click()
-    report.page.wait_for_function(f"document.querySelector('.tile b').textContent == '{len(runs)}'")
+    report.page.locator(".tile b").first.filter(has_text=str(len(runs))).wait_for()
     assert report.fragment() == ""
 
 

@@ -27,6 +27,8 @@ FAULTS: tuple[Step, ...] = (
     Status(400, "not now"),
 )
 """What may happen to a request; the last of them is not tried again within a run."""
+REFUSED = "A tool call cannot be read"
+"""How the refusal of a malformed call begins."""
 
 
 def _call(name: str, arguments: str) -> Says:
@@ -35,11 +37,15 @@ def _call(name: str, arguments: str) -> Says:
 
 
 def _script(text: str, before: int) -> Step:
-    """A fault at every third request of a conversation's end; a malformed call now and then."""
-    number = sum(text.encode()) + before
-    if number % 3 == 0:
-        return FAULTS[number % len(FAULTS)]
-    if number % 7 == 0:
+    """A fault at every third request; a malformed call to some tasks, mended when it is refused.
+
+    How often a text was asked before depends on time-outs, and so on the machine's load: what a
+    conversation comes to must not depend on it.
+    """
+    number = sum(text.encode())
+    if (number + before) % 3 == 0:
+        return FAULTS[(number + before) % len(FAULTS)]
+    if number % 7 == 0 and not text.startswith(REFUSED):
         return _call("final_answer", "{answer: 1}")
     return _call("final_answer", '{"answer": 1}')
 
