@@ -124,7 +124,7 @@ RETRY = "src/small/retry.py"
         ([_read("README.md"), _answer(REFUSAL)], "Retry", "IG", "vacuous"),
         ([_answer(REFUSAL)], "Retry", "IU", "vacuous"),
         ([_read(RETRY), _answer("")], "Retry", "IU", "ungrounded"),
-        ([_read(RETRY), "It is in src/small/retry.py."], "Retry", "IU", "ungrounded"),
+        ([_read(RETRY), "It is in src/small/retry.py."], "Retry", "CG", "grounded"),
         ([_read(RETRY), _answer({"file": RETRY})], "Retry", "CG", "grounded"),
         ([_read(RETRY), _answer(None)], "Retry", "IU", "ungrounded"),
     ],

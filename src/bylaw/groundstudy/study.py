@@ -93,9 +93,13 @@ class Run:
     def trace(self) -> Trace:
         """What happened, with the question in front."""
         asked = Message("user", self.job.question.text, 0)
+        events = list(self.episode.events)
         given = self.episode.answer
+        if self.episode.ending == "silent" and events and isinstance(events[-1], Message):
+            # It was reminded to call, and went on in words: they are what it has to say.
+            given = events.pop().text
         text = given if given is None or isinstance(given, str) else write_json(given)
-        return Trace([asked, *self.episode.events], answer=text)
+        return Trace([asked, *events], answer=text)
 
 
 class Study:
