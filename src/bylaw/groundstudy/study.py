@@ -95,9 +95,11 @@ class Run:
         asked = Message("user", self.job.question.text, 0)
         events = list(self.episode.events)
         given = self.episode.answer
-        if self.episode.ending == "silent" and events and isinstance(events[-1], Message):
+        last = events[-1] if events else None
+        if self.episode.ending == "silent" and isinstance(last, Message):
             # It was reminded to call, and went on in words: they are what it has to say.
-            given = events.pop().text
+            given = last.text
+            events.pop()
         text = given if given is None or isinstance(given, str) else write_json(given)
         return Trace([asked, *events], answer=text)
 
