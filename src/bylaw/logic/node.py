@@ -21,11 +21,12 @@ MAX_NESTING: Final = 100
 class Node:
     """A part of a formula. Subclasses are frozen dataclasses; equal parts are interchangeable."""
 
-    __slots__ = ("_depth", "_hash", "_nesting", "constant", "free")
+    __slots__ = ("depth", "_hash", "_nesting", "constant", "free")
 
     constant: bool
     """Does nothing in it depend on the event it is read at?"""
-    _depth: int
+    depth: int
+    """How many operators nest in it."""
     _nesting: int
     _hash: int
     free: frozenset[str]
@@ -40,7 +41,7 @@ class Node:
     def __post_init__(self) -> None:
         depth, nesting, constant = int(self.deepens), int(self.nests), not self.reads
         for part in self.parts():
-            depth = max(depth, part._depth + self.deepens)
+            depth = max(depth, part.depth + self.deepens)
             nesting = max(nesting, part._nesting + self.nests)
             constant = constant and part.constant
         if depth > MAX_DEPTH:
@@ -48,7 +49,7 @@ class Node:
         if nesting > MAX_NESTING:
             message = f"values nest more than {MAX_NESTING} deep"
             raise SpecError(Diagnostic("E112", message, "Name the inner ones with let."))
-        object.__setattr__(self, "_depth", depth)
+        object.__setattr__(self, "depth", depth)
         object.__setattr__(self, "_nesting", nesting)
         object.__setattr__(self, "constant", constant)
         object.__setattr__(self, "_hash", hash((type(self).__name__, *self.values())))

@@ -87,6 +87,26 @@ def read_stream(file: BinaryIO, name: str, max_line: int = MAX_LINE) -> Iterator
     if opens_session(_value(first)):
         yield from _session(name, lines)
         return
+    yield from _records(name, lines)
+
+
+def read_lines(
+    file: BinaryIO, name: str, first_line: int = 1, max_line: int = MAX_LINE
+) -> Iterator[Entry]:
+    """The records of an open file, or of a piece of one, that has one record a line."""
+    return _records(name, _lines(file, name, max_line, first_line))
+
+
+def is_jsonl(file: BinaryIO, name: str, max_line: int = MAX_LINE) -> bool:
+    """Has the file, read from its start, one record a line?"""
+    lines = _lines(file, name, max_line)
+    first, second = next(lines, None), next(lines, None)
+    if first is None or not isinstance(first.content, bytes) or opens_session(_value(first)):
+        return False
+    return name.endswith(_JSONL_ENDINGS) or (second is not None and _is_jsonl(first, second))
+
+
+def _records(name: str, lines: Iterable[_Line]) -> Iterator[Entry]:
     for line in lines:
         yield _entry(f"{name}:{line.number}", line.content, name, line.number)
 
@@ -97,9 +117,9 @@ class _Line:
     content: bytes | Diagnostic
 
 
-def _lines(file: BinaryIO, name: str, max_line: int) -> Iterator[_Line]:
+def _lines(file: BinaryIO, name: str, max_line: int, first_line: int = 1) -> Iterator[_Line]:
     """The lines that are not blank; an overlong one as a diagnostic, skipped in small pieces."""
-    for number in itertools.count(1):
+    for number in itertools.count(first_line):
         line, size = _next_line(file, max_line)
         if not size:
             return

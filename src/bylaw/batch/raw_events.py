@@ -1,0 +1,106 @@
+"""Calls whose arguments and results are still the bytes they were read from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Final, TypeAlias
+
+from msgspec import Raw
+
+from bylaw.batch.needs import read_by
+from bylaw.names import FINAL_ANSWER
+from bylaw.trace.event import MISSING, Call, Event
+from bylaw.values import Json, JsonError, read_json
+from bylaw.vocabulary.registry import Vocabulary
+from bylaw.vocabulary.tracker import Probe
+
+ABSENT: Final = Raw(b"")
+"""What stands for a field that a record does not have."""
+MAX_KNOWN: Final = 1 << 16
+"""How many answers are remembered for a probe: as many different calls are soon met again."""
+
+Known: TypeAlias = dict[Probe, dict[tuple[object, ...], bool]]
+
+
+class Unreadable(Exception):
+    """A record is not what it seemed: it must be read in the ordinary way."""
+
+
+@dataclass
+class RawEvents:
+    """The calls of some records, and the answers behind them."""
+
+    tools: Sequence[str]
+    steps: Sequence[int]
+    arguments: Sequence[Raw] = ()
+    """None at all where no rule reads them."""
+    results: Sequence[Raw] = ()
+    errors: Sequence[str | None] = ()
+    answers: Sequence[tuple[str, int]] = ()
+    """Each with its step. They are numbered on from the calls."""
+    marked: Callable[[Event], Event] = lambda event: event
+    """Marks the failures that tools report in a way of their own."""
+    known: Known = field(default_factory=dict)
+    """Answers about calls that were met before."""
+    _made: dict[int, Event] = field(default_factory=dict)
+
+    def event(self, number: int) -> Event:
+        """One event, with what the rules read of it."""
+        made = self._made.get(number)
+        if made is None:
+            made = self._made[number] = self._event(number)
+        return made
+
+    def _event(self, number: int) -> Event:
+        if number >= len(self.tools):
+            answer, step = self.answers[number - len(self.tools)]
+            return Call(FINAL_ANSWER, {"answer": answer}, step=step)
+        arguments = self._value(self.arguments, number)
+        if arguments is MISSING or arguments is None:
+            arguments = {}
+        if not isinstance(arguments, dict):
+            raise Unreadable
+        error = self.errors[number] if self.errors else None
+        result = self._value(self.results, number)
+        step = self.steps[number]
+        return self.marked(Call(self.tools[number], arguments, result, step, error))
+
+    def _value(self, column: Sequence[Raw], number: int) -> Json:
+        raw = bytes(column[number]) if column else b""
+        if not raw:
+            return MISSING
+        try:
+            return read_json(raw.decode())
+        except (JsonError, UnicodeDecodeError):
+            raise Unreadable from None
+
+    def metrics(self, trace: int) -> Json:
+        """Metrics are not kept: a procedure that asks for them has records read as a whole."""
+        raise AssertionError(f"trace {trace} was read without its metrics")
+
+    def test(self, probe: Probe, numbers: Sequence[int], vocabulary: Vocabulary) -> list[bool]:
+        """Which of these events match a probe; equal calls are asked once."""
+        read = read_by(probe)
+        if "steps" in read:
+            return [probe.matches(self.event(number), vocabulary) for number in numbers]
+        known = self.known.setdefault(probe, {})
+        if len(known) > MAX_KNOWN:
+            known.clear()
+        by_arguments, by_results = "arguments" in read, "results" in read
+        calls = len(self.tools)
+        found: list[bool] = []
+        for number in numbers:
+            if number >= calls:
+                found.append(probe.matches(self.event(number), vocabulary))
+                continue
+            key = (
+                self.tools[number],
+                bytes(self.arguments[number]) if by_arguments else None,
+                (bytes(self.results[number]), self.errors[number]) if by_results else None,
+            )
+            answer = known.get(key)
+            if answer is None:
+                answer = known[key] = probe.matches(self.event(number), vocabulary)
+            found.append(answer)
+        return found

@@ -1,0 +1,101 @@
+"""Scores blocks of records, many at a time."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from io import BytesIO
+from typing import Final
+
+import numpy as np
+
+from bylaw.batch.chunks import Chunk, ReadTraces
+from bylaw.batch.judging import Judging
+from bylaw.batch.native import NativeReader
+from bylaw.batch.needs import Needs
+from bylaw.batch.raw_events import Unreadable
+from bylaw.batch.scores import Scores, Unusable
+from bylaw.columnar.columns import Codes
+from bylaw.procedure.procedure import Procedure
+from bylaw.trace.files import MAX_LINE, Entry, read_lines
+from bylaw.trace.trace import Trace
+
+CHUNK: Final = 1 << 16
+"""How many calls are judged together: enough to be quick, few enough to stay in the cache."""
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Some whole lines of a JSONL file."""
+
+    source: str
+    """What the file is called."""
+    first_line: int
+    """The number of the first line, counted from 1."""
+    content: bytes
+
+
+class Scorer:
+    """Scores records against one procedure."""
+
+    def __init__(self, procedure: Procedure, max_line: int = MAX_LINE) -> None:
+        self.procedure: Final = procedure
+        self._judging = Judging(procedure)
+        self._codes = Codes()
+        needs = Needs.of(procedure, self._judging.rules)
+        self._reader = NativeReader(procedure, needs, self._codes)
+        self._max_line = max_line
+
+    def entries(self, entries: Iterable[Entry]) -> Scores:
+        """The scores of records that have been read."""
+        parts = [self._nothing()]
+        some: list[Entry] = []
+        size = 0
+        for entry in entries:
+            some.append(entry)
+            size += len(entry.trace.calls) + 1 if entry.trace else 1
+            if size >= CHUNK:
+                parts.append(self._read(some))
+                some, size = [], 0
+        return Scores.together([*parts, self._read(some)])
+
+    def lines(self, block: Block) -> Scores:
+        """The scores of the records in a block of lines, in their order."""
+        lines = block.content.split(b"\n")
+        parts = [self._nothing()]
+        for chunk in self._reader.chunks(lines, CHUNK):
+            odd = chunk.others
+            try:
+                names = [f"{block.source}:{block.first_line + line}" for line in chunk.lines]
+                plain = self._judged(names, chunk)
+            except Unreadable:
+                plain, odd = self._nothing(), sorted(chunk.lines + chunk.others)
+            read = [self._entries_on(block, line, lines[line]) for line in odd]
+            rest = self._read([entry for entries in read for entry in entries])
+            parts.append(Scores.together([plain, rest]).sorted() if odd else plain)
+        return Scores.together(parts)
+
+    def _entries_on(self, block: Block, line: int, content: bytes) -> list[Entry]:
+        """The record on a line, if there is one."""
+        number = block.first_line + line
+        return list(read_lines(BytesIO(content), block.source, number, self._max_line))
+
+    def _read(self, entries: list[Entry]) -> Scores:
+        usable = [(entry.name, entry.trace) for entry in entries if entry.trace is not None]
+        traces: list[Trace] = [self.procedure.marked(trace) for _, trace in usable]
+        scores = self._judged([name for name, _ in usable], ReadTraces(traces, self._codes))
+        for entry in entries:
+            if entry.trace is None:
+                told = entry.error.diagnostics if entry.error else ()
+                scores.unusable.append(Unusable(entry.name, tuple(told)))
+            scores.notes.update(note.code for note in entry.notes)
+        return scores
+
+    def _judged(self, names: list[str], chunk: Chunk) -> Scores:
+        outcomes, alone = self._judging.outcomes(chunk)
+        return Scores(names, chunk.calls, outcomes, alone=alone)
+
+    def _nothing(self) -> Scores:
+        shape = (0, len(self.procedure.constraints))
+        return Scores([], np.empty(0, np.int64), np.empty(shape, np.int8), alone=Counter())
