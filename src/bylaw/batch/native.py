@@ -85,10 +85,13 @@ def _record_type(needs: Needs) -> type:
         call += [("tool_result", Raw, ABSENT), ("error", str | None, None)]
     # Not tracked by the collector: a record holds no cycles, and there are millions of them.
     calls = msgspec.defstruct("Call", call, gc=False)
-    record: list[Any] = [("tool_calls", list[calls]), ("bylaw", int, VERSION)]  # type: ignore[valid-type]
-    if needs.answer:
-        given = str | None | UnsetType
-        record += [("answer", given, UNSET), ("final_answer", given, UNSET)]
+    answer = str | None | UnsetType
+    record: list[Any] = [
+        ("tool_calls", list[calls]),  # type: ignore[valid-type]
+        ("bylaw", int, VERSION),
+        ("answer", answer, UNSET),
+        ("final_answer", answer, UNSET),
+    ]
     if needs.places_messages:
         record.append(("messages", Raw, ABSENT))
     return msgspec.defstruct("Record", record, gc=False)
@@ -128,10 +131,10 @@ class NativeChunk:
 
     def _fine(self) -> NDArray[np.bool_]:
         """Whether each record names its tools, and counts its steps upwards if it counts them."""
-        numbers, steps = self.reader.codes.numbers, self._steps
+        tools, steps = self._tools, self._steps
         starts, ends = self._offsets[:-1], self._offsets[1:]
-        reserved = (numbers.get("", -1), numbers.get(FINAL_ANSWER, -1))
-        odd = np.isin(self._tools, reserved) | (steps > LARGEST)
+        nameless, final = (self.reader.codes.numbers[name] for name in ("", FINAL_ANSWER))
+        odd = (tools == nameless) | (tools == final) | (steps > LARGEST)
         odd |= (steps < 0) & (steps != NO_STEP)
         later = np.zeros(len(steps), dtype=np.bool_)
         later[1:] = (steps[1:] < steps[:-1]) | ((steps[1:] == NO_STEP) != (steps[:-1] == NO_STEP))
@@ -214,9 +217,7 @@ class NativeChunk:
             [call.arguments for call in self._flat] if needs.arguments else (),
             [call.tool_result for call in self._flat] if needs.results else (),
             [call.error for call in self._flat] if needs.results else (),
-            [(answer, step) for record, step in steps if (answer := _answer(record)) is not None]
-            if needs.answer
-            else (),
+            [(answer, step) for record, step in steps if (answer := _answer(record)) is not None],
             *([failed.marked] if failed is not None else []),
             known=self.reader.known,
         )

@@ -35,7 +35,6 @@ class Needs:
     results: bool = False
     """Results and errors."""
     steps: bool = False
-    answer: bool = False
     messages: bool = False
     metrics: bool = False
 
@@ -53,7 +52,6 @@ class Needs:
             "arguments" in read,
             "results" in read,
             "steps" in read or procedure.order == "step",
-            any(rule.answer for rule in listed),
             any(rule.events == "all" for rule in listed),
             "metrics" in read,
         )

@@ -159,13 +159,14 @@ class Evaluation:
             case f.Until(left, right):
                 return Row(folds.until(self.row(left).true, self.row(right).true))
             case f.WeakUntil(left, right):
-                a = self.row(left).true
-                always = ~folds.from_here(~a)
-                return Row(folds.until(a, self.row(right).true) | always, always)
+                kept = self.row(left).true
+                always = ~folds.from_here(~kept)
+                return Row(folds.until(kept, self.row(right).true) | always, always)
             case f.Release(left, right):
-                a, b = self.row(left).true, self.row(right).true
-                always = ~folds.from_here(~b)
-                return Row(folds.until(b, a & b) | always, always & ~folds.from_here(a))
+                frees, kept = self.row(left).true, self.row(right).true
+                always = ~folds.from_here(~kept)
+                reached = folds.until(kept, frees & kept)
+                return Row(reached | always, always & ~folds.from_here(frees))
 
             # The past.
             case f.Yesterday(operand):
@@ -216,6 +217,16 @@ class Evaluation:
             self.identities,
         )
 
+    # ── time, as ordering predicates compare it ───────────────────────────────────────────
+
+    def time(self, places: Positions) -> NDArray[np.integer]:
+        """When the events at these positions happened."""
+        return places if self.order == "position" else self.columns.steps[places]
+
+    def behind(self, places: Positions) -> Positions:
+        """The first positions that are strictly later than these."""
+        return places + np.int32(1) if self.order == "position" else self.columns.step_ends[places]
+
     # ── single events ─────────────────────────────────────────────────────────────────────
 
     def _asked(self, formula: f.Formula, where: Mask | None) -> Mask:
@@ -261,7 +272,8 @@ class Evaluation:
 
     def _keep_bound(self, mask: Mask, pattern: f.Pattern) -> None:
         """Keeps only those calls whose argument or result is what a variable stands for."""
-        assert not isinstance(pattern, f.OutcomeIs) and isinstance(pattern.expected, Variable)
+        assert not isinstance(pattern, f.OutcomeIs), "an outcome has no variables"
+        assert isinstance(pattern.expected, Variable), "others are asked of one trace at a time"
         places = np.flatnonzero(mask).astype(np.int32)
         wanted = self.bound[pattern.expected.name].identities[self.segments.trace[places]]
         arguments = isinstance(pattern, f.ArgumentIs)
@@ -276,8 +288,7 @@ class Evaluation:
         """Whether each event is a call of the tool."""
         codes, tools = self.columns.codes, self.columns.tools
         if isinstance(tool, ToolName):
-            number = codes.numbers.get(tool.name, -1)
-            return tools == number
+            return np.equal(tools, codes.numbers.get(tool.name, -1))
         names = codes.names
         if tool is None:
             table = [name not in (FINAL_ANSWER, MESSAGE) for name in names]

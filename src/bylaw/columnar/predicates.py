@@ -7,6 +7,7 @@ are one sorted array; a trace's share of it lies between two searches.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
@@ -33,10 +34,7 @@ class Moments(NamedTuple):
 
     def precede(self, other: Moments, over: Evaluation) -> Mask:
         """Do both exist, and this one strictly first?"""
-        if over.order == "position":
-            first, second = self.places, other.places
-        else:
-            first, second = over.columns.steps[self.places], over.columns.steps[other.places]
+        first, second = over.time(self.places), over.time(other.places)
         return self.exist & other.exist & (first < second)
 
 
@@ -120,7 +118,7 @@ def _after(over: Evaluation, second: Tool, first: Tool) -> Mask:
 
 
 def _all_before(over: Evaluation, tools: ToolList, goal: Tool) -> Mask:
-    return np.logical_and.reduce([_before(over, tool, goal) for tool in tools.tools])
+    return reduce(np.logical_and, [_before(over, tool, goal) for tool in tools.tools])
 
 
 def _instance_before(over: Evaluation, first: Tool, n: Term, second: Tool, m: Term) -> Mask:
@@ -136,8 +134,7 @@ def _in_order(over: Evaluation, sequence: ToolList) -> Mask:
     for tool in sequence.tools:
         matched = _next(over, tool, places)
         found &= matched.exist
-        by_position = over.order == "position"
-        places = matched.places + 1 if by_position else over.columns.step_ends[matched.places]
+        places = over.behind(matched.places)
     return found
 
 

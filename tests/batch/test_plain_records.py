@@ -1,0 +1,167 @@
+"""Lines read straight into columns: what is odd about one is noticed, and said as elsewhere."""
+
+from __future__ import annotations
+
+import json
+from io import BytesIO
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bylaw import Procedure
+from bylaw.trace.files import read_lines
+
+pytest.importorskip("msgspec", reason="NOT TESTED: msgspec is not installed")
+pytest.importorskip("numpy", reason="NOT TESTED: numpy is not installed")
+
+from bylaw.batch.scorer import Block, Scorer
+from bylaw.batch.scores import Scores
+
+
+def _procedure(*rules: str, **settings: Any) -> Procedure:
+    constraints = [{"name": f"rule {n}", "rule": rule} for n, rule in enumerate(rules)]
+    return Procedure.from_dict({"constraints": constraints, **settings})
+
+
+def _call(tool: str = "a", **fields: Any) -> dict[str, Any]:
+    return {"tool_name": tool, **fields}
+
+
+def _record(*calls: dict[str, Any], **fields: Any) -> str:
+    return json.dumps({"tool_calls": list(calls), **fields})
+
+
+PROCEDURES = {
+    "tools alone": _procedure("G(a -> F b)", "CalledN(a, <= 1)"),
+    "arguments": _procedure("G(call(a, i = 1) -> F b)", "CalledExactly(a, i = 1)"),
+    "results": _procedure("G(call(a, failed) -> F b)", 'Called(b) | F(call(a, result = "x"))'),
+    "failures of its own": _procedure("G(call(a, failed) -> F b)", failed="text ~ /^Error/"),
+    "steps": _procedure("Before(a, b)", "G(b -> earlier a)", order="step"),
+    "the answer": _procedure("Before(a, final_answer)", 'F call(final_answer, answer = "x")'),
+    "messages": _procedure("G(says(user) -> F a)", events="all"),
+    "metrics": _procedure('forall t in metrics("tools"): Called(t)'),
+    "one by one": _procedure("G(a -> let x = args.i: earlier call(b, i = x))"),
+    "values": _procedure('forall x in args(a, "i"): CalledWith(b, i = x)', "G(a -> args.i > 1)"),
+}
+
+LINES: dict[str, str | bytes] = {
+    "plain": _record(_call("a"), _call("b")),
+    "no calls": _record(),
+    "steps in parallel": _record(_call("a", step=0), _call("b", step=0), _call("b", step=1)),
+    "no step here and there": _record(_call("a", step=3), _call("b")),
+    "a null step": _record(_call("a", step=None), _call("b", step=None)),
+    "steps that go back": _record(_call("a", step=1), _call("b", step=0)),
+    "a negative step": _record(_call("a", step=-1)),
+    "a step that is no whole number": _record(_call("a", step=1.0)),
+    "a step that is true": _record(_call("a", step=True)),
+    "a step beyond bounds": _record(_call("a", step=2**53 + 1)),
+    "a step beyond all bounds": _record(_call("a", step=2**80)),
+    "a tool without a name": _record(_call("")),
+    "a tool that is no text": _record(_call(1)),  # type: ignore[arg-type]
+    "no tool": _record({"arguments": {}}),
+    "the answer as last call": _record(
+        _call("a"), _call("final_answer", arguments={"answer": "x"})
+    ),
+    "the answer in between": _record(_call("final_answer"), _call("a")),
+    "an answer": _record(_call("a"), answer="x"),
+    "an answer by its other name": _record(_call("a"), final_answer="x"),
+    "a null answer": _record(_call("a"), answer=None, final_answer="x"),
+    "an answer that is no text": _record(_call("a"), answer=5),
+    "an answer alone": _record(answer="x"),
+    "messages": _record(
+        _call("a", step=0),
+        _call("b", step=0),
+        messages=[{"role": "user", "text": "hi", "before": 1}],
+    ),
+    "null for messages": _record(_call("a"), messages=None),
+    "arguments": _record(_call("a", arguments={"i": 1}), _call("b", arguments={"i": 1, "j": 2})),
+    "null for arguments": _record(_call("a", arguments=None)),
+    "arguments that are a list": _record(_call("a", arguments=[1])),
+    "a number twice the same": _record(_call("a", arguments={"i": 1.0})),
+    "a key twice": '{"tool_calls": [{"tool_name": "a", "arguments": {"i": 1, "i": 2}}]}',
+    "no JSON number": '{"tool_calls": [{"tool_name": "a", "arguments": {"i": NaN}}]}',
+    "a result": _record(_call("a", tool_result="x"), _call("b", tool_result=None)),
+    "a result in JSON": _record(_call("a", tool_result='"x"')),
+    "an error": _record(_call("a", error="no"), _call("b", error=None)),
+    "an error that is no text": _record(_call("a", error=5)),
+    "a failure told in words": _record(_call("a", tool_result="Error: no")),
+    "metrics": _record(_call("a"), tools=["a", "c"]),
+    "this version": _record(_call("a"), bylaw=1),
+    "another version": _record(_call("a"), bylaw=2),
+    "a version in words": _record(_call("a"), bylaw="1"),
+    "messages of a chat": json.dumps(
+        [{"role": "assistant", "tool_calls": [{"function": {"name": "a", "arguments": "{}"}}]}]
+    ),
+    "no record": '{"nothing": 1}',
+    "no object": "5",
+    "no JSON": '{"tool_calls": [',
+    "no text": b'\xff\xfe{"tool_calls": []}',
+    "a mark in front": b"\xef\xbb\xbf" + _record(_call("a")).encode(),
+    "space around": "  " + _record(_call("a")) + " \r",
+    "nothing": "",
+    "space": "  ",
+}
+NOTICED_IF_READ = ("arguments that are a list", "a key twice", "an error that is no text")
+"""What only a rule that reads it makes one look at."""
+
+
+def _ordinary(scorer: Scorer, content: bytes) -> Scores:
+    return scorer.entries(read_lines(BytesIO(content), "f.jsonl"))
+
+
+def _bytes(lines: list[str]) -> bytes:
+    contents = [LINES[name] for name in lines]
+    return b"\n".join(c if isinstance(c, bytes) else c.encode() for c in contents)
+
+
+def _same(scores: Scores, expected: Scores) -> None:
+    assert scores.names == expected.names
+    assert scores.calls.tolist() == expected.calls.tolist()
+    assert scores.outcomes.tolist() == expected.outcomes.tolist()
+    assert scores.notes == expected.notes
+    assert [(each.name, [d.code for d in each.diagnostics]) for each in scores.unusable] == [
+        (each.name, [d.code for d in each.diagnostics]) for each in expected.unusable
+    ]
+
+
+@pytest.mark.parametrize("kind", PROCEDURES)
+@pytest.mark.parametrize("line", LINES)
+def test_a_line_is_scored_as_in_the_ordinary_way(kind: str, line: str) -> None:
+    procedure, content = PROCEDURES[kind], _bytes([line])
+    scores = Scorer(procedure).lines(Block("f.jsonl", 1, content))
+    expected = _ordinary(Scorer(procedure), content)
+    if line in NOTICED_IF_READ and expected.unusable and not scores.unusable:
+        assert len(scores) == 1
+        return
+    _same(scores, expected)
+
+
+@settings(max_examples=200)
+@given(
+    st.sampled_from(list(PROCEDURES)),
+    st.lists(st.sampled_from([n for n in LINES if n not in NOTICED_IF_READ]), max_size=8),
+)
+def test_odd_lines_do_not_disturb_the_others(kind: str, lines: list[str]) -> None:
+    procedure, content = PROCEDURES[kind], _bytes(lines)
+    _same(
+        Scorer(procedure).lines(Block("f.jsonl", 1, content)),
+        _ordinary(Scorer(procedure), content),
+    )
+
+
+def test_only_what_a_rule_reads_is_looked_at() -> None:
+    content = _bytes(["a key twice"])
+    unread = Scorer(PROCEDURES["tools alone"]).lines(Block("f.jsonl", 1, content))
+    read = Scorer(PROCEDURES["arguments"]).lines(Block("f.jsonl", 1, content))
+    assert (len(unread), len(unread.unusable)) == (1, 0)
+    assert [each.diagnostics[0].code for each in read.unusable] == ["E315"]
+
+
+def test_what_had_to_be_judged_alone_is_counted() -> None:
+    procedure = PROCEDURES["one by one"]
+    content = _bytes(["plain", "no calls", "an answer alone", "arguments"])
+    assert Scorer(procedure).lines(Block("f.jsonl", 1, content)).alone == {"rule 0": 4}
+    others = b"\n".join(_record(_call("c")).encode() for _ in range(3))
+    assert not Scorer(procedure).lines(Block("f.jsonl", 1, others)).alone.total()

@@ -1,0 +1,112 @@
+"""One law: what columns say of a corpus is what the reference says of each trace."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from strategies import data_formulas, data_traces, formulas, past_rules, quantified, traces
+
+from bylaw import Constraint, Procedure, Trace
+from bylaw.logic.formula import Formula
+from bylaw.scoring.verify import evaluation_of, verify_trace
+from bylaw.semantics.reference import evaluate, view_of
+from bylaw.semantics.verdict import FALSE, TRUE, VACUOUS, Value
+from bylaw.trace.files import Entry
+from bylaw.trace.trace import Events
+from bylaw.vocabulary.view import Order
+
+pytest.importorskip("msgspec", reason="NOT TESTED: msgspec is not installed")
+pytest.importorskip("numpy", reason="NOT TESTED: numpy is not installed")
+
+import numpy as np
+
+from bylaw.batch.scorer import Block, Scorer
+from bylaw.batch.scores import OUTCOMES, Scores
+from bylaw.columnar.columns import Codes
+from bylaw.columnar.evaluation import Evaluation
+from bylaw.columnar.row import Row
+from bylaw.columnar.support import alone_because
+from bylaw.columnar.views import columns_of
+
+ORDERS = st.sampled_from(["position", "step"])
+EVENTS = st.sampled_from(["all", "calls"])
+CORE = formulas() | quantified()
+CORPORA = st.lists(traces() | data_traces(), min_size=1, max_size=6)
+SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large]
+
+
+@settings(max_examples=500, suppress_health_check=SLOW)
+@given(CORE, CORPORA, ORDERS, EVENTS)
+def test_at_every_position_columns_say_what_the_reference_says(
+    formula: Formula, corpus: list[Trace], order: Order, events: Events
+) -> None:
+    if alone_because(formula) is not None:
+        return
+    columns, there = columns_of(corpus, Codes(), events)
+    if not len(there):
+        return
+    over = Evaluation(columns, order)
+    row, starts = over.row(formula), over.start(formula)
+    for number, trace in enumerate(there):
+        evaluation = evaluate(formula, view_of(formula, corpus[trace], order, events))
+        if len(evaluation.view) != columns.segments.lengths[number]:
+            continue  # it sees the answer, and is tested below
+        expected = [evaluation.at(formula, at) for at in range(len(evaluation.view))]
+        span = slice(columns.segments.starts[number], columns.segments.ends[number])
+        assert _values(row.at(np.arange(span.start, span.stop))) == expected
+        assert _values(starts.at(np.array([number]))) == expected[:1]
+
+
+def _values(row: Row) -> list[Value]:
+    vacuous = np.zeros_like(row.true) if row.vacuous is None else row.vacuous
+    pairs = zip(row.true.tolist(), vacuous.tolist(), strict=True)
+    return [VACUOUS if empty else TRUE if true else FALSE for true, empty in pairs]
+
+
+def _procedure(rules: list[Formula], order: Order, events: Events) -> Procedure:
+    constraints = [Constraint(f"rule {number}", rule) for number, rule in enumerate(rules)]
+    return Procedure(constraints, order=order, events=events)
+
+
+def _judged(procedure: Procedure, corpus: list[Trace]) -> list[list[object]]:
+    return [
+        [evaluation_of(trace, procedure, each).outcome for each in procedure.constraints]
+        for trace in corpus
+    ]
+
+
+def _outcomes(scores: Scores) -> list[list[object]]:
+    return [[OUTCOMES[code] for code in row] for row in scores.outcomes]
+
+
+RULES = st.lists(CORE | data_formulas() | past_rules(), min_size=1, max_size=3)
+
+
+@settings(max_examples=300, suppress_health_check=SLOW)
+@given(RULES, CORPORA, ORDERS, EVENTS)
+def test_a_corpus_that_was_read_is_judged_as_its_traces_are(
+    rules: list[Formula], corpus: list[Trace], order: Order, events: Events
+) -> None:
+    procedure = _procedure(rules, order, events)
+    scores = Scorer(procedure).entries(Entry(str(n), trace) for n, trace in enumerate(corpus))
+    assert _outcomes(scores) == _judged(procedure, corpus)
+    assert scores.names == [str(number) for number in range(len(corpus))]
+    for trace, score in zip(corpus, scores.values(procedure), strict=True):
+        assert score == verify_trace(trace, procedure).score
+
+
+@settings(max_examples=300, suppress_health_check=SLOW)
+@given(RULES, CORPORA, ORDERS, EVENTS, st.integers(1, 40))
+def test_a_corpus_of_lines_is_judged_as_its_traces_are(
+    rules: list[Formula], corpus: list[Trace], order: Order, events: Events, first: int
+) -> None:
+    procedure = _procedure(rules, order, events)
+    lines = [json.dumps(trace.to_record()) for trace in corpus]
+    scores = Scorer(procedure).lines(Block("f.jsonl", first, "\n".join(lines).encode()))
+    assert not scores.unusable
+    assert scores.names == [f"f.jsonl:{first + number}" for number in range(len(corpus))]
+    assert _outcomes(scores) == _judged(procedure, corpus)
+    assert scores.calls.tolist() == [len(trace.calls) for trace in corpus]
