@@ -28,6 +28,7 @@ from bylaw.batch.scores import OUTCOMES, Scores
 from bylaw.columnar.columns import Codes
 from bylaw.columnar.evaluation import Evaluation
 from bylaw.columnar.row import Row
+from bylaw.columnar.subject import Subject
 from bylaw.columnar.support import alone_because
 from bylaw.columnar.views import columns_of
 
@@ -48,7 +49,7 @@ def test_at_every_position_columns_say_what_the_reference_says(
     columns, there = columns_of(corpus, Codes(), events)
     if not len(there):
         return
-    over = Evaluation(columns, order)
+    over = Evaluation(Subject(columns, order))
     row, starts = over.row(formula), over.start(formula)
     for number, trace in enumerate(there):
         evaluation = evaluate(formula, view_of(formula, corpus[trace], order, events))

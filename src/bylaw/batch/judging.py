@@ -14,6 +14,7 @@ from bylaw.batch.chunks import Chunk
 from bylaw.batch.scores import CODES, SATISFIED, VACUOUS, VIOLATED
 from bylaw.columnar.evaluation import Evaluation
 from bylaw.columnar.row import Row
+from bylaw.columnar.subject import Subject
 from bylaw.columnar.support import alone_because, settled
 from bylaw.logic.formula import FromMetrics
 from bylaw.logic.walk import everything, sees_answer
@@ -118,7 +119,7 @@ class _Asked:
         if key not in self._seen:
             columns, there = self._chunk.columns(events, answer)
             procedure = self._procedure
-            over = Evaluation(columns, procedure.order, procedure.vocabulary)
+            over = Evaluation(Subject(columns, procedure.order, procedure.vocabulary))
             self._seen[key] = over, there
         return self._seen[key]
 

@@ -8,22 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import reduce
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 
 from bylaw.columnar.segments import Mask, Positions
+from bylaw.columnar.subject import Subject
 from bylaw.logic.formula import Arguments, Count, ToolList
 from bylaw.logic.terms import Literal, Term, Tool
 from bylaw.values import LARGEST
 from bylaw.vocabulary.comparisons import COMPARE
 from bylaw.vocabulary.tracker import Probe
 
-if TYPE_CHECKING:
-    from bylaw.columnar.evaluation import Evaluation
-
 Predicate: TypeAlias = Callable[..., Mask]
-"""From an evaluation and the predicate's operands to an answer for each trace."""
+"""From a subject and the predicate's operands to an answer for each trace."""
 
 
 class Moments(NamedTuple):
@@ -32,32 +30,32 @@ class Moments(NamedTuple):
     exist: Mask
     places: Positions
 
-    def precede(self, other: Moments, over: Evaluation) -> Mask:
+    def precede(self, other: Moments, over: Subject) -> Mask:
         """Do both exist, and this one strictly first?"""
         first, second = over.time(self.places), over.time(other.places)
         return self.exist & other.exist & (first < second)
 
 
-def _counts(over: Evaluation, probe: Probe) -> Positions:
+def _counts(over: Subject, probe: Probe) -> Positions:
     """How many such calls each trace has."""
     hits, segments = over.hits(probe), over.segments
     return np.searchsorted(hits, segments.ends) - np.searchsorted(hits, segments.starts)
 
 
-def _nth(over: Evaluation, tool: Tool, index: int) -> Moments:
+def _nth(over: Subject, tool: Tool, index: int) -> Moments:
     """The call of the tool with this index, counted from 0."""
     hits = over.hits(Probe(tool))
     first = np.searchsorted(hits, over.segments.starts)
     return _found(over, hits, first + min(index, len(hits)))
 
 
-def _next(over: Evaluation, tool: Tool, places: Positions) -> Moments:
+def _next(over: Subject, tool: Tool, places: Positions) -> Moments:
     """The first call of the tool at or after a position of each trace."""
     hits = over.hits(Probe(tool))
     return _found(over, hits, np.searchsorted(hits, places))
 
 
-def _found(over: Evaluation, hits: Positions, numbers: Any) -> Moments:
+def _found(over: Subject, hits: Positions, numbers: Any) -> Moments:
     if not len(hits):
         return Moments(np.zeros(over.segments.count, dtype=np.bool_), over.segments.starts)
     places = hits[np.minimum(numbers, len(hits) - 1)]
@@ -73,18 +71,18 @@ def _whole(term: Term) -> int | None:
     return value if type(value) is int and abs(value) <= LARGEST else None
 
 
-def _never(over: Evaluation) -> Mask:
+def _never(over: Subject) -> Mask:
     return np.zeros(over.segments.count, dtype=np.bool_)
 
 
 # ── the predicates ────────────────────────────────────────────────────────────────────────
 
 
-def _called(over: Evaluation, tool: Tool) -> Mask:
+def _called(over: Subject, tool: Tool) -> Mask:
     return _counts(over, Probe(tool)) > 0
 
 
-def _called_n(over: Evaluation, tool: Tool, count: Count) -> Mask:
+def _called_n(over: Subject, tool: Tool, count: Count) -> Mask:
     number = _whole(count.number)
     if number is None:
         return _never(over)
@@ -92,43 +90,43 @@ def _called_n(over: Evaluation, tool: Tool, count: Count) -> Mask:
     return np.asarray(compare(_counts(over, Probe(tool)), number))
 
 
-def _called_with(over: Evaluation, tool: Tool, arguments: Arguments) -> Mask:
+def _called_with(over: Subject, tool: Tool, arguments: Arguments) -> Mask:
     return _counts(over, Probe(tool, arguments.patterns)) > 0
 
 
-def _called_exactly(over: Evaluation, tool: Tool, arguments: Arguments) -> Mask:
+def _called_exactly(over: Subject, tool: Tool, arguments: Arguments) -> Mask:
     return _counts(over, Probe(tool, arguments.patterns, exactly=True)) > 0
 
 
-def _called_with_result(over: Evaluation, tool: Tool, result: Term, arguments: Arguments) -> Mask:
+def _called_with_result(over: Subject, tool: Tool, result: Term, arguments: Arguments) -> Mask:
     assert isinstance(result, Literal), "other terms are asked of one trace at a time"
     return _counts(over, Probe(tool, arguments.patterns, result=result)) > 0
 
 
-def _branch_called(over: Evaluation, taken: Tool, avoided: Tool) -> Mask:
+def _branch_called(over: Subject, taken: Tool, avoided: Tool) -> Mask:
     return _called(over, taken) & ~_called(over, avoided)
 
 
-def _before(over: Evaluation, first: Tool, second: Tool) -> Mask:
+def _before(over: Subject, first: Tool, second: Tool) -> Mask:
     return _nth(over, first, 0).precede(_nth(over, second, 0), over)
 
 
-def _after(over: Evaluation, second: Tool, first: Tool) -> Mask:
+def _after(over: Subject, second: Tool, first: Tool) -> Mask:
     return _before(over, first, second)
 
 
-def _all_before(over: Evaluation, tools: ToolList, goal: Tool) -> Mask:
+def _all_before(over: Subject, tools: ToolList, goal: Tool) -> Mask:
     return reduce(np.logical_and, [_before(over, tool, goal) for tool in tools.tools])
 
 
-def _instance_before(over: Evaluation, first: Tool, n: Term, second: Tool, m: Term) -> Mask:
+def _instance_before(over: Subject, first: Tool, n: Term, second: Tool, m: Term) -> Mask:
     earlier, later = _whole(n), _whole(m)
     if earlier is None or later is None or earlier < 0 or later < 0:
         return _never(over)
     return _nth(over, first, earlier).precede(_nth(over, second, later), over)
 
 
-def _in_order(over: Evaluation, sequence: ToolList) -> Mask:
+def _in_order(over: Subject, sequence: ToolList) -> Mask:
     found = np.ones(over.segments.count, dtype=np.bool_)
     places = over.segments.starts
     for tool in sequence.tools:
@@ -138,7 +136,7 @@ def _in_order(over: Evaluation, sequence: ToolList) -> Mask:
     return found
 
 
-def _within_steps(over: Evaluation, first: Tool, second: Tool, limit: Term) -> Mask:
+def _within_steps(over: Subject, first: Tool, second: Tool, limit: Term) -> Mask:
     number = _whole(limit)
     if number is None:
         return _never(over)

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from bylaw.columnar.row import Row
 from bylaw.columnar.segments import Mask
+from bylaw.columnar.subject import Subject
 from bylaw.logic import formula as f
 from bylaw.logic.terms import Literal
 from bylaw.trace.event import MISSING
@@ -33,7 +34,7 @@ def at_starts(over: Evaluation, formula: f.Quantifier) -> Row:
     """The value at the start of each trace."""
     found = _Combined(over.segments.count)
     for part in _portions(over, formula):
-        instances = over.instances(part.traces, formula.variable, part.values)
+        instances = _instances(over, formula, part)
         found.add(instances.start(formula.body), part.traces)
     return found.row(formula)
 
@@ -42,11 +43,16 @@ def everywhere(over: Evaluation, formula: f.Quantifier) -> Row:
     """The value at each position."""
     found = _Combined(over.segments.size)
     for part in _portions(over, formula):
-        instances = over.instances(part.traces, formula.variable, part.values)
+        instances = _instances(over, formula, part)
         made = instances.segments
         shift = over.segments.starts[part.traces] - made.starts
         found.add(instances.row(formula.body), made.places + np.repeat(shift, made.lengths))
     return found.row(formula)
+
+
+def _instances(over: Evaluation, formula: f.Quantifier, part: _Portion) -> Evaluation:
+    """The evaluation over some instances."""
+    return type(over)(over.subject.instances(part.traces, formula.variable, part.values))
 
 
 class _Portion(NamedTuple):
@@ -82,7 +88,7 @@ def _portions(over: Evaluation, formula: f.Quantifier) -> Iterator[_Portion]:
     traces: list[int] = []
     values: list[Json] = []
     size = 0
-    for trace, found in enumerate(_domains(over, formula.domain)):
+    for trace, found in enumerate(_domains(over.subject, formula.domain)):
         for value in found if formula.variable in formula.body.free else found[:1]:
             if traces and size + lengths[trace] > MAX_POSITIONS:
                 yield _Portion(np.array(traces, dtype=np.intp), values)
@@ -94,7 +100,7 @@ def _portions(over: Evaluation, formula: f.Quantifier) -> Iterator[_Portion]:
         yield _Portion(np.array(traces, dtype=np.intp), values)
 
 
-def _domains(over: Evaluation, domain: f.Domain) -> Iterator[Sequence[Json]]:
+def _domains(over: Subject, domain: f.Domain) -> Iterator[Sequence[Json]]:
     """The values that a quantifier ranges over, trace by trace."""
     count = over.segments.count
     match domain:

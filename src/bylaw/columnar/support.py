@@ -95,11 +95,11 @@ def _idle(part: f.Formula, over: Evaluation) -> Mask | None:
             asked = [
                 each
                 for each in (guard.operands if isinstance(guard, f.And) else (guard,))
-                if alone_because(each, over.vocabulary) is None
+                if alone_because(each, over.subject.vocabulary) is None
             ]
             rows = [over.row(each).true for each in asked]
             return ~over.segments.any(np.logical_and.reduce(rows)) if rows else None
         case f.ForAll(_, f.FromArgs(tool) | f.FromResults(tool), _) if not tool.free:
-            return ~over.segments.any(over.mask(Probe(tool)))
+            return ~over.segments.any(over.subject.mask(Probe(tool)))
         case _:
             return None

@@ -1,0 +1,161 @@
+"""Which events of many traces formulas ask for: by their tools, arguments, results, variables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bylaw.columnar.columns import MESSAGE, Columns, Identities
+from bylaw.columnar.segments import Mask, Positions, Segments
+from bylaw.logic import formula as f
+from bylaw.logic.terms import Tool, ToolName, ToolVariable, Variable, members_of
+from bylaw.names import FINAL_ANSWER
+from bylaw.trace.event import MISSING
+from bylaw.values import Json
+from bylaw.vocabulary.patterns import is_named, lookup
+from bylaw.vocabulary.registry import EMPTY, Vocabulary
+from bylaw.vocabulary.tracker import Probe
+from bylaw.vocabulary.view import Order
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A variable's value in each trace."""
+
+    values: Sequence[Json]
+    identities: NDArray[np.int64]
+
+    def picked(self, traces: NDArray[np.intp]) -> Bound:
+        """The values in some of the traces."""
+        return Bound([self.values[trace] for trace in traces], self.identities[traces])
+
+
+class Subject:
+    """What formulas are asked of. Answers are kept: formulas share many of their questions."""
+
+    def __init__(
+        self,
+        columns: Columns,
+        order: Order = "position",
+        vocabulary: Vocabulary = EMPTY,
+        bound: Mapping[str, Bound] | None = None,
+        identities: Identities | None = None,
+    ) -> None:
+        self.columns: Final = columns
+        self.segments: Final[Segments] = columns.segments
+        self.order: Final = order
+        self.vocabulary: Final = vocabulary
+        self._bound = bound or {}
+        self._identities = identities or Identities()
+        self._masks: dict[Probe, Mask] = {}
+        self._hits: dict[Probe, Positions] = {}
+
+    def instances(self, traces: NDArray[np.intp], variable: str, values: Sequence[Json]) -> Subject:
+        """The subject in which each of these traces stands once, with a value for a variable."""
+        identities = np.array([self._identities.of(value) for value in values], dtype=np.int64)
+        bound = {name: each.picked(traces) for name, each in self._bound.items()}
+        return Subject(
+            self.columns.picked(traces),
+            self.order,
+            self.vocabulary,
+            bound | {variable: Bound(values, identities)},
+            self._identities,
+        )
+
+    # ── time, as ordering predicates compare it ───────────────────────────────────────────
+
+    def time(self, places: Positions) -> NDArray[np.integer]:
+        """When the events at these positions happened."""
+        return places if self.order == "position" else self.columns.steps[places]
+
+    def behind(self, places: Positions) -> Positions:
+        """The first positions that are strictly later than these."""
+        return places + np.int32(1) if self.order == "position" else self.columns.step_ends[places]
+
+    # ── single events ─────────────────────────────────────────────────────────────────────
+
+    def asked(self, formula: f.Formula, where: Mask | None) -> Mask:
+        """Whether each event meets a condition of its own, asked only where that matters."""
+        mask = np.zeros(self.segments.size, dtype=np.bool_)
+        places = self.segments.places if where is None else np.flatnonzero(where)
+        probe = Probe(None, conditions=(formula,), of_any_event=True)
+        mask[places] = self.columns.test(probe, places.astype(np.int32), self.vocabulary)
+        return mask
+
+    def hits(self, probe: Probe) -> Positions:
+        """The positions of the calls that a probe asks for, in order."""
+        known = self._hits.get(probe)
+        if known is None:
+            known = self._hits[probe] = np.flatnonzero(self.mask(probe)).astype(np.int32)
+        return known
+
+    def mask(self, probe: Probe) -> Mask:
+        """Whether each event is a call that a probe asks for."""
+        known = self._masks.get(probe)
+        if known is None:
+            known = self._masks[probe] = self._matching(probe)
+        return known
+
+    def _matching(self, probe: Probe) -> Mask:
+        if probe.bare:
+            return self._named(probe.tool)
+        mask = self.mask(Probe(probe.tool)).copy()
+        places = np.flatnonzero(mask).astype(np.int32)
+        fixed = tuple(pattern for pattern in probe.patterns if not pattern.free)
+        if fixed or probe.result is not None:
+            tool = probe.tool if probe.tool is None or not probe.tool.free else None
+            asked = Probe(tool, fixed, result=probe.result)
+            mask[places] = self.columns.test(asked, places, self.vocabulary)
+        for pattern in probe.patterns:
+            if pattern.free:
+                self._keep_bound(mask, pattern)
+        if probe.exactly:
+            places = np.flatnonzero(mask).astype(np.int32)
+            sizes = (len(call.args) for call in self.columns.calls(places))
+            mask[places] = np.fromiter(sizes, np.int64, len(places)) == len(probe.patterns)
+        return mask
+
+    def _keep_bound(self, mask: Mask, pattern: f.Pattern) -> None:
+        """Keeps only those calls whose argument or result is what a variable stands for."""
+        assert not isinstance(pattern, f.OutcomeIs), "an outcome has no variables"
+        assert isinstance(pattern.expected, Variable), "others are asked of one trace at a time"
+        places = np.flatnonzero(mask).astype(np.int32)
+        wanted = self._bound[pattern.expected.name].identities[self.segments.trace[places]]
+        arguments = isinstance(pattern, f.ArgumentIs)
+        found = (
+            lookup(call.args if arguments else call.value, pattern.path)
+            for call in self.columns.calls(places)
+        )
+        numbers = (-1 if value is MISSING else self._identities.of(value) for value in found)
+        mask[places] = np.fromiter(numbers, np.int64, len(places)) == wanted
+
+    def _named(self, tool: Tool | None) -> Mask:
+        """Whether each event is a call of the tool."""
+        codes, tools = self.columns.codes, self.columns.tools
+        if isinstance(tool, ToolName):
+            return np.equal(tools, codes.numbers.get(tool.name, -1))
+        names = codes.names
+        if tool is None:
+            table = [name not in (FINAL_ANSWER, MESSAGE) for name in names]
+        else:
+            table = [name != MESSAGE and is_named(name, tool) for name in names]
+        mask: Mask = np.array(table, dtype=np.bool_)[tools]
+        for member in members_of(tool) if tool is not None else ():
+            if isinstance(member, ToolVariable):
+                mask |= tools == self._bound_tools(member.name)[self.segments.trace]
+        return mask
+
+    def _bound_tools(self, variable: str) -> NDArray[np.int32]:
+        """The tool that a variable stands for in each trace; variables never reach the answer."""
+        numbers = self.columns.codes.numbers
+        found = [
+            numbers.get(value, -1)
+            if isinstance(value, str) and value not in (FINAL_ANSWER, MESSAGE)
+            else -1
+            for value in self._bound[variable].values
+        ]
+        return np.array(found, dtype=np.int32)
