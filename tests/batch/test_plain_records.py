@@ -103,7 +103,17 @@ LINES: dict[str, str | bytes] = {
     "nothing": "",
     "space": "  ",
 }
-NOTICED_IF_READ = ("arguments that are a list", "a key twice", "an error that is no text")
+NOTICED_IF_READ = (
+    "arguments that are a list",
+    "a key twice",
+    "an error that is no text",
+    "steps that go back",
+    "a negative step",
+    "a step that is no whole number",
+    "a step that is true",
+    "a step beyond bounds",
+    "a step beyond all bounds",
+)
 """What only a rule that reads it makes one look at."""
 
 

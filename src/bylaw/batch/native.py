@@ -7,7 +7,7 @@ rule reads are skipped, so a mistake in one of them goes unnoticed here.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from bylaw.batch.needs import Needs
 from bylaw.batch.raw_events import ABSENT, Known, RawEvents, Unreadable
 from bylaw.columnar.columns import Codes, Columns
-from bylaw.columnar.segments import Segments
+from bylaw.columnar.segments import Mask, Segments
 from bylaw.errors import TraceError
 from bylaw.names import FINAL_ANSWER
 from bylaw.procedure.procedure import Procedure
@@ -41,32 +41,28 @@ class NativeReader:
         self.needs: Final = needs
         self.codes: Final = codes
         self.known: Final[Known] = {}
-        self._decode: Final = msgspec.json.Decoder(_record_type(needs)).decode
+        self.decoded: Final = msgspec.json.Decoder(_record_type(needs)).decode
 
-    def chunks(self, lines: Sequence[bytes], size: int) -> Iterator[NativeChunk]:
+    def chunks(self, lines: Iterable[memoryview], size: int) -> Iterator[NativeChunk]:
         """The lines in portions of about so many calls."""
-        chunk, calls = NativeChunk(self), 0
+        chunk = NativeChunk(self)
         for number, line in enumerate(lines):
             record = self._record(line)
             if record is None:
                 chunk.others.append(number)
-                calls += 1
             else:
-                chunk.lines.append(number)
-                chunk.contents.append(line)
-                chunk.records.append(record)
-                calls += len(record.tool_calls) + 1
-            if calls >= size:
+                chunk.add(number, line, record)
+            if len(chunk.names) + len(chunk.others) >= size:
                 yield chunk.settled()
-                chunk, calls = NativeChunk(self), 0
+                chunk = NativeChunk(self)
         yield chunk.settled()
 
-    def _record(self, line: bytes) -> Any:
+    def _record(self, line: memoryview) -> Any:
         """The record on a line; None if it is to be read in the ordinary way."""
         if self.needs.metrics:
             return None
         try:
-            record = self._decode(line)
+            record = self.decoded(line)
         except (msgspec.DecodeError, ValueError, RecursionError):
             return None
         if record.bylaw != VERSION:
@@ -78,19 +74,20 @@ class NativeReader:
 
 def _record_type(needs: Needs) -> type:
     """The fields of a record that matter, as a type to decode."""
-    call: list[Any] = [("tool_name", str), ("step", int, NO_STEP)]
+    call: list[Any] = [("tool_name", str)]
+    if needs.steps:
+        call.append(("step", int, NO_STEP))
     if needs.arguments:
         call.append(("arguments", Raw, ABSENT))
     if needs.results:
         call += [("tool_result", Raw, ABSENT), ("error", str | None, None)]
     # Not tracked by the collector: a record holds no cycles, and there are millions of them.
     calls = msgspec.defstruct("Call", call, gc=False)
-    answer = str | None | UnsetType
     record: list[Any] = [
         ("tool_calls", list[calls]),  # type: ignore[valid-type]
         ("bylaw", int, VERSION),
-        ("answer", answer, UNSET),
-        ("final_answer", answer, UNSET),
+        ("answer", str | None | UnsetType, UNSET),
+        ("final_answer", str | None, None),
     ]
     if needs.places_messages:
         record.append(("messages", Raw, ABSENT))
@@ -99,18 +96,46 @@ def _record_type(needs: Needs) -> type:
 
 @dataclass
 class NativeChunk:
-    """Some records, and the lines that are not plain records."""
+    """Some records, as columns, and the lines that are not plain records."""
 
     reader: NativeReader
     lines: list[int] = field(default_factory=list)
     """The number of each record's line, counted from 0."""
-    contents: list[bytes] = field(default_factory=list)
-    records: list[Any] = field(default_factory=list)
+    contents: list[memoryview] = field(default_factory=list)
+    lengths: list[int] = field(default_factory=list)
+    """How many calls each record has."""
+    answers: list[str | None] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
+    """The tool of each call; the other columns are empty where no rule reads them."""
+    steps: list[int] = field(default_factory=list)
+    arguments: list[Raw] = field(default_factory=list)
+    results: list[Raw] = field(default_factory=list)
+    errors: list[str | None] = field(default_factory=list)
     others: list[int] = field(default_factory=list)
     """The numbers of the lines that are to be read in the ordinary way."""
 
+    def add(self, number: int, line: memoryview, record: Any) -> None:
+        """Takes a record apart at once, while it is in the processor's cache."""
+        calls, needs = record.tool_calls, self.reader.needs
+        self.lines.append(number)
+        self.contents.append(line)
+        self.lengths.append(len(calls))
+        self.answers.append(record.final_answer if record.answer is UNSET else record.answer)
+        self.names += [call.tool_name for call in calls]
+        if needs.steps:
+            self.steps += [call.step for call in calls]
+        if needs.arguments:
+            wanted = needs.arguments_of
+            self.arguments += [
+                call.arguments if wanted is None or call.tool_name in wanted else ABSENT
+                for call in calls
+            ]
+        if needs.results:
+            self.results += [call.tool_result for call in calls]
+            self.errors += [call.error for call in calls]
+
     def __len__(self) -> int:
-        return len(self.records)
+        return len(self.lines)
 
     def settled(self) -> NativeChunk:
         """The chunk without the records that break a rule of the format."""
@@ -120,67 +145,63 @@ class NativeChunk:
             fine = np.zeros(len(self), dtype=np.bool_)
         if fine.all():
             return self
-        kept = np.flatnonzero(fine).tolist()
-        return NativeChunk(
-            self.reader,
-            [self.lines[number] for number in kept],
-            [self.contents[number] for number in kept],
-            [self.records[number] for number in kept],
-            sorted({*self.others, *(self.lines[n] for n in np.flatnonzero(~fine).tolist())}),
-        )
+        lines = [self.contents[number] for number in np.flatnonzero(fine)]
+        kept = NativeChunk(self.reader)
+        for number, line in zip(np.flatnonzero(fine).tolist(), lines, strict=True):
+            kept.add(self.lines[number], line, self.reader.decoded(line))
+        kept.others = sorted({*self.others, *self.lines} - {*kept.lines})
+        return kept
 
-    def _fine(self) -> NDArray[np.bool_]:
+    def _fine(self) -> Mask:
         """Whether each record names its tools, and counts its steps upwards if it counts them."""
-        tools, steps = self._tools, self._steps
         starts, ends = self._offsets[:-1], self._offsets[1:]
+        tools = self._tools
         nameless, final = (self.reader.codes.numbers[name] for name in ("", FINAL_ANSWER))
-        odd = (tools == nameless) | (tools == final) | (steps > LARGEST)
-        odd |= (steps < 0) & (steps != NO_STEP)
-        later = np.zeros(len(steps), dtype=np.bool_)
-        later[1:] = (steps[1:] < steps[:-1]) | ((steps[1:] == NO_STEP) != (steps[:-1] == NO_STEP))
-        later[starts[starts < ends]] = False
-        before = np.concatenate(([0], np.cumsum(odd | later)))
-        return before[ends] == before[starts]
+        odd = (tools == nameless) | (tools == final)
+        if self.reader.needs.steps:
+            steps = self._recorded
+            odd |= (steps > LARGEST) | ((steps < 0) & (steps != NO_STEP))
+            later = np.zeros(len(steps), dtype=np.bool_)
+            missing = steps == NO_STEP
+            later[1:] = (steps[1:] < steps[:-1]) | (missing[1:] != missing[:-1])
+            later[starts[starts < ends]] = False
+            odd |= later
+        before = np.concatenate(([0], np.cumsum(odd)))
+        return np.equal(before[ends], before[starts])
 
-    # ── what the records hold, flat ───────────────────────────────────────────────────────
+    # ── columns ───────────────────────────────────────────────────────────────────────────
 
     @cached_property
     def calls(self) -> NDArray[np.int64]:
         """How many calls each trace has."""
-        return np.array([len(record.tool_calls) for record in self.records], dtype=np.int64)
+        return np.array(self.lengths, dtype=np.int64)
 
     @cached_property
     def _offsets(self) -> NDArray[np.int64]:
         return np.concatenate((np.zeros(1, np.int64), np.cumsum(self.calls)))
 
     @cached_property
-    def _flat(self) -> list[Any]:
-        return [call for record in self.records for call in record.tool_calls]
-
-    @cached_property
-    def _names(self) -> list[str]:
-        return [call.tool_name for call in self._flat]
-
-    @cached_property
     def _tools(self) -> NDArray[np.int32]:
-        return self.reader.codes.of(self._names, len(self._names))
+        return self.reader.codes.of(self.names, len(self.names))
 
     @cached_property
-    def _steps(self) -> NDArray[np.int64]:
-        return np.fromiter([call.step for call in self._flat], np.int64, len(self._flat))
+    def _recorded(self) -> NDArray[np.int64]:
+        return np.fromiter(self.steps, np.int64, len(self.steps))
 
     @cached_property
     def _counted(self) -> NDArray[np.int64]:
-        """The steps; where none are recorded, each call is one."""
-        own = np.arange(len(self._flat)) - np.repeat(self._offsets[:-1], self.calls)
-        return np.where(self._steps == NO_STEP, own, self._steps)
+        """The steps; where none are recorded, or none matter, each call is one."""
+        own = np.arange(len(self.names)) - np.repeat(self._offsets[:-1], self.calls)
+        if not self.reader.needs.steps:
+            return own
+        return np.where(self._recorded == NO_STEP, own, self._recorded)
 
     # ── what rules see ────────────────────────────────────────────────────────────────────
 
     def trace(self, number: int) -> Trace:
         """One of them, as a whole."""
         try:
-            record = read_json(self.contents[number].decode())
+            record = read_json(bytes(self.contents[number]).decode())
             return self.reader.procedure.marked(Trace.from_record(record, checked=True))
         except (JsonError, TraceError, UnicodeDecodeError):
             raise Unreadable from None
@@ -189,13 +210,12 @@ class NativeChunk:
         """What rules see of the records; there are no messages in them, or none that matter."""
         tools, steps, lengths, numbers = self._tools, self._counted, self.calls, None
         if answer:
-            has = np.array([_answer(record) is not None for record in self.records], dtype=np.bool_)
+            has = np.array([answer is not None for answer in self.answers], dtype=np.bool_)
             ends = self._offsets[1:][has]
-            code = self.reader.codes.numbers[FINAL_ANSWER]
-            tools = np.insert(tools, ends, code)
+            tools = np.insert(tools, ends, self.reader.codes.numbers[FINAL_ANSWER])
             steps = np.insert(steps, ends, self._answer_steps[has])
-            places, answers = np.arange(len(self._flat)), np.arange(len(ends)) + len(self._flat)
-            numbers = np.insert(places, ends, answers)
+            calls = len(self.names)
+            numbers = np.insert(np.arange(calls), ends, np.arange(len(ends)) + calls)
             lengths = lengths + has
         there = np.flatnonzero(lengths)
         segments = Segments(lengths[there])
@@ -209,22 +229,15 @@ class NativeChunk:
 
     @cached_property
     def _store(self) -> RawEvents:
-        needs, failed = self.reader.needs, self.reader.procedure.failed
-        steps = zip(self.records, self._answer_steps.tolist(), strict=True)
+        failed = self.reader.procedure.failed
+        answers = zip(self.answers, self._answer_steps.tolist(), strict=True)
         return RawEvents(
-            self._names,
+            self.names,
             self._counted,
-            [call.arguments for call in self._flat] if needs.arguments else (),
-            [call.tool_result for call in self._flat] if needs.results else (),
-            [call.error for call in self._flat] if needs.results else (),
-            [(answer, step) for record, step in steps if (answer := _answer(record)) is not None],
+            self.arguments,
+            self.results,
+            self.errors,
+            [(answer, step) for answer, step in answers if answer is not None],
             *([failed.marked] if failed is not None else []),
             known=self.reader.known,
         )
-
-
-def _answer(record: Any) -> str | None:
-    answer: str | None | UnsetType = record.answer
-    if answer is UNSET:
-        answer = record.final_answer
-    return None if isinstance(answer, UnsetType) else answer

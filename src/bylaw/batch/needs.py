@@ -13,6 +13,7 @@ from bylaw.logic.node import Node
 from bylaw.logic.terms import Last, Reading
 from bylaw.logic.walk import everything
 from bylaw.procedure.procedure import Procedure
+from bylaw.vocabulary.patterns import forms_of, names_of
 from bylaw.vocabulary.tracker import Probe
 
 _OF_ARGUMENTS: Final = (f.ArgumentIs, f.Arguments, f.FromArgs)
@@ -37,6 +38,8 @@ class Needs:
     steps: bool = False
     messages: bool = False
     metrics: bool = False
+    arguments_of: frozenset[str] | None = None
+    """The tools whose arguments matter; None for all of them."""
 
     @property
     def places_messages(self) -> bool:
@@ -54,6 +57,7 @@ class Needs:
             "steps" in read or procedure.order == "step",
             any(rule.events == "all" for rule in listed),
             "metrics" in read,
+            _tools_with_arguments(rule.constraint.formula for rule in listed),
         )
 
 
@@ -83,3 +87,24 @@ def _fields(parts: Iterable[Node]) -> set[str]:
             case _ if isinstance(part, _OF_STEPS):
                 read.add("steps")
     return read
+
+
+def _tools_with_arguments(formulas: Iterable[f.Formula]) -> frozenset[str] | None:
+    """The tools whose arguments formulas read, where it is plain which those are."""
+    names: set[str] = set()
+    for part in (part for formula in formulas for part in everything(formula)):
+        match part:
+            case f.Event(tool, patterns) if any(isinstance(p, f.ArgumentIs) for p in patterns):
+                asked = tool
+            case f.TracePredicate("CalledWith" | "CalledExactly" | "CalledWithResult", operands):
+                asked = operands[0]  # type: ignore[assignment]  # the predicates' first parameter
+            case f.FromArgs(tool):
+                asked = tool
+            case Reading("args") | Last():
+                return None
+            case _:
+                continue
+        if asked is None or asked.free or forms_of(asked):
+            return None
+        names |= set(names_of(asked))
+    return frozenset(names)

@@ -62,7 +62,7 @@ class Scorer:
 
     def lines(self, block: Block) -> Scores:
         """The scores of the records in a block of lines, in their order."""
-        lines = block.content.split(b"\n")
+        lines = _lines(block.content)
         parts = [self._nothing()]
         for chunk in self._reader.chunks(lines, CHUNK):
             odd = chunk.others
@@ -76,7 +76,7 @@ class Scorer:
             parts.append(Scores.together([plain, rest]).sorted() if odd else plain)
         return Scores.together(parts)
 
-    def _entries_on(self, block: Block, line: int, content: bytes) -> list[Entry]:
+    def _entries_on(self, block: Block, line: int, content: memoryview) -> list[Entry]:
         """The record on a line, if there is one."""
         number = block.first_line + line
         return list(read_lines(BytesIO(content), block.source, number, self._max_line))
@@ -99,3 +99,13 @@ class Scorer:
     def _nothing(self) -> Scores:
         shape = (0, len(self.procedure.constraints))
         return Scores([], np.empty(0, np.int64), np.empty(shape, np.int8), alone=Counter())
+
+
+def _lines(content: bytes) -> list[memoryview]:
+    """The lines of a block, without copying them."""
+    whole = memoryview(content)
+    ends = np.flatnonzero(np.frombuffer(content, dtype=np.uint8) == ord("\n")).tolist()
+    return [
+        whole[a:b]
+        for a, b in zip([0, *(end + 1 for end in ends)], [*ends, len(content)], strict=True)
+    ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -75,11 +75,12 @@ class Scores:
 
     def values(self, procedure: Procedure) -> NDArray[np.float64]:
         """The score of each trace; NaN where there is none."""
-        rows, inverse = self._distinct()
         weights = [constraint.weight for constraint in procedure.constraints]
-        total = math.fsum(weights)
-        found = [_score(row, weights, total) for row in rows]
-        return np.array(found, dtype=np.float64)[inverse]
+        violated, error = self.outcomes == VIOLATED, self.outcomes == ERROR
+        scores = 1 - _lost(violated, weights) / math.fsum(weights)
+        scores[violated.all(axis=1)] = 0.0
+        scores[error.any(axis=1)] = math.nan
+        return scores
 
     def labels(self) -> NDArray[np.int8]:
         """The label of each trace, as an index into LABELS."""
@@ -90,17 +91,15 @@ class Scores:
         found[(self.outcomes == ERROR).any(axis=1)] = LABELS.index(None)
         return found
 
-    def _distinct(self) -> tuple[NDArray[np.int8], NDArray[np.intp]]:
-        """The rows that differ, and which of them each trace has: there are few of them."""
-        whole = np.ascontiguousarray(self.outcomes).view(f"V{self.outcomes.shape[1]}").ravel()
-        _, first, inverse = np.unique(whole, return_index=True, return_inverse=True)
-        return self.outcomes[first], inverse.ravel()
+
+FINENESS: Final = 1 << 20
+"""Weights that are whole multiples of its inverse, as most are, can be added in any order."""
 
 
-def _score(row: Iterable[int], weights: Sequence[float], total: float) -> float:
-    """The score, summed as `Report.score` sums it, so that the two are equal to the last bit."""
-    codes = list(row)
-    if ERROR in codes:
-        return math.nan
-    lost = [weight for code, weight in zip(codes, weights, strict=True) if code == VIOLATED]
-    return 0.0 if len(lost) == len(weights) else 1 - math.fsum(lost) / total
+def _lost(violated: NDArray[np.bool_], weights: Sequence[float]) -> NDArray[np.float64]:
+    """The violated weights of each row, summed as `math.fsum` sums them, to the last bit."""
+    whole = [weight * FINENESS for weight in weights]
+    if all(weight.is_integer() for weight in whole) and math.fsum(whole) < 2**53:
+        return violated @ np.array(weights)  # such sums are exact, in whatever order
+    of_each = np.array(weights)
+    return np.fromiter((math.fsum(of_each[row]) for row in violated), np.float64, len(violated))

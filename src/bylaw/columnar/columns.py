@@ -104,7 +104,7 @@ class Columns:
         first = np.empty(self.segments.size, dtype=np.bool_)
         first[1:] = self.steps[1:] != self.steps[:-1]
         first[self.segments.starts] = True
-        return self.segments.latest(first)
+        return self.segments.everywhere.latest(first)
 
     @cached_property
     def step_ends(self) -> Positions:
@@ -112,7 +112,7 @@ class Columns:
         last = np.empty(self.segments.size, dtype=np.bool_)
         last[:-1] = self.steps[1:] != self.steps[:-1]
         last[self.segments.ends - 1] = True
-        return self.segments.next(last) + np.int32(1)
+        return self.segments.everywhere.next(last) + np.int32(1)
 
     def numbers(self, places: Positions) -> Sequence[int]:
         """What the store calls the events at these positions."""
@@ -141,7 +141,7 @@ class Columns:
         lengths = self.segments.lengths[traces]
         segments = Segments(lengths)
         shift = self.segments.starts[traces] - segments.starts
-        places = segments.places + np.repeat(shift, lengths)
+        places = segments.everywhere.indices + np.repeat(shift, lengths)
         return Columns(
             self.codes,
             segments,

@@ -14,14 +14,18 @@ from collections.abc import Callable
 from typing import Final, assert_never
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bylaw.columnar.predicates import PREDICATES
 from bylaw.columnar.quantifiers import at_starts, everywhere
 from bylaw.columnar.row import Row, equivalent, implied, joined, met, negated
-from bylaw.columnar.segments import Mask
+from bylaw.columnar.segments import Mask, Places, Positions, following, latest
 from bylaw.columnar.subject import Subject
 from bylaw.logic import formula as f
 from bylaw.vocabulary.tracker import Probe
+
+FEW: Final = 0.25
+"""The share of positions up to which it is worth while to ask in some of them alone."""
 
 
 class Evaluation:
@@ -56,10 +60,11 @@ class Evaluation:
                 return implied(self.start(left), self.start(right))
             case f.Iff(left, right):
                 return equivalent(self.start(left), self.start(right))
+            case f.Always(f.Implies(left, right)):
+                asked = self.segments.everywhere.those(self.row(left).true)
+                return self._all_of(self.at(right, asked), asked)
             case f.Always(operand):
-                row = self.row(operand)
-                vacuous = None if row.vacuous is None else self.segments.all(row.vacuous)
-                return Row(self.segments.all(row.true), vacuous)
+                return self._all_of(self.row(operand), self.segments.everywhere)
             case f.Eventually(operand):
                 row = self.row(operand)
                 true = self.segments.any(row.true)
@@ -69,107 +74,134 @@ class Evaluation:
             case f.ForAll() | f.Exists():
                 return at_starts(self, formula)
             case _:
-                return self.row(formula).at(self.segments.starts)
+                return self.at(formula, self.segments.at_starts)
 
-    # ── at every position ─────────────────────────────────────────────────────────────────
+    def _all_of(self, row: Row, places: Places) -> Row:
+        """For each trace: is it true in all of the places that it has, if it has any?"""
+        true, vacuous = np.ones((2, self.segments.count), dtype=np.bool_)
+        true[places.trace[~row.true]] = False
+        vacuous[places.trace if row.vacuous is None else places.trace[~row.vacuous]] = False
+        return Row(true, vacuous)
 
-    def row(self, formula: f.Formula, where: Mask | None = None) -> Row:
-        """The value at each position; it matters only at those in `where`."""
+    # ── at positions ──────────────────────────────────────────────────────────────────────
+
+    def row(self, formula: f.Formula) -> Row:
+        """The value at each position."""
         known = self._rows.get(formula)
         if known is None:
-            known = self._row(formula, where)
-            if where is None:
-                self._rows[formula] = known
+            known = self._rows[formula] = self._value(formula, self.segments.everywhere)
         return known
 
-    def _row(self, formula: f.Formula, where: Mask | None) -> Row:
-        folds = self.segments
+    def at(self, formula: f.Formula, places: Places) -> Row:
+        """The value in some places."""
+        if places.whole:
+            return self.row(formula)
+        if formula in self._rows or len(places) > FEW * self.segments.size:
+            return self.row(formula).at(places.indices)
+        return self._value(formula, places)
+
+    def _value(self, formula: f.Formula, places: Places) -> Row:
         match formula:
             case f.Truth(truth):
-                return Row(np.full(folds.size, truth))
+                return Row(np.full(len(places), truth))
             case f.Event(tool, patterns):
-                return Row(self.subject.mask(Probe(tool, patterns)))
+                return Row(places.of(self.subject.mask(Probe(tool, patterns))))
             case f.Says() | f.Compare():
-                return Row(self.subject.asked(formula, where))
+                return Row(self.subject.asked(formula, places.indices))
             case f.TracePredicate():
-                return self._everywhere(self.start(formula))
+                return self.start(formula).at(places.trace)
             case f.OpenPredicate():
                 raise AssertionError("functions of users are asked of one trace at a time")
 
-            # Connectives, position by position.
+            # Connectives. What stands to the right is asked only where it matters.
             case f.Not(operand):
-                return negated(self.row(operand, where))
+                return negated(self.at(operand, places))
             case f.And(operands):
-                rows = [self.row(operands[0], where)]
+                rows = [self.at(operands[0], places)]
                 for operand in operands[1:]:
-                    open_ = rows[-1].true if where is None else where & rows[-1].true
-                    rows.append(self.row(operand, open_))
+                    rows.append(self._where(rows[-1].true, operand, places))
                 return met(rows)
             case f.Or(operands):
-                return joined([self.row(operand, where) for operand in operands])
+                return joined([self.at(operand, places) for operand in operands])
             case f.Implies(left, right):
-                a = self.row(left, where)
-                return implied(a, self.row(right, a.true if where is None else where & a.true))
+                a = self.at(left, places)
+                return implied(a, self._where(a.true, right, places))
             case f.Iff(left, right):
-                return equivalent(self.row(left, where), self.row(right, where))
+                return equivalent(self.at(left, places), self.at(right, places))
 
             # The future.
             case f.Next(operand) | f.WeakNext(operand):
-                a = self.row(operand)
-                vacuous = None if a.vacuous is None else folds.after(a.vacuous, False)
-                return Row(folds.after(a.true, isinstance(formula, f.WeakNext)), vacuous)
+                there = places.indices + np.int32(1)
+                at_the_end = isinstance(formula, f.WeakNext)
+                return self._elsewhere(operand, there, there < places.end, at_the_end)
             case f.Eventually(operand):
-                return _some(self.row(operand), folds.from_here)
+                return _some(self.row(operand), places.from_here)
             case f.Always(operand):
-                return _every(self.row(operand), folds.from_here)
+                return _every(self.row(operand), places.from_here)
             case f.Until(left, right):
-                return Row(folds.until(self.row(left).true, self.row(right).true))
+                return Row(places.until(self.row(left).true, self.row(right).true))
             case f.WeakUntil(left, right):
                 kept = self.row(left).true
-                always = ~folds.from_here(~kept)
-                return Row(folds.until(kept, self.row(right).true) | always, always)
+                always = ~places.from_here(~kept)
+                return Row(places.until(kept, self.row(right).true) | always, always)
             case f.Release(left, right):
                 frees, kept = self.row(left).true, self.row(right).true
-                always = ~folds.from_here(~kept)
-                reached = folds.until(kept, frees & kept)
-                return Row(reached | always, always & ~folds.from_here(frees))
+                always = ~places.from_here(~kept)
+                reached = places.until(kept, frees & kept)
+                return Row(reached | always, always & ~places.from_here(frees))
 
             # The past.
             case f.Yesterday(operand):
-                a = self.row(operand)
-                return Row(
-                    folds.before(a.true), None if a.vacuous is None else folds.before(a.vacuous)
-                )
+                there = places.indices - np.int32(1)
+                return self._elsewhere(operand, there, there >= places.start, False)
             case f.Once(operand):
-                return _some(self.row(operand), folds.so_far)
+                return _some(self.row(operand), places.so_far)
             case f.Historically(operand):
-                return _every(self.row(operand), folds.so_far)
+                return _every(self.row(operand), places.so_far)
             case f.Since(left, right):
-                return Row(folds.since(self.row(left).true, self.row(right).true))
+                return Row(places.since(self.row(left).true, self.row(right).true))
 
             # Other steps than that of the event.
             case f.Earlier(operand):
-                return _some(self.row(operand), self._in_earlier_steps)
+                before = self.subject.columns.step_starts[places.indices] - np.int32(1)
+                return _some(
+                    self.row(operand),
+                    lambda mask: (before >= places.start) & (latest(mask, before) >= places.start),
+                )
             case f.Later(operand):
-                return _some(self.row(operand), self._in_later_steps)
+                behind = self.subject.columns.step_ends[places.indices]
+                return _some(self.row(operand), lambda mask: following(mask, behind) < places.end)
 
             case f.ForAll() | f.Exists():
-                return everywhere(self, formula)
+                return everywhere(self, formula).at(places.indices)
             case _:
                 assert_never(formula)
 
-    def _everywhere(self, starts: Row) -> Row:
-        """What holds of each trace, at each of its positions."""
-        return starts.at(self.segments.trace)
+    def _where(self, chosen: Mask, formula: f.Formula, places: Places) -> Row:
+        """The value in some of the places; false in the others."""
+        some = np.flatnonzero(chosen)
+        if len(some) > FEW * len(chosen):
+            return self.at(formula, places)
+        return _scattered(self.at(formula, places.those(some)), some, len(chosen), False)
 
-    def _in_earlier_steps(self, mask: Mask) -> Mask:
-        latest = self.segments.latest(mask)
-        before = self.subject.columns.step_starts - 1
-        return (before >= self.segments.start) & (latest[before] >= self.segments.start)
+    def _elsewhere(
+        self, formula: f.Formula, positions: Positions, exist: Mask, otherwise: bool
+    ) -> Row:
+        """The value at other positions, where those exist."""
+        some = np.flatnonzero(exist)
+        row = self.at(formula, Places(self.segments, positions[some]))
+        return _scattered(row, some, len(exist), otherwise)
 
-    def _in_later_steps(self, mask: Mask) -> Mask:
-        following = np.append(self.segments.next(mask), np.int32(self.segments.size))
-        return following[self.subject.columns.step_ends] < self.segments.end
+
+def _scattered(row: Row, indices: NDArray[np.intp], size: int, otherwise: bool) -> Row:
+    """The row spread over so many places; elsewhere what is given."""
+    true = np.full(size, otherwise)
+    true[indices] = row.true
+    if row.vacuous is None:
+        return Row(true)
+    vacuous = np.zeros(size, dtype=np.bool_)
+    vacuous[indices] = row.vacuous
+    return Row(true, vacuous)
 
 
 def _some(row: Row, anywhere: Callable[[Mask], Mask]) -> Row:

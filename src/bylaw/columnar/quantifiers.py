@@ -46,7 +46,8 @@ def everywhere(over: Evaluation, formula: f.Quantifier) -> Row:
         instances = _instances(over, formula, part)
         made = instances.segments
         shift = over.segments.starts[part.traces] - made.starts
-        found.add(instances.row(formula.body), made.places + np.repeat(shift, made.lengths))
+        positions = made.everywhere.indices + np.repeat(shift, made.lengths)
+        found.add(instances.row(formula.body), positions)
     return found.row(formula)
 
 

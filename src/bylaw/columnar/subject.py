@@ -78,13 +78,10 @@ class Subject:
 
     # ── single events ─────────────────────────────────────────────────────────────────────
 
-    def asked(self, formula: f.Formula, where: Mask | None) -> Mask:
-        """Whether each event meets a condition of its own, asked only where that matters."""
-        mask = np.zeros(self.segments.size, dtype=np.bool_)
-        places = self.segments.places if where is None else np.flatnonzero(where)
+    def asked(self, formula: f.Formula, places: Positions) -> Mask:
+        """Whether the events at some positions meet a condition of their own."""
         probe = Probe(None, conditions=(formula,), of_any_event=True)
-        mask[places] = self.columns.test(probe, places.astype(np.int32), self.vocabulary)
-        return mask
+        return self.columns.test(probe, places, self.vocabulary)
 
     def hits(self, probe: Probe) -> Positions:
         """The positions of the calls that a probe asks for, in order."""

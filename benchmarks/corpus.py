@@ -1,0 +1,293 @@
+"""Whole corpora: bytes of JSONL in, scores out, beside what it takes just to read them.
+
+    python benchmarks/corpus.py [--quick]
+
+The corpus is made of sessions of fifty calls; every other one is shuffled, so that it breaks
+rules. Where something is compared, both take turns on the same bytes and the best of several
+rounds counts. What is compared:
+
+- msgspec, which decodes the same lines into typed records, all fields of them, and does nothing
+  with them: the least that any reader of JSONL has to do;
+- agentltl 0.2.1, which scores a record at a time, already decoded;
+- pm4py, on thirty DECLARE rules that both know, its log already loaded.
+
+Verdicts must agree wherever they are compared. The last part runs the command itself, on files of
+growing size, and watches its memory.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from time import perf_counter
+from typing import Any, Final
+
+import declare_peer
+import msgspec
+import peer
+import table
+import workload
+
+from bylaw import Call, Constraint, Procedure, Trace, parse
+from bylaw.batch.scorer import Block, Scorer
+from bylaw.batch.scores import VIOLATED, Scores
+from bylaw.trace.files import read_trace
+
+LENGTH: Final = 50
+BLOCK: Final = 4 << 20
+RETAIL: Final = Path(__file__).parent.parent / "examples" / "retail"
+MIXED: Final = [rule for rules in workload.FAMILIES.values() for rule in rules[::3]]
+"""Thirty rules, ten of each family: the core procedure."""
+
+
+class TypedCall(msgspec.Struct, gc=False):
+    """A call as a reader that wants all of it would declare it."""
+
+    tool_name: str
+    arguments: dict[str, Any] = {}
+    tool_result: Any = None
+    step: int | None = None
+
+
+class TypedRecord(msgspec.Struct, gc=False):
+    """A record, likewise."""
+
+    tool_calls: list[TypedCall]
+    bylaw: int = 1
+    answer: str | None = None
+
+
+def session(seed: int) -> list[Call]:
+    """The calls of one session."""
+    calls = workload.calls(LENGTH, seed)
+    if seed % 2:
+        random.Random(seed).shuffle(calls)
+    return [Call(call.tool, call.args, call.result, step) for step, call in enumerate(calls)]
+
+
+def lines(traces: int) -> list[bytes]:
+    """The corpus, a record a line."""
+    records = (Trace(session(seed)).to_record() for seed in range(traces))
+    return [json.dumps(record).encode() for record in records]
+
+
+def blocks(content: Sequence[bytes]) -> list[bytes]:
+    """The lines in pieces of a few MiB, as a file is read."""
+    found: list[bytes] = []
+    some: list[bytes] = []
+    size = 0
+    for line in content:
+        some.append(line)
+        size += len(line) + 1
+        if size >= BLOCK:
+            found.append(b"\n".join(some))
+            some, size = [], 0
+    return [*found, b"\n".join(some)] if some else found
+
+
+def procedure(rules: Sequence[str]) -> Procedure:
+    """The procedure of some rules."""
+    return Procedure([Constraint(rule, parse(rule)) for rule in rules])
+
+
+def decoded(pieces: Sequence[bytes]) -> int:
+    """Reads everything into typed records."""
+    decode = msgspec.json.Decoder(TypedRecord).decode
+    return sum(len(decode(line).tool_calls) for piece in pieces for line in piece.split(b"\n"))
+
+
+def scored(scorer: Scorer, pieces: Sequence[bytes]) -> Scores:
+    """Scores everything."""
+    parts = [scorer.lines(Block("corpus", 1, piece)) for piece in pieces]
+    scores = Scores.together(parts)
+    scores.values(scorer.procedure)
+    return scores
+
+
+def best(rounds: int, *works: Callable[[], object]) -> list[float]:
+    """The shortest time of each, taken in turns."""
+    found = [float("inf")] * len(works)
+    for _ in range(rounds):
+        for number, work in enumerate(works):
+            begun = perf_counter()
+            work()
+            found[number] = min(found[number], perf_counter() - begun)
+    return found
+
+
+def over_reading(traces: int, rounds: int) -> float:
+    """Scoring over reading, for each family of rules; gives that of the core procedure."""
+    pieces = blocks(lines(traces))
+    calls = traces * LENGTH
+    rows: list[list[str]] = []
+    core = 0.0
+    families = {"core procedure": MIXED, **workload.FAMILIES}
+    for family, rules in families.items():
+        scorer = Scorer(procedure(rules))
+        took, read = best(rounds, lambda: scored(scorer, pieces), lambda: decoded(pieces))  # noqa: B023 - called at once
+        core = core or took / read
+        rows.append(
+            [
+                family,
+                f"{calls / took / 1e6:.2f} M/s",
+                f"{calls / read / 1e6:.2f} M/s",
+                table.times(took / read),
+            ]
+        )
+    rows.append(_retail(rounds, calls))
+    head = [f"30 rules, {calls:,} calls, one core", "scored", "msgspec reads", "time over reading"]
+    table.show("End to end: JSONL bytes in, scores out (calls per second)", head, rows)
+    table.target("core procedure over reading", core, 2.0, at_least=False)
+    return core
+
+
+def _retail(rounds: int, calls: int) -> list[str]:
+    """The same for a procedure about data: a conversation with a shop, again and again."""
+    trace = read_trace(RETAIL / "chat.json")
+    line = json.dumps(trace.to_record()).encode()
+    count = max(20, calls // 2000)
+    pieces = blocks([line] * count)
+    scorer = Scorer(Procedure.load(RETAIL / "procedure.yaml"))
+    took, read = best(rounds, lambda: scored(scorer, pieces), lambda: decoded(pieces))
+    made = count * len(trace.calls)
+    return [
+        "retail procedure (31 rules on data)",
+        f"{made / took / 1e6:.3f} M/s",
+        f"{made / read / 1e6:.2f} M/s",
+        table.times(took / read),
+    ]
+
+
+def over_peers(traces: int, rounds: int) -> None:
+    """How much longer others take for the same verdicts."""
+    content = lines(traces)
+    pieces = blocks(content)
+    scorer = Scorer(procedure(MIXED))
+    scores = scored(scorer, pieces)
+    (took,) = best(rounds, lambda: scored(scorer, pieces))
+    if peer.available():
+        few = 20
+        theirs = peer.constraints(MIXED)
+        records = [peer.record_of(session(seed)) for seed in range(few)]
+        begun = perf_counter()
+        judged = [peer.verify(record, theirs) for record in records]
+        other = (perf_counter() - begun) / few
+        agree = judged == _passed(scores)[:few]
+        print(
+            f"\nagentltl 0.2.1, {few} traces: {table.duration(other)} a trace; "
+            f"Bylaw {table.duration(took / traces)}; verdicts {'agree' if agree else 'DIFFER'}"
+        )
+        table.target("agentltl over Bylaw", other / (took / traces), 300, at_least=True)
+    if declare_peer.available():
+        listed = declare_peer.rules(30)
+        ours = Scorer(procedure([declare_peer.text(rule) for rule in listed]))
+        log = declare_peer.log([[call.tool for call in session(seed)] for seed in range(traces)])
+        model = declare_peer.model(listed)
+        begun = perf_counter()
+        theirs_ = declare_peer.verdicts(log, model, listed)
+        other = perf_counter() - begun
+        (took,) = best(rounds, lambda: scored(ours, pieces))
+        agree = theirs_ == _passed(scored(ours, pieces))
+        print(
+            f"\npm4py, {traces:,} traces, 30 DECLARE rules: {table.duration(other)}; "
+            f"Bylaw {table.duration(took)}; verdicts {'agree' if agree else 'DIFFER'}"
+        )
+        table.target("pm4py over Bylaw", other / took, 30, at_least=True)
+
+
+def _passed(scores: Scores) -> list[list[bool]]:
+    found: list[list[bool]] = (scores.outcomes != VIOLATED).tolist()
+    return found
+
+
+# ── the command, on files of growing size ─────────────────────────────────────────────────
+
+
+def growing(sizes: Sequence[int]) -> None:
+    """Time and memory of `bylaw verify`, and what the second core gains."""
+    content = lines(min(20_000, sizes[-1] // LENGTH))
+    cores = os.cpu_count() or 1
+    rows: list[list[str]] = []
+    marginal: list[float] = []
+    last: tuple[int, float] | None = None
+    with tempfile.TemporaryDirectory() as folder:
+        rules = Path(folder, "rules.json")
+        rules.write_text(json.dumps(procedure(MIXED).to_dict()))
+        for size in sizes:
+            corpus = Path(folder, "corpus.jsonl")
+            with corpus.open("wb") as file:
+                for number in range(size // LENGTH):
+                    file.write(content[number % len(content)] + b"\n")
+            took, memory = measured(rules, corpus, 1)
+            cells = [f"{size:,} calls", table.duration(took), f"{memory / 2**20:.0f} MiB"]
+            if cores > 1:
+                shared, more = measured(rules, corpus, 2)
+                cells += [
+                    table.duration(shared),
+                    f"{more / 2**20:.0f} MiB",
+                    table.times(took / shared),
+                ]
+            rows.append(cells)
+            if last is not None:
+                marginal.append((took - last[1]) / (size - last[0]))
+            last = size, took
+    head = ["bylaw verify --out", "one core", "memory"]
+    head += ["two cores", "memory", "gain"] if cores > 1 else []
+    table.show("The command itself, start and results file included", head, rows)
+    if len(marginal) > 1:
+        table.target(
+            "cost of a call, last size over the one before",
+            marginal[-1] / marginal[-2],
+            1.2,
+            at_least=False,
+        )
+    table.target("memory at the last size", memory / 2**30, 1.0, at_least=False, unit="GiB")
+
+
+def measured(rules: Path, corpus: Path, jobs: int) -> tuple[float, int]:
+    """How long the command takes, and the most memory that it and its processes had at once."""
+    out = corpus.with_name(f"scores-{jobs}-{corpus.stat().st_size}.parquet")
+    command = [sys.executable, "-m", "bylaw", "verify", "-p", str(rules), str(corpus)]
+    command += ["--out", str(out), "--summary", "--jobs", str(jobs)]
+    begun = perf_counter()
+    running = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    most = 0
+    while running.poll() is None:
+        most = max(most, resident(running.pid))
+        time.sleep(0.02)
+    assert running.returncode in (0, 1), "the command failed"
+    return perf_counter() - begun, most
+
+
+def resident(process: int) -> int:
+    """The memory of a process and those that it started, in bytes, where the system tells."""
+    found = 0
+    try:
+        status = Path(f"/proc/{process}/status").read_text()
+        found = sum(int(line.split()[1]) for line in status.splitlines() if "VmRSS" in line) * 1024
+        children = Path(f"/proc/{process}/task/{process}/children").read_text().split()
+    except OSError:
+        return found
+    return found + sum(resident(int(child)) for child in children)
+
+
+def main() -> None:
+    """Prints everything."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--quick", action="store_true", help="small corpora only")
+    quick = parser.parse_args().quick
+    over_reading(1_000 if quick else 20_000, 3 if quick else 5)
+    over_peers(200 if quick else 2_000, 3)
+    growing([10**4, 10**5] if quick else [10**5, 10**6, 10**7])
+
+
+if __name__ == "__main__":
+    main()
