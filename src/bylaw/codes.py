@@ -390,6 +390,21 @@ CODES: Final = {
         "bylaw bench run sim:gold --hints none -o results.jsonl   # begun with --hints rule",
         "bylaw bench run sim:gold --hints none -o without-hints.jsonl",
     ),
+    "E430": Code(
+        "the work on a corpus could not be shared out",
+        "A worker process ended before its work was done (often for want of memory), a cluster gave "
+        "up, or the vocabulary cannot be handed to other processes, because its functions are not "
+        "at the top level of a module. With --out, the same command goes on where the run stopped.",
+        "bylaw verify -p refund.yaml runs/ --out scores.parquet --jobs 64",
+        "bylaw verify -p refund.yaml runs/ --out scores.parquet --jobs 8",
+    ),
+    "E431": Code(
+        "an unfinished run is of something else",
+        "Beside the output there is what an interrupted run has left, and it was made with other "
+        "rules, other files or another --max-line. Finish it with its own command, or give it up.",
+        "bylaw verify -p edited.yaml runs/ --out scores.parquet   # begun with refund.yaml",
+        "bylaw verify -p edited.yaml runs/ --out scores.parquet --restart",
+    ),
     "W501": Code(
         "a rule can never hold",
         "No trace satisfies the rule, so every trace is scored as violating it. Usually two of "

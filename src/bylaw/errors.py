@@ -136,6 +136,9 @@ class BylawError(Exception):
         self.diagnostics: tuple[Diagnostic, ...] = tuple(diagnostics)
         super().__init__("\n\n".join(d.render() for d in self.diagnostics))
 
+    def __reduce__(self) -> tuple[type[BylawError], tuple[tuple[Diagnostic, ...]]]:
+        return type(self), (self.diagnostics,)  # an error may have to cross to another process
+
 
 class SpecError(BylawError):
     """A formula or a procedure cannot be used."""

@@ -43,6 +43,7 @@ PROCEDURES = {
     "messages": _procedure("G(says(user) -> F a)", events="all"),
     "metrics": _procedure('forall t in metrics("tools"): Called(t)'),
     "one by one": _procedure("G(a -> let x = args.i: earlier call(b, i = x))"),
+    "the number of a step": _procedure("G(b -> step > 0)", "F(step = 1)"),
     "values": _procedure('forall x in args(a, "i"): CalledWith(b, i = x)', "G(a -> args.i > 1)"),
 }
 

@@ -77,10 +77,10 @@ class Judging:
                 open_[there[idle]] = False
             if rule.alone is None:
                 found[open_, column] = [
-                    self._empty(asked, rule, number) for number in np.flatnonzero(open_)
+                    self._empty(asked, rule, number) for number in np.flatnonzero(open_).tolist()
                 ]
             else:
-                numbers = np.flatnonzero(open_)
+                numbers = np.flatnonzero(open_).tolist()
                 found[numbers, column] = [asked.alone(rule, number) for number in numbers]
                 alone[rule.constraint.name] += len(numbers)
         return found, alone

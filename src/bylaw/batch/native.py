@@ -7,7 +7,7 @@ rule reads are skipped, so a mistake in one of them goes unnoticed here.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final
@@ -41,7 +41,9 @@ class NativeReader:
         self.needs: Final = needs
         self.codes: Final = codes
         self.known: Final[Known] = {}
-        self.decoded: Final = msgspec.json.Decoder(_record_type(needs)).decode
+        self.decoded: Final[Callable[[memoryview], Any]] = msgspec.json.Decoder(
+            _record_type(needs)
+        ).decode
 
     def chunks(self, lines: Iterable[memoryview], size: int) -> Iterator[NativeChunk]:
         """The lines in portions of about so many calls."""
@@ -52,7 +54,7 @@ class NativeReader:
                 chunk.others.append(number)
             else:
                 chunk.add(number, line, record)
-            if len(chunk.names) + len(chunk.others) >= size:
+            if len(chunk.tools) + len(chunk.others) >= size:
                 yield chunk.settled()
                 chunk = NativeChunk(self)
         yield chunk.settled()
@@ -105,8 +107,8 @@ class NativeChunk:
     lengths: list[int] = field(default_factory=list)
     """How many calls each record has."""
     answers: list[str | None] = field(default_factory=list)
-    names: list[str] = field(default_factory=list)
-    """The tool of each call; the other columns are empty where no rule reads them."""
+    tools: list[int] = field(default_factory=list)
+    """The code of each call's tool; the other columns are empty where no rule reads them."""
     steps: list[int] = field(default_factory=list)
     arguments: list[Raw] = field(default_factory=list)
     results: list[Raw] = field(default_factory=list)
@@ -121,7 +123,8 @@ class NativeChunk:
         self.contents.append(line)
         self.lengths.append(len(calls))
         self.answers.append(record.final_answer if record.answer is UNSET else record.answer)
-        self.names += [call.tool_name for call in calls]
+        codes = self.reader.codes.numbers
+        self.tools += [codes[call.tool_name] for call in calls]
         if needs.steps:
             self.steps += [call.step for call in calls]
         if needs.arguments:
@@ -182,7 +185,7 @@ class NativeChunk:
 
     @cached_property
     def _tools(self) -> NDArray[np.int32]:
-        return self.reader.codes.of(self.names, len(self.names))
+        return np.fromiter(self.tools, np.int32, len(self.tools))
 
     @cached_property
     def _recorded(self) -> NDArray[np.int64]:
@@ -191,7 +194,7 @@ class NativeChunk:
     @cached_property
     def _counted(self) -> NDArray[np.int64]:
         """The steps; where none are recorded, or none matter, each call is one."""
-        own = np.arange(len(self.names)) - np.repeat(self._offsets[:-1], self.calls)
+        own = np.arange(len(self.tools)) - np.repeat(self._offsets[:-1], self.calls)
         if not self.reader.needs.steps:
             return own
         return np.where(self._recorded == NO_STEP, own, self._recorded)
@@ -214,7 +217,7 @@ class NativeChunk:
             ends = self._offsets[1:][has]
             tools = np.insert(tools, ends, self.reader.codes.numbers[FINAL_ANSWER])
             steps = np.insert(steps, ends, self._answer_steps[has])
-            calls = len(self.names)
+            calls = len(self.tools)
             numbers = np.insert(np.arange(calls), ends, np.arange(len(ends)) + calls)
             lengths = lengths + has
         there = np.flatnonzero(lengths)
@@ -232,12 +235,13 @@ class NativeChunk:
         failed = self.reader.procedure.failed
         answers = zip(self.answers, self._answer_steps.tolist(), strict=True)
         return RawEvents(
-            self.names,
+            self.reader.codes.names,
+            self.tools,
             self._counted,
             self.arguments,
             self.results,
             self.errors,
             [(answer, step) for answer, step in answers if answer is not None],
-            *([failed.marked] if failed is not None else []),
-            known=self.reader.known,
+            failed,
+            self.reader.known,
         )

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
+import numpy as np
 from msgspec import Raw
+from numpy.typing import NDArray
 
 from bylaw.batch.needs import read_by
 from bylaw.names import FINAL_ANSWER
+from bylaw.procedure.failure import Failure
 from bylaw.trace.event import MISSING, Call, Event
 from bylaw.values import Json, JsonError, read_json
 from bylaw.vocabulary.registry import Vocabulary
@@ -31,16 +34,19 @@ class Unreadable(Exception):
 class RawEvents:
     """The calls of some records, and the answers behind them."""
 
-    tools: Sequence[str]
-    steps: Sequence[int]
+    names: Sequence[str]
+    """The name of each code."""
+    tools: Sequence[int]
+    """The code of each call's tool."""
+    steps: NDArray[np.int64]
     arguments: Sequence[Raw] = ()
     """None at all where no rule reads them."""
     results: Sequence[Raw] = ()
     errors: Sequence[str | None] = ()
     answers: Sequence[tuple[str, int]] = ()
     """Each with its step. They are numbered on from the calls."""
-    marked: Callable[[Event], Event] = lambda event: event
-    """Marks the failures that tools report in a way of their own."""
+    failed: Failure | None = None
+    """How tools report failure, where they have a way of their own."""
     known: Known = field(default_factory=dict)
     """Answers about calls that were met before."""
     _made: dict[int, Event] = field(default_factory=dict)
@@ -63,8 +69,9 @@ class RawEvents:
             raise Unreadable
         error = self.errors[number] if self.errors else None
         result = self._value(self.results, number)
-        step = self.steps[number]
-        return self.marked(Call(self.tools[number], arguments, result, step, error))
+        step = int(self.steps[number])
+        call = Call(self.names[self.tools[number]], arguments, result, step, error)
+        return call if self.failed is None else self.failed.marked(call)
 
     def _value(self, column: Sequence[Raw], number: int) -> Json:
         raw = bytes(column[number]) if column else b""
@@ -82,25 +89,26 @@ class RawEvents:
     def test(self, probe: Probe, numbers: Sequence[int], vocabulary: Vocabulary) -> list[bool]:
         """Which of these events match a probe; equal calls are asked once."""
         read = read_by(probe)
-        if "steps" in read:
+        calls = len(self.tools)
+        if "steps" in read or (self.answers and any(number >= calls for number in numbers)):
             return [probe.matches(self.event(number), vocabulary) for number in numbers]
         known = self.known.setdefault(probe, {})
         if len(known) > MAX_KNOWN:
             known.clear()
-        by_arguments, by_results = "arguments" in read, "results" in read
-        calls = len(self.tools)
         found: list[bool] = []
-        for number in numbers:
-            if number >= calls:
-                found.append(probe.matches(self.event(number), vocabulary))
-                continue
-            key = (
-                self.tools[number],
-                bytes(self.arguments[number]) if by_arguments else None,
-                (bytes(self.results[number]), self.errors[number]) if by_results else None,
-            )
+        for number, key in zip(numbers, self._keys(numbers, read), strict=True):
             answer = known.get(key)
             if answer is None:
                 answer = known[key] = probe.matches(self.event(number), vocabulary)
             found.append(answer)
         return found
+
+    def _keys(self, numbers: Sequence[int], read: frozenset[str]) -> Iterator[tuple[object, ...]]:
+        """What tells events apart, as far as it is read."""
+        columns: list[Sequence[object]] = [[self.tools[number] for number in numbers]]
+        if "arguments" in read:
+            columns.append([bytes(self.arguments[number]) for number in numbers])
+        if "results" in read:
+            columns.append([bytes(self.results[number]) for number in numbers])
+            columns.append([self.errors[number] for number in numbers])
+        return zip(*columns, strict=True)

@@ -6,7 +6,9 @@ import argparse
 import json
 from typing import Final
 
-from bylaw.cli.inputs import load_vocabulary
+from bylaw.cli.corpus import add_engine
+from bylaw.cli.diff_corpus import diff_corpus
+from bylaw.cli.inputs import add_max_line, load_vocabulary
 from bylaw.cli.main import OK, VIOLATED
 from bylaw.cli.terminal import coloured, counted, safe, wrapped
 from bylaw.cli.traces import one_line
@@ -18,7 +20,12 @@ For each rule that changed, prints a shortest trace on which the old and the new
 rule differ, or says that they are equivalent. Found by exploring both rules'
 machines, so there is no shorter one.
 
+With --corpus, scores recorded traces under both procedures instead, and shows
+which of them are judged differently. With --json, a line for each of them, and
+the summary last.
+
   bylaw diff old.yaml new.yaml
+  bylaw diff old.yaml new.yaml --corpus runs/
 
 Exit code: 0 if nothing differs, 1 if something does, 2 if a file could not be
 used.
@@ -33,6 +40,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--with", dest="vocabulary", metavar="MODULE:NAME", help="the vocabulary that rules use"
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument(
+        "--corpus", metavar="TRACE", nargs="+", help="recorded traces to compare the two on"
+    )
+    add_max_line(parser)
+    add_engine(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -40,6 +52,8 @@ def run(options: argparse.Namespace) -> int:
     vocabulary = load_vocabulary(options.vocabulary)
     old = Procedure.load(options.old, vocabulary=vocabulary)
     new = Procedure.load(options.new, vocabulary=vocabulary)
+    if options.corpus:
+        return diff_corpus(options, old, new)
     changes = compare(old, new)
     if options.json:
         print(json.dumps([change.to_dict() for change in changes], indent=2))

@@ -8,13 +8,13 @@ from collections.abc import Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
 
+from bylaw.batch.pieces import Limits, records
+from bylaw.batch.sources import sources
 from bylaw.errors import Diagnostic, TraceError, UsageError
 from bylaw.procedure.procedure import Procedure
-from bylaw.trace.files import MEGABYTE, Entry, read_stream, read_traces
+from bylaw.trace.files import MEGABYTE, Entry
 from bylaw.trace.trace import Trace
 from bylaw.vocabulary.registry import EMPTY, Vocabulary
-
-_ENDINGS = (".json", ".jsonl", ".ndjson")
 
 
 def add_procedure(parser: argparse.ArgumentParser, *, required: bool = True) -> None:
@@ -66,20 +66,8 @@ def load_vocabulary(reference: str | None) -> Vocabulary:
 
 
 def entries(paths: Sequence[str], max_line: int) -> Iterator[Entry]:
-    """The records of files, folders (their JSON and JSONL files) and `-`, standard input."""
-    limit = max_line * MEGABYTE
-    for path in paths:
-        if path == "-":
-            yield from read_stream(sys.stdin.buffer, "standard input", limit)
-        elif Path(path).is_dir():
-            files = sorted(p for p in Path(path).rglob("*") if p.suffix in _ENDINGS)
-            if not files:
-                message = "the folder holds no .json, .jsonl or .ndjson file"
-                yield Entry(path, None, TraceError(Diagnostic("E310", message, source=path)))
-            for file in files:
-                yield from read_traces(file, max_line=limit)
-        else:
-            yield from read_traces(path, max_line=limit)
+    """The records of files, folders, patterns and `-`, standard input."""
+    return records(sources(paths), Limits(max_line=max_line * MEGABYTE))
 
 
 def one_trace(path: str) -> Trace:

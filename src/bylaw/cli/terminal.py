@@ -47,7 +47,7 @@ def wrapped(text: str, indent: int) -> str:
 
 def counted(number: int, noun: str) -> str:
     """`1 trace`, `2 traces`."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+    return f"{number} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def safe(text: str) -> str:
@@ -58,18 +58,28 @@ def safe(text: str) -> str:
 class Progress:
     """A line on standard error that says how far the work is; silent where nobody watches."""
 
-    def __init__(self, what: str, total: int | None = None) -> None:
+    def __init__(self, what: str, total: int | None = None, size: int | None = None) -> None:
         self.what = what
         self.total = total
         """How many there are, where that is known: then the time that is left is shown, too."""
+        self.size = size
+        """How many bytes they are, where only that is known."""
         self.done = 0
+        self.read = 0
+        """How many bytes are done."""
+        self.before = (0, 0)
         self.started = time.monotonic()
         self.shown = self.started
         self.visible = sys.stderr.isatty()
 
-    def step(self) -> None:
-        """One more is done."""
-        self.done += 1
+    def resume(self, done: int, read: int) -> None:
+        """Some were done before this run; they say nothing about its speed."""
+        self.done, self.read = self.before = (done, read)
+
+    def step(self, count: int = 1, read: int = 0) -> None:
+        """One more is done, or several, of so many bytes."""
+        self.done += count
+        self.read += read
         now = time.monotonic()
         if self.visible and now - self.shown > 0.2:
             self.shown = now
@@ -77,12 +87,17 @@ class Progress:
             sys.stderr.flush()
 
     def _line(self, seconds: float) -> str:
-        rate = self.done / seconds
+        rate = (self.done - self.before[0]) / seconds
         speed = f"{rate:,.0f}/s" if rate >= 10 else f"{rate:.1f}/s"
-        if self.total is None:
-            return f"{self.done:,} {self.what}, {speed}"
-        minutes, left = divmod(round((self.total - self.done) / rate), 60)
-        return f"{self.done:,} of {self.total:,} {self.what}, {speed}, {minutes}:{left:02d} left"
+        line = f"{self.done:,} {self.what}, {speed}"
+        if self.total is not None and rate:
+            left = _minutes((self.total - self.done) / rate)
+            return f"{self.done:,} of {self.total:,} {self.what}, {speed}, {left} left"
+        fresh = self.read - self.before[1]
+        if self.size and fresh:
+            left = _minutes((self.size - self.read) * seconds / fresh)
+            return f"{min(1, self.read / self.size):.0%}, {line}, {left} left"
+        return line
 
     def clear(self) -> None:
         """Takes the line away."""
@@ -91,10 +106,16 @@ class Progress:
             sys.stderr.flush()
 
 
+def _minutes(seconds: float) -> str:
+    minutes, rest = divmod(max(0, round(seconds)), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"
+
+
 @contextmanager
-def progress(what: str, total: int | None = None) -> Iterator[Progress]:
+def progress(what: str, total: int | None = None, size: int | None = None) -> Iterator[Progress]:
     """A progress line for the time of the block."""
-    line = Progress(what, total)
+    line = Progress(what, total, size)
     try:
         yield line
     finally:

@@ -10,7 +10,10 @@ from collections.abc import Iterator
 from itertools import chain, islice
 from typing import Final
 
-from bylaw.cli.inputs import add_max_line, add_procedure, entries, load_procedure
+from bylaw.batch.pieces import Limits, records
+from bylaw.batch.sources import sources
+from bylaw.cli.corpus import add_corpus, is_corpus, verify_corpus
+from bylaw.cli.inputs import add_max_line, add_procedure, load_procedure
 from bylaw.cli.main import OK, UNUSABLE, VIOLATED
 from bylaw.cli.terminal import (
     LABEL_COLOURS,
@@ -28,18 +31,24 @@ from bylaw.procedure.procedure import Procedure
 from bylaw.scoring.edits import Repair
 from bylaw.scoring.repair import repair_procedure
 from bylaw.scoring.verify import Report, verify_trace
-from bylaw.trace.files import Entry
+from bylaw.trace.files import MEGABYTE, Entry
 from bylaw.values import Json
 
 EPILOG: Final = """\
-A TRACE is a JSON record, a JSONL file with one record a line, a folder of such
-files, or - for standard input. Records may also be OpenAI chat messages,
-τ-bench results or AgentDojo runs. One record prints every rule; several print a
-line each and a summary. With --json, one record prints the report as one JSON
-object, several print one object a line.
+A TRACE is a JSON record, a JSONL file with one record a line (perhaps .gz or
+.zst), a Parquet or Arrow file, a folder of such files, a pattern in quotes, or
+- for standard input. Records may also be OpenAI chat messages, τ-bench results
+or AgentDojo runs. One record prints every rule; several print a line each and a
+summary. With --json, one record prints the report as one JSON object, several
+print one object a line.
+
+With --out, --report or --summary, or where there is much to read, only the
+summary is printed, and all cores work on it. A run with --out that was
+interrupted goes on where it stopped when the same command is given again.
 
   bylaw verify -p refund.yaml run.json
   bylaw verify -p refund.yaml runs/ --json > scores.jsonl
+  bylaw verify -p refund.yaml "runs/*.jsonl.gz" --out scores.parquet
 
 Exit code: 0 if every rule holds in every trace, 1 if one is violated, 2 if a
 file could not be used or a rule could not be decided (the others are scored).
@@ -48,19 +57,24 @@ file could not be used or a rule could not be decided (the others are scored).
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
-    parser.add_argument("traces", nargs="+", metavar="TRACE", help="a trace file, folder or -")
+    parser.add_argument("traces", nargs="+", metavar="TRACE", help="a file, folder, pattern or -")
     add_procedure(parser)
     parser.add_argument(
         "--repair", action="store_true", help="also print the cheapest edits that mend one trace"
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
     add_max_line(parser)
+    add_corpus(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     """Scores every trace; the exit code says how it went."""
     procedure = load_procedure(options)
-    found = entries(options.traces, options.max_line)
+    limits = Limits(max_line=options.max_line * MEGABYTE)
+    corpus = sources(options.traces, without=options.out)
+    if is_corpus(options, corpus):
+        return verify_corpus(options, procedure, corpus, limits)
+    found = records(corpus, limits)
     first = list(islice(found, 2))
     if len(first) == 1:
         return _one(procedure, first[0], as_json=options.json, mend=options.repair)

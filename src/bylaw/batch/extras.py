@@ -1,0 +1,19 @@
+"""What has to be installed beside Bylaw for corpora, and what to do where it is not."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from bylaw.errors import Diagnostic, UsageError
+
+
+def needed(module: str, purpose: str, extra: str = "corpus") -> Any:
+    """The module; where it is not installed, an error that names the command that installs it."""
+    try:
+        return import_module(module)
+    except ImportError:
+        package = module.partition(".")[0]
+        message = f"{purpose} needs {package}, which is not installed"
+        help = f"pip install 'bylaw[{extra}]'"
+        raise UsageError(Diagnostic("E402", message, help)) from None

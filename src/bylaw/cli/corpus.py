@@ -1,0 +1,165 @@
+"""`bylaw verify` on a corpus: rows to a file, the summary to the terminal, a page to look at."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from bylaw.batch.extras import needed
+from bylaw.batch.pieces import Limits
+from bylaw.batch.sources import Source, total_size
+from bylaw.cli.main import OK, UNUSABLE, VIOLATED
+from bylaw.cli.terminal import Progress, coloured, counted, progress, safe
+from bylaw.codes import CODES
+from bylaw.errors import Diagnostic, UsageError
+from bylaw.procedure.procedure import Procedure
+from bylaw.trace.files import MEGABYTE
+
+if TYPE_CHECKING:  # NumPy takes a while to start, and most commands do not need it
+    from bylaw.batch.corpus import Step
+    from bylaw.batch.pipeline import Engine
+    from bylaw.batch.summary import Summary
+
+LARGE: Final = 64 * MEGABYTE
+"""From how many bytes on nobody wants a line for each trace."""
+
+
+def add_corpus(parser: argparse.ArgumentParser) -> None:
+    """The options for corpora."""
+    group = parser.add_argument_group("corpora")
+    group.add_argument(
+        "--out", metavar="FILE", help="write a row per trace: .parquet, .jsonl, .jsonl.gz or .zst"
+    )
+    group.add_argument("--report", metavar="FILE", help="write the summary as a page (HTML)")
+    group.add_argument("--summary", action="store_true", help="print only the summary")
+    group.add_argument(
+        "--restart", action="store_true", help="begin anew where an unfinished run was"
+    )
+    add_engine(group)
+
+
+def add_engine(parser: argparse._ActionsContainer) -> None:
+    """The options that say who does the work."""
+    parser.add_argument(
+        "--jobs", metavar="N", type=int, help="how many processes work (default: one per core)"
+    )
+    parser.add_argument(
+        "--engine", choices=("local", "ray"), default="local", help="where they work (local)"
+    )
+
+
+def is_corpus(options: argparse.Namespace, corpus: Sequence[Source]) -> bool:
+    """Is a summary wanted, and not a line for each trace?"""
+    asked = (options.out, options.report, options.summary, options.engine == "ray")
+    if any(asked) or options.jobs is not None:
+        return True
+    large = (total_size(corpus) or 0) > LARGE
+    return large and not options.json and find_spec("numpy") is not None
+
+
+def engine_for(options: argparse.Namespace) -> Engine:
+    """Whoever does the work."""
+    needed("numpy", "scoring a corpus")
+    if options.jobs is not None and options.jobs < 1:
+        raise UsageError(Diagnostic("E402", "--jobs is at least 1"))
+    if options.engine == "ray":
+        from bylaw.batch.ray_engine import OnRay
+
+        return OnRay(options.jobs)
+    from bylaw.batch.corpus import all_cores
+    from bylaw.batch.pipeline import Local
+
+    return Local(options.jobs or all_cores())
+
+
+def verify_corpus(
+    options: argparse.Namespace, procedure: Procedure, corpus: Sequence[Source], limits: Limits
+) -> int:
+    """Scores a corpus; the exit code says how it went."""
+    engine = engine_for(options)
+    from bylaw.batch.corpus import Output, score_corpus
+
+    output = None
+    if options.out:
+        output = Output.to(options.out, procedure, corpus, limits, restart=options.restart)
+        if output.journal.progress.parts:
+            print(f"going on with the run in {output.journal.folder}", file=sys.stderr)
+    with progress("traces", size=total_size(corpus)) as line:
+        summary = score_corpus(
+            procedure,
+            corpus,
+            engine=engine,
+            limits=limits,
+            output=output,
+            watch=watching(line),
+        )
+    more = summary.unusable.total() - len(summary.errors)
+    if more > 0 and summary.errors:
+        print(f"… and {counted(more, 'record')} more that could not be used", file=sys.stderr)
+    if options.report:
+        _write_report(options.report, summary, corpus, limits)
+    if options.json:
+        print(json.dumps(summary.to_dict(), indent=2))
+    else:
+        _print(summary)
+        for kind, path in (("scores", options.out), ("report", options.report)):
+            if path:
+                print(safe(f"{kind} written to {path}"))
+    return _code(summary)
+
+
+def watching(line: Progress) -> Callable[[Step], None]:
+    """What moves a progress line, and tells what is wrong with records."""
+
+    def watch(step: Step) -> None:
+        if step.problems:
+            line.clear()
+            print("\n".join(safe(each.render()) for each in step.problems), file=sys.stderr)
+        if step.resumed:
+            line.resume(step.traces, step.size)
+        else:
+            line.step(step.traces, step.size)
+
+    return watch
+
+
+def _write_report(path: str, summary: Summary, corpus: Sequence[Source], limits: Limits) -> None:
+    from bylaw.reports.html.corpus import render_corpus
+
+    page = render_corpus(summary, corpus, limits).encode("utf-8", errors="backslashreplace")
+    try:
+        Path(path).write_bytes(page)
+    except OSError as error:
+        message = f"cannot write {path}: {error.strerror or error}"
+        raise UsageError(Diagnostic("E403", message)) from None
+
+
+def _code(summary: Summary) -> int:
+    labels = summary.label_counts()
+    if summary.unusable or "UNDECIDED" in labels:
+        return UNUSABLE
+    return VIOLATED if set(labels) - {"FULL"} else OK
+
+
+# ── the summary ───────────────────────────────────────────────────────────────────────────
+
+
+def _print(summary: Summary) -> None:
+    labels = ", ".join(f"{count:,} {label}" for label, count in summary.label_counts().items())
+    mean = "none" if summary.mean is None else f"{summary.mean:.4f}"
+    print(f"{counted(summary.traces, 'trace')}, {counted(summary.calls, 'call')}")
+    print(f"{labels or 'none scored'}; mean score {mean}")
+    if summary.unusable:
+        print(f"{counted(summary.unusable.total(), 'record')} could not be used")
+    for code, count in summary.notes.items():
+        print(coloured(f"{count:,} × {code}, {CODES[code].title}", "grey"))
+    from bylaw.batch.summary_tables import tables
+
+    for table in tables(summary):
+        print(f"\n{safe(table.text())}")
+    print()

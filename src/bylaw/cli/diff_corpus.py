@@ -1,0 +1,103 @@
+"""`bylaw diff --corpus`: what an edit to a procedure changes, trace by trace."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import TYPE_CHECKING
+
+from bylaw.batch.pieces import Limits
+from bylaw.batch.sources import sources, total_size
+from bylaw.cli.corpus import engine_for, watching
+from bylaw.cli.main import OK, UNUSABLE, VIOLATED
+from bylaw.cli.terminal import counted, progress, safe
+from bylaw.procedure.procedure import Procedure
+from bylaw.tables import Column, Table
+from bylaw.trace.files import MEGABYTE
+
+if TYPE_CHECKING:  # NumPy takes a while to start
+    from bylaw.batch.comparison import Change, Comparison
+
+
+def diff_corpus(options: argparse.Namespace, old: Procedure, new: Procedure) -> int:
+    """Compares two procedures on recorded traces; the exit code says whether they differ there."""
+    engine = engine_for(options)
+    from bylaw.batch.comparison import compare_on_corpus
+
+    corpus = sources(options.corpus)
+    with progress("traces", size=total_size(corpus)) as line:
+
+        def told(change: Change) -> None:
+            line.clear()
+            print(json.dumps(change.to_dict()))
+
+        found = compare_on_corpus(
+            old,
+            new,
+            corpus,
+            engine=engine,
+            limits=Limits(max_line=options.max_line * MEGABYTE),
+            changed=told if options.json else lambda change: None,
+            watch=watching(line),
+        )
+    if options.json:
+        print(json.dumps({"summary": found.to_dict()}))
+    else:
+        _print(found)
+    if found.new.unusable:
+        return UNUSABLE
+    return VIOLATED if found.changed else OK
+
+
+def _print(found: Comparison) -> None:
+    traces = counted(found.new.traces, "trace")
+    if found.new.unusable:
+        print(f"{counted(found.new.unusable.total(), 'record')} could not be used")
+    if not found.changed:
+        print(f"{traces}: none is judged differently")
+        return
+    print(
+        f"{traces}: {found.changed:,} judged differently; "
+        f"{found.worse:,} score lower, {found.better:,} higher"
+    )
+    print(f"mean score {_score(found.old.mean)} → {_score(found.new.mean)}")
+    for table in (_rules(found), _most(found)):
+        if table.rows:
+            print(f"\n{safe(table.text())}")
+
+
+def _score(score: float | None) -> str:
+    return "none" if score is None else f"{score:.4f}"
+
+
+def _rules(found: Comparison) -> Table:
+    columns = (
+        Column("rule"),
+        Column("newly violated", "count"),
+        Column("no longer", "count"),
+    )
+    rows = [
+        (name, violated, mended)
+        for name, violated, mended in zip(found.rules, found.violated, found.mended, strict=True)
+        if violated or mended
+    ]
+    return Table("rules", "Rules whose verdicts changed", columns, rows)
+
+
+def _most(found: Comparison) -> Table:
+    from bylaw.batch.summary_tables import short
+
+    columns = (
+        Column("old", "share"),
+        Column("new", "share"),
+        Column("trace"),
+        Column("rules"),
+    )
+    rows = [(each.old, each.new, short(each.name), short(_names(each), 28)) for each in found.most]
+    return Table("traces", "Traces whose scores changed most", columns, rows)
+
+
+def _names(change: Change) -> str:
+    """`+violated-now -mended`"""
+    signs = (("+", change.violated), ("-", change.mended), ("?", change.undecided))
+    return " ".join(f"{sign}{name}" for sign, names in signs for name in names)

@@ -1,0 +1,165 @@
+"""The report on a corpus: its summary, and the traces to look at, on one page."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import Final
+from urllib.parse import urlencode
+
+from bylaw.batch.again import read_again
+from bylaw.batch.pieces import Limits
+from bylaw.batch.sources import Source, groups
+from bylaw.batch.summary import Remembered, Summary
+from bylaw.batch.summary_tables import layers, rules, unusable
+from bylaw.reports.charts.stack import Stack
+from bylaw.reports.charts.svg import tag
+from bylaw.reports.figures import STYLE, Figure
+from bylaw.reports.html import viewer
+from bylaw.reports.html.bench_tables import table_html
+from bylaw.reports.html.page import asset, page
+from bylaw.scoring.verify import verify_trace
+from bylaw.tables import Column, Table
+from bylaw.trace.trace import Trace
+from bylaw.values import Json
+
+TEMPLATE: Final = "corpus.html"
+STYLES: Final = (*viewer.STYLES, "bench.css", "bench_runs.css", "corpus.css")
+SCRIPTS: Final = (*viewer.SCRIPTS, "corpus.js")
+MAX_TRACE: Final = 500_000
+"""The largest trace, in characters, that is on the page; others are named."""
+MAX_TRACES: Final = 20_000_000
+"""How much all of them may be."""
+
+_OUTCOMES: Final = Figure(
+    "outcomes", "outcomes", "Of all traces, the share in which each rule was …", Stack(("rule",))
+)
+
+
+def render_corpus(summary: Summary, corpus: Sequence[Source], limits: Limits) -> str:
+    """The page. The traces to look at are read once more."""
+    examples = [each for found in summary.examples.values() for each in found]
+    wanted = {each.name: each for each in (*summary.worst, *examples)}
+    traces = read_again(groups(corpus, limits.piece), wanted.values(), limits)
+    shown = _shown(summary, wanted, traces)
+    drawn = _OUTCOMES.svg(_outcomes(summary)) if summary.traces else None
+    figure = tag("figure", {}, tag("figcaption", {}, _OUTCOMES.title), drawn or "")
+    tables = [
+        tag("article", {}, tag("h3", {}, escape(table.title)), table_html(table, ()))
+        for table in (rules(summary), layers(summary), unusable(summary))
+        if table.rows
+    ]
+    return page(
+        asset(TEMPLATE),
+        title=f"{summary.procedure.name} on {summary.traces:,} traces",
+        data=list(shown.values()),
+        styles=[*map(asset, STYLES), STYLE],
+        scripts=[asset(name) for name in SCRIPTS],
+        head=_head(corpus),
+        tiles="".join(_tile(*tile) for tile in _tiles(summary)),
+        sections=_section("Rules", tag("article", {}, figure), *tables)
+        + _section("Traces", _list("The worst", summary.worst, shown), *_by_rule(summary, shown)),
+    )
+
+
+def _shown(
+    summary: Summary, wanted: Mapping[str, Remembered], traces: Mapping[str, Trace]
+) -> dict[str, Json]:
+    """What the viewer shows of each trace, by name, as far as there is room on the page."""
+    found: dict[str, Json] = {}
+    room = MAX_TRACES
+    for name in wanted:
+        if name not in traces:
+            continue
+        data = viewer.trace_data(verify_trace(traces[name], summary.procedure), {}, mend=False)
+        size = len(json.dumps(data))
+        if size <= min(MAX_TRACE, room):
+            found[name] = data | {"trace": name}
+            room -= size
+    return found
+
+
+def _outcomes(summary: Summary) -> Table:
+    """The share of each outcome, rule by rule."""
+    names = ("vacuous", "violated", "satisfied", "undecided")
+    columns = (Column("rule"), *(Column(name, "percent") for name in names))
+    rows = [
+        [rule.name, *(getattr(rule, name) / rule.traces for name in names)]
+        for rule in summary.rules()
+    ]
+    return Table("outcomes", _OUTCOMES.title, columns, rows)
+
+
+def _head(corpus: Sequence[Source]) -> str:
+    names = [source.name for source in corpus]
+    told = names if len(names) <= 3 else [*names[:3], f"{len(names) - 3:,} more files"]
+    return tag("p", {"class": "facts"}, *(tag("span", {}, escape(each)) for each in told))
+
+
+def _tiles(summary: Summary) -> list[tuple[str, str, str]]:
+    mean = "–" if summary.mean is None else f"{summary.mean:.4f}"
+    labels = summary.label_counts()
+    return [
+        ("traces", f"{summary.traces:,}", f"{summary.calls:,} calls"),
+        ("compliance", mean, "mean score"),
+        *((name.lower(), f"{count:,}", _share(count, summary)) for name, count in labels.items()),
+        ("unusable", f"{summary.unusable.total():,}", "records"),
+    ]
+
+
+def _share(count: int, summary: Summary) -> str:
+    return f"{count / summary.traces:.1%} of the traces"
+
+
+def _tile(name: str, value: str, about: str) -> str:
+    return tag(
+        "div",
+        {"class": "tile"},
+        tag("span", {"class": "tile__name"}, escape(name)),
+        tag("b", {}, escape(value)),
+        tag("span", {"class": "tile__about"}, escape(about)),
+    )
+
+
+def _section(heading: str, *parts: str) -> str:
+    return tag("section", {"id": heading.lower()}, tag("h2", {}, heading), *parts)
+
+
+def _by_rule(summary: Summary, shown: Mapping[str, Json]) -> list[str]:
+    """For each rule that was violated, the first traces that do."""
+    return [
+        _list(f"Violating {name}", found, shown)
+        for name, found in summary.examples.items()
+        if found
+    ]
+
+
+def _list(title: str, found: Sequence[Remembered], shown: Mapping[str, Json]) -> str:
+    """Traces with their scores; those on the page are links."""
+    heads = [tag("th", {"class": "number"}, head) for head in ("score", "violated")]
+    rows = [
+        tag(
+            "tr",
+            {},
+            tag("td", {"class": "number"}, f"{each.score:.4f}"),
+            tag("td", {"class": "number"}, f"{each.violated:,}"),
+            tag("td", {"class": "words"}, _link(each.name, shown)),
+        )
+        for each in found
+    ]
+    body = [tag("thead", {}, tag("tr", {}, *heads, tag("th", {}, "trace"))), *rows]
+    table = tag("table", {"class": "numbers"}, *body)
+    return tag(
+        "article",
+        {},
+        tag("h3", {}, escape(title)),
+        tag("div", {"class": "scroll"}, table) if found else tag("p", {}, "None."),
+    )
+
+
+def _link(name: str, shown: Mapping[str, Json]) -> str:
+    plain = name.encode("utf-8", "backslashreplace").decode()
+    if name not in shown:
+        return escape(plain)
+    return tag("a", {"href": f"#{urlencode({'trace': plain})}"}, escape(plain))

@@ -1,0 +1,174 @@
+"""Rows on disk: a run may be killed at any moment, and its result is that of one that was not."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import random
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import corpora
+import pytest
+
+from bylaw import verify_trace
+from bylaw.batch.corpus import Output, score_corpus
+from bylaw.batch.pieces import Limits
+from bylaw.batch.pipeline import Local
+from bylaw.batch.sources import sources
+from bylaw.batch.summary import Summary
+from bylaw.errors import UsageError
+from bylaw.trace.files import read_traces
+
+SCRIPT = Path(__file__).parents[1] / "support" / "score_corpus.py"
+LIMITS = Limits(piece=10_000)
+
+
+def _score(out: Path, corpus: Path, **options: Any) -> Summary:
+    found = sources([str(corpus)])
+    output = Output.to(str(out), corpora.DESK, found, LIMITS, **options)
+    return score_corpus(corpora.DESK, found, engine=Local(1), limits=LIMITS, output=output)
+
+
+def _rows(path: Path) -> list[dict[str, Any]]:
+    if path.suffix == ".parquet":
+        from pyarrow import parquet
+
+        rows: list[dict[str, Any]] = parquet.read_table(path).to_pylist()
+        return rows
+    if path.suffix == ".gz":
+        text = gzip.decompress(path.read_bytes())
+    elif path.suffix == ".zst":
+        import zstandard
+
+        text = (
+            zstandard.ZstdDecompressor()
+            .stream_reader(path.read_bytes(), read_across_frames=True)
+            .read()
+        )
+    else:
+        text = path.read_bytes()
+    return [json.loads(line) for line in text.splitlines()]
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return corpora.jsonl(tmp_path_factory.mktemp("corpus") / "runs.jsonl", 900)
+
+
+# ── what is written ──────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("name", ["s.jsonl", "s.jsonl.gz", "s.jsonl.zst", "s.parquet"])
+def test_there_is_a_row_for_each_record(tmp_path: Path, corpus: Path, name: str) -> None:
+    _score(tmp_path / name, corpus, seconds=0)
+    rows = {row["trace"]: row for row in _rows(tmp_path / name)}
+    entries = list(read_traces(corpus))
+    assert len(rows) == len(entries)
+    for entry in entries:
+        row = rows[entry.name]
+        if entry.trace is None:
+            assert row["error"]
+            assert row.get("score") is None
+            continue
+        report = verify_trace(entry.trace, corpora.DESK)
+        assert row["score"] == report.score, "to the last bit"
+        assert row["label"] == report.label
+        assert row["calls"] == len(entry.trace.calls)
+        assert row["violated"] == [result.name for result in report.violated]
+        assert row["vacuous"] == [
+            result.name for result in report.constraints if result.outcome.value == "vacuous"
+        ]
+        assert row["undecided"] == []
+        assert row.get("error") is None
+    assert [path.name for path in tmp_path.iterdir()] == [name], "nothing is left behind"
+
+
+def test_other_kinds_of_file_are_an_error(tmp_path: Path, corpus: Path) -> None:
+    with pytest.raises(UsageError, match=r"Let it end in \.jsonl"):
+        _score(tmp_path / "scores.csv", corpus)
+
+
+# ── interruptions ────────────────────────────────────────────────────────────────────────────
+
+
+def _begin(out: Path, corpus: Path, jobs: int) -> subprocess.Popen[str]:
+    command = [sys.executable, str(SCRIPT), str(jobs), str(out), str(corpus)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+
+
+def _killed(out: Path, corpus: Path, jobs: int, chance: random.Random) -> bool:
+    """Lets a run go on for a moment, then kills it; was there something to kill?"""
+    with _begin(out, corpus, jobs) as run:
+        assert run.stdout is not None
+        for _ in range(chance.randrange(1, 5)):  # it gets somewhere
+            run.stdout.readline()
+        time.sleep(chance.random() * 0.02)
+        run.kill()
+        run.stdout.read()
+        return run.wait() != 0
+
+
+@pytest.mark.parametrize(("jobs", "name"), [(1, "s.jsonl"), (2, "s.jsonl"), (1, "s.parquet")])
+def test_a_run_that_is_killed_again_and_again_loses_and_repeats_nothing(
+    tmp_path: Path, corpus: Path, jobs: int, name: str
+) -> None:
+    whole = tmp_path / f"whole-{name}"
+    _score(whole, corpus)
+    out = tmp_path / name
+    chance = random.Random(jobs)
+    kills = 0
+    while _killed(out, corpus, jobs, chance):
+        assert not out.exists() or _rows(out) == _rows(whole), "half a file is never seen"
+        kills += 1
+    assert kills >= 3
+    assert _rows(out) == _rows(whole)
+    assert not out.with_name(f"{name}.parts").exists()
+
+
+def test_the_summary_goes_on_with_the_rows(tmp_path: Path, corpus: Path) -> None:
+    whole = _score(tmp_path / "whole.jsonl", corpus)
+    out = tmp_path / "s.jsonl"
+    assert _killed(out, corpus, 1, random.Random(0))
+    assert _score(out, corpus).state() == whole.state()
+
+
+@pytest.mark.parametrize("left", ["000999.part", "journal.draft", "whole"])
+def test_what_a_killed_run_left_half_written_is_not_used(
+    tmp_path: Path, corpus: Path, left: str
+) -> None:
+    _score(tmp_path / "whole.jsonl", corpus)
+    out = tmp_path / "s.jsonl"
+    assert _killed(out, corpus, 1, random.Random(1))
+    (tmp_path / "s.jsonl.parts" / left).write_text("rubbish")
+    _score(out, corpus)
+    assert out.read_bytes() == (tmp_path / "whole.jsonl").read_bytes()
+
+
+def test_a_run_with_other_rules_or_files_does_not_go_on_with_it(
+    tmp_path: Path, corpus: Path
+) -> None:
+    out = tmp_path / "s.jsonl"
+    assert _killed(out, corpus, 1, random.Random(2))
+    other = corpora.jsonl(tmp_path / "other.jsonl", 100)
+    with pytest.raises(UsageError, match="an unfinished run with other rules"):
+        _score(out, other)
+    _score(out, other, restart=True)
+    assert [row["trace"] for row in _rows(out)][:3] == [f"{other}:{line}" for line in (1, 2, 3)]
+
+
+def test_two_runs_do_not_write_one_file(tmp_path: Path, corpus: Path) -> None:
+    out = tmp_path / "s.jsonl"
+    output = Output.to(str(out), corpora.DESK, sources([str(corpus)]), LIMITS)
+    with pytest.raises(UsageError, match="another run is writing"):
+        _score(out, corpus)
+    output.journal.close()
+    _score(out, corpus)
+
+
+def test_a_folder_that_cannot_be_written_to_is_an_error(tmp_path: Path, corpus: Path) -> None:
+    with pytest.raises(UsageError, match="cannot write"):
+        _score(tmp_path / "missing" / "s.jsonl", corpus)

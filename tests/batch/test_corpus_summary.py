@@ -1,0 +1,198 @@
+"""What a corpus comes to, against every report on its own."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from pathlib import Path
+
+import corpora
+import pytest
+
+from bylaw import Procedure, Vocabulary, verify_trace
+from bylaw.batch.again import read_again
+from bylaw.batch.comparison import Change, Comparison, compare_on_corpus
+from bylaw.batch.corpus import score_corpus
+from bylaw.batch.pieces import Limits
+from bylaw.batch.pipeline import Local
+from bylaw.batch.sources import groups, sources
+from bylaw.batch.summary import ERRORS, EXAMPLES, WORST, Summary
+from bylaw.batch.summary_tables import tables
+from bylaw.scoring.verify import Report
+from bylaw.tables import WIDTH
+from bylaw.trace.files import read_traces
+from bylaw.trace.trace import Trace
+from bylaw.vocabulary.registry import Metrics
+
+LIMITS = Limits(piece=10_000)
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return corpora.jsonl(tmp_path_factory.mktemp("corpus") / "runs.jsonl", 600)
+
+
+@pytest.fixture(scope="module")
+def reports(corpus: Path) -> list[Report]:
+    traces = [entry.trace for entry in read_traces(corpus) if entry.trace is not None]
+    return [verify_trace(trace, corpora.DESK) for trace in traces]
+
+
+@pytest.fixture(scope="module")
+def summary(corpus: Path) -> Summary:
+    return _summary(corpora.DESK, corpus)
+
+
+def _summary(procedure: Procedure, *paths: Path, limits: Limits = LIMITS) -> Summary:
+    return score_corpus(procedure, sources(map(str, paths)), engine=Local(1), limits=limits)
+
+
+def test_the_counts_are_those_of_all_reports(summary: Summary, reports: list[Report]) -> None:
+    assert summary.traces == len(reports)
+    assert summary.calls == sum(len(report.trace.calls) for report in reports)
+    assert summary.label_counts() == Counter(report.label for report in reports)
+    scores = [report.score for report in reports if report.score is not None]
+    assert summary.mean == pytest.approx(math.fsum(scores) / len(scores), abs=1e-12)
+    for number, rule in enumerate(summary.rules()):
+        found = Counter(report.constraints[number].outcome.value for report in reports)
+        counted = (rule.violated, rule.vacuous, rule.satisfied)
+        assert counted == (found["violated"], found["vacuous"], found["satisfied"])
+        assert rule.rate == pytest.approx(1 - found["violated"] / len(reports))
+    assert list(summary.layers()) == ["L3", "L4", "L5", "L6"]
+
+
+def test_the_worst_are_those_with_the_lowest_scores(
+    summary: Summary, reports: list[Report]
+) -> None:
+    by_score = sorted(reports, key=lambda report: report.score or 0.0)  # stable: in order
+    expected = [(report.trace.name, report.score) for report in by_score[:WORST]]
+    assert [(each.name, each.score) for each in summary.worst] == expected
+
+
+def test_every_rule_has_examples(summary: Summary, reports: list[Report]) -> None:
+    for constraint in corpora.DESK.constraints:
+        names = [
+            report.trace.name
+            for report in reports
+            if constraint.name in {result.name for result in report.violated}
+        ]
+        assert [each.name for each in summary.examples[constraint.name]] == names[:EXAMPLES]
+
+
+def test_unusable_records_are_counted_by_file(corpus: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.jsonl"
+    other.write_text("{}\n" * 50)
+    summary = _summary(corpora.DESK, corpus, other, tmp_path / "missing.jsonl")
+    damaged = sum(entry.trace is None for entry in read_traces(corpus))
+    assert summary.unusable == {
+        str(corpus): damaged,
+        str(other): 50,
+        str(tmp_path / "missing.jsonl"): 1,
+    }
+    assert len(summary.errors) == ERRORS
+
+
+@pytest.mark.parametrize("piece", [500, 3_000, 1_000_000])
+def test_how_a_corpus_is_cut_does_not_show(corpus: Path, summary: Summary, piece: int) -> None:
+    assert _summary(corpora.DESK, corpus, limits=Limits(piece=piece)).to_dict() == summary.to_dict()
+
+
+def test_a_summary_survives_being_written_down(summary: Summary) -> None:
+    state = json.loads(json.dumps(summary.state()))
+    assert Summary.from_state(corpora.DESK, state).state() == summary.state()
+
+
+def test_its_tables_fit_a_terminal(summary: Summary) -> None:
+    names = [table.name for table in tables(summary)]
+    assert names == ["rules", "layers", "worst", "unusable"]
+    lines = [line for table in tables(summary)[:3] for line in table.text().splitlines()]
+    assert max(map(len, lines)) <= WIDTH
+
+
+def test_undecided_rules_leave_a_trace_without_a_score(corpus: Path) -> None:
+    words = Vocabulary()
+
+    @words.predicate
+    def told(trace: Trace, at: int, metrics: Metrics) -> bool:
+        return "Order" in str(trace.answer) or bool(metrics["missing"])
+
+    data = corpora.DESK.to_dict()
+    rules = [{"name": "answered", "rule": "told()"}, *data["constraints"]]
+    procedure = Procedure.from_dict(data | {"constraints": rules}, vocabulary=words)
+    summary = _summary(procedure, corpus)
+    rule = summary.rules()[0]
+    assert summary.label_counts()["UNDECIDED"] == rule.undecided > 100
+    assert (rule.rate, summary.traces - summary.scored) == (1.0, rule.undecided)
+    assert all(each.score < 1 for each in summary.worst)
+
+
+@pytest.mark.parametrize("ending", [".jsonl", ".jsonl.gz", ".parquet"])
+def test_traces_are_found_again(tmp_path: Path, ending: str) -> None:
+    path = tmp_path / f"runs{ending}"
+    if ending == ".parquet":
+        corpora.table(path, [{"record": line} for line in corpora.lines(600)])
+    else:
+        corpora.jsonl(path, 600)
+    summary = _summary(corpora.DESK, path)
+    found = read_again(groups(sources([str(path)]), LIMITS.piece), summary.worst, LIMITS)
+    scores = {name: verify_trace(trace, corpora.DESK).score for name, trace in found.items()}
+    assert scores == {each.name: each.score for each in summary.worst}
+
+
+# ── two procedures ───────────────────────────────────────────────────────────────────────────
+
+EDITED = Procedure.from_dict(
+    {
+        "constraints": [
+            {"name": "verify-first", "rule": "G(refund -> O verify)", "weight": 3},
+            {"name": "one-refund", "rule": "CalledN(refund, <= 2)"},
+            {"name": "looked-up", "rule": "G(refund -> O lookup)", "weight": 2},
+        ]
+    }
+)
+
+
+def _compared(corpus: Path, old: Procedure, new: Procedure) -> tuple[Comparison, list[Change]]:
+    changes: list[Change] = []
+    found = compare_on_corpus(
+        old,
+        new,
+        sources([str(corpus)]),
+        engine=Local(1),
+        limits=LIMITS,
+        changed=changes.append,
+    )
+    return found, changes
+
+
+def test_a_comparison_names_every_trace_that_changed(corpus: Path) -> None:
+    found, changes = _compared(corpus, corpora.DESK, EDITED)
+    by_name = {change.name: change for change in changes}
+    assert found.changed == len(changes) == len(by_name)
+    for entry in read_traces(corpus):
+        if entry.trace is None:
+            assert entry.name not in by_name
+            continue
+        old, new = (verify_trace(entry.trace, each) for each in (corpora.DESK, EDITED))
+        before, after = ({result.name for result in each.violated} for each in (old, new))
+        change = by_name.get(entry.name)
+        if change is None:
+            assert before == after
+            assert old.score == pytest.approx(new.score)
+            continue
+        assert (change.old, change.new) == (old.score, new.score)
+        assert set(change.violated) == after - before
+        assert set(change.mended) == before - after
+    assert found.better + found.worse <= found.changed
+    assert max(abs(change.by) for change in changes) == abs(found.most[0].by)
+    counted = Counter(name for change in changes for name in change.violated)
+    assert dict(zip(found.rules, found.violated, strict=True)) == {
+        name: counted[name] for name in found.rules
+    }
+
+
+def test_a_procedure_does_not_differ_from_itself(corpus: Path) -> None:
+    found, changes = _compared(corpus, corpora.DESK, corpora.DESK)
+    assert (found.changed, changes) == (0, [])
+    assert found.old.mean == found.new.mean

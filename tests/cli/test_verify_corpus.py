@@ -1,0 +1,222 @@
+"""`bylaw verify` and `bylaw diff` on corpora, as people type them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import corpora
+import pytest
+
+from bylaw.cli import corpus as corpus_command
+from bylaw.cli.main import main
+from bylaw.cli.terminal import Progress
+
+PROCEDURE = json.dumps(corpora.DESK.to_dict())
+
+
+@pytest.fixture
+def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "p.json").write_text(PROCEDURE)
+    (tmp_path / "runs").mkdir()
+    corpora.jsonl(tmp_path / "runs" / "a.jsonl", 120, 1)
+    corpora.jsonl(tmp_path / "runs" / "b.jsonl.gz", 120, 4)
+    rows = [{"record": line} for line in corpora.lines(120, 3)]
+    corpora.table(tmp_path / "runs" / "c.parquet", rows)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    return tmp_path
+
+
+def _run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    code = main([*arguments])
+    told = capsys.readouterr()
+    return code, told.out, told.err
+
+
+def test_the_summary_says_what_the_corpus_comes_to(
+    desk: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, err = _run(capsys, "verify", "-p", "p.json", "runs", "--summary")
+    assert code == 2, "some records could not be used"
+    assert "mean score 0." in out
+    for word in ("Rules", "pass rate", "vacuous", "Layers", "Worst traces", "runs/c.parquet"):
+        assert word in out
+    assert max(map(len, out.splitlines())) <= 80
+    assert "runs/a.jsonl:8" in err
+    assert "runs/b.jsonl.gz:8" in err
+
+
+def test_every_way_to_store_and_to_score_a_corpus_prints_the_same(
+    desk: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told = [
+        _run(capsys, "verify", "-p", "p.json", "runs", "--json", *options)
+        for options in (["--summary"], ["--jobs", "1"], ["--jobs", "2"], ["--out", "s.parquet"])
+    ]
+    assert len({out for _, out, _ in told}) == 1
+    summary = json.loads(told[0][1])
+    lines = _run(capsys, "verify", "-p", "p.json", "runs", "--json")[1].splitlines()
+    scores = [json.loads(line)["compliance_score"] for line in lines if "tool_sequence" in line]
+    assert summary["traces"] == len(scores)
+    assert summary["mean_score"] == pytest.approx(sum(scores) / len(scores))
+    assert sum(summary["unusable"].values()) == len(lines) - len(scores)
+
+
+def test_small_inputs_print_a_line_each_whatever_they_are_stored_in(
+    desk: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, out, _ = _run(capsys, "verify", "-p", "p.json", "runs/*")
+    assert "runs/b.jsonl.gz:1" in out
+    assert "runs/c.parquet:1" in out
+
+
+def test_rows_are_written_where_they_are_wanted(
+    desk: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, out, _ = _run(capsys, "verify", "-p", "p.json", "runs", "--out", "runs/s.jsonl")
+    assert "scores written to runs/s.jsonl" in out
+    rows = [json.loads(line) for line in (desk / "runs" / "s.jsonl").read_text().splitlines()]
+    again = _run(capsys, "verify", "-p", "p.json", "runs", "--out", "runs/s.jsonl")[1]
+    assert again == out, "its own rows are no traces"
+    assert len(rows) > 350
+
+
+def test_a_page_is_written_where_it_is_wanted(
+    desk: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, out, _ = _run(capsys, "verify", "-p", "p.json", "runs", "--report", "r.html")
+    assert "report written to r.html" in out
+    assert "runs/b.jsonl.gz:" in (desk / "r.html").read_text()
+
+
+def test_an_unfinished_run_is_finished_or_given_up(
+    desk: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command = ("verify", "-p", "p.json", "runs", "--out", "s.jsonl", "--jobs", "1")
+    whole = _run(capsys, *command)[1]
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr("bylaw.batch.journal.Journal.finish", interrupted)
+        assert main([*command]) == 130
+    _edited(desk, "CalledN(refund, <= 2)")
+    other = ("verify", "-p", "new.json", *command[3:])
+    code, _, err = _run(capsys, *other)
+    assert code == 2
+    assert "error[E431]" in err
+    _, out, err = _run(capsys, *command)
+    assert out == whole
+    assert "going on with the run in s.jsonl.parts" in err
+    with monkeypatch.context() as patched:
+        patched.setattr("bylaw.batch.journal.Journal.finish", interrupted)
+        assert main([*command]) == 130
+    assert _run(capsys, *other, "--restart")[0] == 2
+    assert _run(capsys, *other)[1] != whole
+
+
+def test_large_inputs_print_only_the_summary(
+    desk: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(corpus_command, "LARGE", 1_000)
+    out = _run(capsys, "verify", "-p", "p.json", "runs")[1]
+    assert out.startswith("35")
+    assert "Worst traces" in out
+
+
+def test_standard_input_is_a_corpus_too(desk: Path) -> None:
+    command = [sys.executable, "-m", "bylaw", "verify", "-p", "p.json", "-", "--out", "s.jsonl"]
+    text = (desk / "runs" / "b.jsonl.gz").read_bytes()
+    done = subprocess.run(command, input=text, capture_output=True, check=False)
+    assert done.returncode == 2
+    first = json.loads((desk / "s.jsonl").read_text().splitlines()[0])
+    assert first["trace"] == "standard input:1"
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--out", "scores.csv"], "error[E402]: 'scores.csv' is of no kind"),
+        (["--out", "missing/s.jsonl"], "error[E403]: cannot write"),
+        (["--report", "missing/r.html"], "error[E403]: cannot write"),
+        (["--jobs", "0"], "error[E402]: --jobs is at least 1"),
+    ],
+)
+def test_what_cannot_be_done_is_told(
+    desk: Path, capsys: pytest.CaptureFixture[str], options: list[str], told: str
+) -> None:
+    code, _, err = _run(capsys, "verify", "-p", "p.json", "runs/a.jsonl", *options)
+    assert code == 2
+    assert told in err
+
+
+WITHOUT = """
+import sys
+for name in ("numpy", "pyarrow", "zstandard"):
+    sys.modules[name] = None
+from bylaw.cli.main import main
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+def _without_extras(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", WITHOUT, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_without_the_extra_traces_are_scored_one_by_one(desk: Path) -> None:
+    done = _without_extras("verify", "-p", "p.json", "runs/a.jsonl", "runs/b.jsonl.gz")
+    assert "runs/b.jsonl.gz:120" in done.stdout
+    for options in (["--summary", "runs/a.jsonl"], ["runs/c.parquet"]):
+        done = _without_extras("verify", "-p", "p.json", *options)
+        assert done.returncode == 2
+        assert "pip install 'bylaw[corpus]'" in done.stderr
+
+
+# ── diff ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def _edited(desk: Path, rule: str) -> None:
+    (desk / "new.json").write_text(PROCEDURE.replace("CalledN(refund, <= 1)", rule))
+
+
+def test_diff_shows_which_traces_an_edit_changes(
+    desk: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _edited(desk, "CalledN(refund, <= 2)")
+    (desk / "good.jsonl").write_text("\n".join(map(json.dumps, corpora.records(200))))
+    command = ("diff", "p.json", "new.json", "--corpus", "good.jsonl")
+    code, out, _ = _run(capsys, *command)
+    assert code == 1
+    assert "score higher" not in out
+    assert "-one-refund" in out
+    assert max(map(len, out.splitlines())) <= 80
+    lines: list[dict[str, Any]] = [
+        json.loads(line) for line in _run(capsys, *command, "--json")[1].splitlines()
+    ]
+    summary = lines.pop()["summary"]
+    assert summary["changed"] == len(lines) > 0
+    assert all(line["mended"] == ["one-refund"] for line in lines)
+    assert _run(capsys, "diff", "p.json", "p.json", "--corpus", "good.jsonl")[0] == 0
+    assert _run(capsys, "diff", "p.json", "p.json", "--corpus", "runs")[0] == 2
+
+
+# ── progress ─────────────────────────────────────────────────────────────────────────────────
+
+
+def test_progress_tells_rate_and_time_left() -> None:
+    line = Progress("traces", size=1_000_000)
+    line.resume(100, 500_000)
+    line.step(1_000, 100_000)
+    assert line._line(10.0) == "60%, 1,100 traces, 100/s, 0:40 left"
+    assert Progress("traces", size=None)._line(1.0) == "0 traces, 0.0/s"
+    line.step(1, 10_000_000)
+    assert "100%" in line._line(10.0)
+    long = Progress("traces", size=1_000_000)
+    long.step(10, 1_000)
+    assert long._line(10.0).endswith("2:46:30 left")

@@ -1,0 +1,103 @@
+"""A model of two layers that can be trained in seconds, with a chat template that TRL knows.
+
+python tests/support/tiny_learner.py DIR      writes one, to try the training commands with
+"""
+
+from __future__ import annotations
+
+import atexit
+import shutil
+import sys
+import tempfile
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import torch
+import trl
+from tokenizers import ByteLevelBPETokenizer
+from transformers import AutoTokenizer, PreTrainedTokenizerFast, Qwen2Config, Qwen2ForCausalLM
+
+from bylaw.agents.hf_loading import turn_ends
+from bylaw.training.chat_tokens import ChatTokens
+from bylaw.training.corpus import corpus
+from bylaw.training.example import Example
+from bylaw.training.sft import Lesson, lesson
+from bylaw.training.transcripts import transcript
+from bylaw.values import write_json
+
+TEMPLATE = Path(trl.__file__).parent / "chat_templates" / "qwen3_instruct_2507.jinja"
+SPECIAL = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
+KNOWN = 0.01
+"""The loss of a transcript at which it is half known: what is sampled is sometimes right."""
+MARKS = ["<tool_call>", "</tool_call>", "<tool_response>", "</tool_response>"]
+
+
+def save(folder: Path, lessons: int = 2) -> Path:
+    """Makes a model that has seen the first gold transcripts so often that it nearly knows them."""
+    torch.manual_seed(0)
+    examples = corpus()[:lessons]
+    _tokenizer(examples).save_pretrained(folder)
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    model = Qwen2ForCausalLM(
+        Qwen2Config(
+            vocab_size=len(tokenizer) + 7,  # as in real ones, there are more rows than tokens
+            hidden_size=64,
+            intermediate_size=128,
+            num_hidden_layers=2,
+            num_attention_heads=4,
+            num_key_value_heads=2,
+            max_position_embeddings=4096,
+        )
+    )
+    chat = ChatTokens(tokenizer, turn_ends(model, tokenizer), takes_tools=True)
+    _teach(model, [lesson(chat, transcript(example, with_notes=True)) for example in examples])
+    model.save_pretrained(folder)
+    return folder
+
+
+def _teach(model: Any, lessons: list[Lesson]) -> None:
+    """Until it knows them well enough, however long that takes on this machine."""
+    optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)
+    losses = [1.0] * len(lessons)
+    for step in range(200 * len(lessons)):
+        each = lessons[step % len(lessons)]
+        loss = model(torch.tensor([each.ids]), labels=torch.tensor([each.labels])).loss
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses[step % len(lessons)] = float(loss.detach())
+        if max(losses) < KNOWN:
+            break
+
+
+@cache
+def folder() -> Path:
+    """The model that all tests share; it is made once."""
+    made = Path(tempfile.mkdtemp(prefix="tiny-learner-"))
+    atexit.register(shutil.rmtree, made, ignore_errors=True)
+    return save(made)
+
+
+def _tokenizer(examples: list[Example]) -> Any:
+    """Its end token is not the one that ends turns, as with those read from a GGUF."""
+    made = ByteLevelBPETokenizer()
+    texts = [
+        write_json(
+            [example.opening, [tool.to_dict() for tool in example.specs], example.transcript]
+        )
+        for example in examples
+    ]
+    texts.append(TEMPLATE.read_text(encoding="utf-8"))
+    made.train_from_iterator(
+        texts, vocab_size=1500, min_frequency=1, special_tokens=SPECIAL, show_progress=False
+    )
+    made.add_tokens(MARKS)
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=made._tokenizer, eos_token=SPECIAL[0])
+    tokenizer.chat_template = TEMPLATE.read_text(encoding="utf-8")
+    return tokenizer
+
+
+if __name__ == "__main__":
+    torch.set_num_threads(1)
+    save(Path(sys.argv[1]), lessons=15)
