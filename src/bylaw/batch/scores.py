@@ -100,6 +100,7 @@ def _lost(violated: NDArray[np.bool_], weights: Sequence[float]) -> NDArray[np.f
     """The violated weights of each row, summed as `math.fsum` sums them, to the last bit."""
     whole = [weight * FINENESS for weight in weights]
     if all(weight.is_integer() for weight in whole) and math.fsum(whole) < 2**53:
-        return np.dot(violated, np.array(weights))  # such sums are exact, in whatever order
+        sums: NDArray[np.float64] = violated @ np.array(weights)
+        return sums  # which are exact, in whatever order they were added
     of_each = np.array(weights)
     return np.fromiter((math.fsum(of_each[row]) for row in violated), np.float64, len(violated))
