@@ -1,7 +1,7 @@
-"""The DECLARE rules that pm4py knows too, and its verdicts on them.
+"""The DECLARE rules that pm4py and Declare4Py know too, and their verdicts on them.
 
-Only templates on which both agree are here. pm4py reads "not succession" otherwise than its
-definition (it lets `b` follow an `a` if another `a` comes later), so that one is left out.
+Both read logs in XES. Only templates on which all agree are here: pm4py reads "not succession"
+otherwise than its definition (it lets `b` follow an `a` if another `a` comes later).
 """
 
 from __future__ import annotations
@@ -9,17 +9,28 @@ from __future__ import annotations
 import contextlib
 import io
 import re
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from time import perf_counter
 from typing import Any, Final
 
 try:
     with contextlib.redirect_stdout(io.StringIO()):  # it greets
         import pandas
         import pm4py
+        from Declare4Py.D4PyEventLog import D4PyEventLog
+        from Declare4Py.ProcessMiningTasks.ConformanceChecking.MPDeclareAnalyzer import (
+            MPDeclareAnalyzer,
+        )
+        from Declare4Py.ProcessModels.DeclareModel import DeclareModel
 except ImportError:
     pm4py = None
 
-INSTALL: Final = "pm4py is not installed, so it is not compared. To compare: pip install pm4py"
+INSTALL: Final = (
+    "pm4py and Declare4Py are not installed, so they are not compared.\n"
+    "To compare, run: pip install pm4py Declare4Py"
+)
 
 TEMPLATES: Final = {
     "existence": "Called(A)",
@@ -38,6 +49,19 @@ TEMPLATES: Final = {
 }
 """What pm4py calls a template, and the rule that says the same."""
 _OF_ONE: Final = ("existence", "absence", "exactly_one")
+IN_DECLARE4PY: Final = {
+    "existence": "Existence1",
+    "absence": "Absence1",
+    "exactly_one": "Exactly1",
+    "responded_existence": "Responded Existence",
+    "response": "Response",
+    "precedence": "Precedence",
+    "altresponse": "Alternate Response",
+    "altprecedence": "Alternate Precedence",
+    "chainresponse": "Chain Response",
+    "chainprecedence": "Chain Precedence",
+}
+"""The same templates by the names of Declare4Py, which has no others of them."""
 
 Rule = tuple[str, str, str]
 """A template and two activities."""
@@ -65,8 +89,8 @@ def available() -> bool:
     return pm4py is not None
 
 
-def log(traces: Sequence[Sequence[str]]) -> Any:
-    """The traces as pm4py wants them."""
+def write(traces: Sequence[Sequence[str]], path: str) -> None:
+    """Writes the traces as a log in XES."""
     begun = pandas.Timestamp(2026, 1, 1)
     rows = [
         (f"{number:09d}", name, begun + pandas.Timedelta(seconds=at))
@@ -74,23 +98,65 @@ def log(traces: Sequence[Sequence[str]]) -> Any:
         for at, name in enumerate(names)
     ]
     columns = ["case:concept:name", "concept:name", "time:timestamp"]
-    return pandas.DataFrame(rows, columns=columns)
+    with _quietly():
+        pm4py.write_xes(pandas.DataFrame(rows, columns=columns), path)
 
 
-def model(listed: Sequence[Rule]) -> dict[str, dict[Any, dict[str, float]]]:
-    """The rules as a DECLARE model of pm4py."""
-    found: dict[str, dict[Any, dict[str, float]]] = {}
-    for template, first, second in listed:
-        key = first if template in _OF_ONE else (first, second)
-        found.setdefault(template, {})[key] = {"support": 1.0, "confidence": 1.0}
-    return found
+@dataclass(frozen=True)
+class Measured:
+    """What a peer says, and how long it takes."""
 
-
-def verdicts(log: Any, model: Any, listed: Sequence[Rule]) -> list[list[bool]]:
+    verdicts: list[list[bool]]
     """Whether each rule holds in each trace."""
-    with contextlib.redirect_stderr(io.StringIO()):  # it draws a bar
+    reading: float
+    """Seconds for the log."""
+    checking: float
+    """Seconds for the rules."""
+
+
+def by_pm4py(path: str, listed: Sequence[Rule]) -> Measured:
+    """The verdicts of pm4py."""
+    model: dict[str, dict[Any, dict[str, float]]] = {}
+    for rule in listed:
+        model.setdefault(rule[0], {})[_key(rule)] = {"support": 1.0, "confidence": 1.0}
+    with _quietly():
+        begun = perf_counter()
+        log = pm4py.read_xes(path)
+        read = perf_counter()
         judged = pm4py.conformance_declare(log, model)
+        done = perf_counter()
     broken = [{(template, key) for template, key in each["deviations"]} for each in judged]
-    return [
-        [(t, a if t in _OF_ONE else (a, b)) not in found for t, a, b in listed] for found in broken
-    ]
+    verdicts = [[(rule[0], _key(rule)) not in found for rule in listed] for found in broken]
+    return Measured(verdicts, read - begun, done - read)
+
+
+def by_declare4py(path: str, listed: Sequence[Rule], names: Sequence[str]) -> Measured:
+    """The verdicts of Declare4Py."""
+    lines = [f"activity {name}" for name in names]
+    for template, first, second in listed:
+        one = template in _OF_ONE
+        operands, conditions = (first, "| |") if one else (f"{first}, {second}", "| | |")
+        lines.append(f"{IN_DECLARE4PY[template]}[{operands}] {conditions}")
+    with _quietly():
+        model = DeclareModel().parse_from_string("\n".join(lines))
+        begun = perf_counter()
+        log = D4PyEventLog(case_name="case:concept:name")
+        log.parse_xes_log(path)
+        read = perf_counter()
+        checked = MPDeclareAnalyzer(log=log, declare_model=model, consider_vacuity=True).run()
+        done = perf_counter()
+    states = checked.get_metric(metric="state").to_numpy()
+    return Measured([[bool(state) for state in row] for row in states], read - begun, done - read)
+
+
+def _key(rule: Rule) -> Any:
+    template, first, second = rule
+    return first if template in _OF_ONE else (first, second)
+
+
+@contextlib.contextmanager
+def _quietly() -> Iterator[None]:
+    """Without bars and warnings."""
+    with contextlib.redirect_stderr(io.StringIO()), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield

@@ -1,0 +1,221 @@
+"""Fine-tunes a small model by warm-up and GRPO, and measures it before, between and after.
+
+    python benchmarks/finetune.py MODEL -o OUT [--minutes 9] [--work DIR] [--rehearsal]
+
+MODEL is a folder or a GGUF file. Each phase is a command of `bylaw`, which is printed; what a
+phase makes is in OUT as soon as it exists. Give the command again to go on: phases that are done
+are passed over, training resumes from its checkpoint, and runs on record are not made again. With
+--minutes, no phase begins after that time, and training stops in time.
+
+In OUT: eval.jsonl (every run, three models), tables.txt and tables/, warm/ and grpo/ (adapters,
+metrics, curves.svg), transcripts.md (the same tasks by all three), phases.json (where time went).
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import gc
+import io
+import json
+import shlex
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+from bylaw.bench.results import read_results
+from bylaw.cli.main import main as bylaw
+from bylaw.training.eval_tables import tables
+
+MODELS: Final = ("base", "warm-up", "warm-up + GRPO")
+ADAPTER: Final = "--targets q_proj,k_proj,v_proj,o_proj,gate_proj,up_proj,down_proj"
+WARM_UP: Final = "--notes --examples 60 --epochs 4 --batch 6 --learning-rate 3e-4"
+GRPO: Final = (
+    "--rollouts batched --prompts 30 --batch 60 --at-once 12 --no-checkpointing --save-every 2"
+)
+TINY: Final = {
+    "warm-up": "--notes --examples 4 --epochs 1 --batch 2",
+    "grpo": (
+        "--rollouts batched --examples 4 --generations 4 --prompts 2 --batch 8 --at-once 4 "
+        "--most-tokens 400 --turn-tokens 48 --width 8 --held-out 4"
+    ),
+    "eval": "--examples 2 --width 16 --turn-tokens 48",
+}
+"""For a rehearsal with a model of two layers."""
+RESERVE: Final = 60.0
+"""Seconds that training leaves for a last round of rollouts, and to write everything."""
+
+
+class Run:
+    """The phases of one output folder."""
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        self.out: Final = Path(options.output)
+        self.out.mkdir(parents=True, exist_ok=True)
+        self.options: Final = options
+        self.begun: Final = time.monotonic()
+        self.log: Final = self.out / "phases.json"
+        self.phases: Final[dict[str, Any]] = (
+            json.loads(self.log.read_text(encoding="utf-8")) if self.log.exists() else {}
+        )
+
+    @property
+    def left(self) -> float:
+        """Seconds until no phase may begin."""
+        return self.options.minutes * 60 - (time.monotonic() - self.begun)
+
+    def commands(self) -> Iterator[tuple[str, list[str]]]:
+        """The phases in their order, each as a command."""
+        base, out = str(self._unpacked()), self.out
+        precision = ["--precision", self.options.precision]
+        warm = ["--adapter", str(out / "warm" / "adapter")]
+        tuned = ["--adapter", str(out / "grpo" / "adapter")]
+        given = {
+            name: shlex.split(getattr(self.options, name)) for name in ("warm_up", "grpo", "eval")
+        }
+        evaluate = ["train", "eval", base, *precision, "-o", str(out / "eval.jsonl")]
+        evaluate += given["eval"]
+        yield "eval base", [*evaluate, "--name", MODELS[0]]
+        yield (
+            "warm-up",
+            ["train", "sft", base, *precision, "-o", str(out / "warm"), *given["warm_up"]],
+        )
+        yield "eval warm-up", [*evaluate, *warm, "--name", MODELS[1]]
+        yield (
+            "grpo",
+            ["train", "grpo", base, *precision, *warm, "-o", str(out / "grpo"), "--resume"]
+            + given["grpo"],
+        )
+        yield "eval grpo", [*evaluate, *tuned, "--name", MODELS[2]]
+
+    def _unpacked(self) -> Path:
+        """The model as a folder: to read a GGUF takes a minute, and every phase would."""
+        given = Path(self.options.model)
+        if given.suffix != ".gguf":
+            return given
+        folder = Path(self.options.work or self.out) / given.stem
+        if not (folder / "tokenizer.json").exists():  # it is written last
+            from bylaw.training.lora import unpack
+
+            print(f"── unpacking {given} to {folder}", flush=True)
+            unpack(given, folder)
+        return folder
+
+    def make(self) -> bool:
+        """Carries out what is not done yet; whether all is done."""
+        for phase, command in self.commands():
+            if self.phases.get(phase, {}).get("done"):
+                print(f"── {phase}: done before", flush=True)
+            elif self.left < RESERVE:
+                print(f"── {phase}: no time left; give the command again", flush=True)
+                return False
+            elif not self._made(phase, command):
+                return False
+        return True
+
+    def _made(self, phase: str, command: list[str]) -> bool:
+        if phase == "grpo":
+            command = [*command, "--seconds", f"{self.left - RESERVE:.0f}"]
+        print(f"\n── {phase}\n$ bylaw {shlex.join(command)}", flush=True)
+        since = time.monotonic()
+        shown = _Copied(sys.stdout)
+        with contextlib.redirect_stdout(shown):
+            code = bylaw(command)
+        _forget()
+        before = self.phases.get(phase, {}).get("seconds", 0.0)
+        done = code == 0 and "go on with --resume" not in shown.getvalue()
+        seconds = round(before + time.monotonic() - since, 1)
+        self.phases[phase] = {"done": done, "seconds": seconds, "command": shlex.join(command)}
+        self.log.write_text(json.dumps(self.phases, indent=1), encoding="utf-8")
+        (self.out / f"{phase.replace(' ', '-')}.log").open("a").write(shown.getvalue())
+        self.tell()
+        print(f"── {phase}: {seconds:.0f} s", flush=True)
+        return done
+
+    def tell(self) -> None:
+        """Writes the tables and transcripts of what is on record so far."""
+        path = self.out / "eval.jsonl"
+        results = list(read_results(path)) if path.exists() else []
+        if not results:
+            return
+        made = tables(results)
+        text = "\n\n".join(table.text() for table in made)
+        (self.out / "tables.txt").write_text(text + "\n", encoding="utf-8")
+        (self.out / "tables").mkdir(exist_ok=True)
+        for table in made:
+            (self.out / "tables" / f"{table.name}.csv").write_text(table.csv(), encoding="utf-8")
+        (self.out / "transcripts.md").write_text(_transcripts(results), encoding="utf-8")
+
+
+class _Copied(io.StringIO):
+    """Keeps what is printed, and prints it."""
+
+    def __init__(self, to: Any) -> None:
+        super().__init__()
+        self._to: Final = to
+
+    def write(self, text: str) -> int:
+        self._to.write(text)
+        self._to.flush()
+        return super().write(text)
+
+
+def _forget() -> None:
+    """Gives back the memory of a phase, that of the GPU included."""
+    import torch
+
+    gc.collect()
+    if torch.cuda.is_available():
+        torch.cuda.empty_cache()
+
+
+def _transcripts(results: list[dict[str, Any]]) -> str:
+    """The first task of each set, as each model did it."""
+    firsts = {result["split"]: result["name"] for result in reversed(results)}
+    parts = ["# The same tasks, before and after\n"]
+    for name in firsts.values():
+        for result in results:
+            if result["name"] == name:
+                label = f"{result['model']}: compliance {result['compliance']:.3f}"
+                parts.append(f"\n## {name}, {label}, correct: {result['correct']}\n")
+                parts += [_line(message) for message in result["messages"][1:]]
+    return "\n".join(parts) + "\n"
+
+
+def _line(message: dict[str, Any]) -> str:
+    calls = [call["function"] for call in message.get("tool_calls", ())]
+    shown = [f"{call['name']}({call['arguments']})" for call in calls]
+    text = " ".join([str(message["content"]).replace("\n", " "), *shown]).strip()
+    return f"- **{message['role']}** {text}"
+
+
+def main() -> int:
+    """Runs what is missing, and shows what there is."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("model")
+    parser.add_argument("-o", "--output", required=True)
+    parser.add_argument("--work", help="where to unpack a GGUF (default: the output folder)")
+    parser.add_argument("--minutes", type=float, default=1e6)
+    parser.add_argument("--precision", choices=("fp32", "bf16"), default="bf16")
+    parser.add_argument("--warm-up", default=f"{WARM_UP} {ADAPTER}", help="options of train sft")
+    parser.add_argument("--grpo", default=GRPO, help="options of train grpo")
+    parser.add_argument("--eval", default="", help="options of train eval")
+    parser.add_argument("--rehearsal", action="store_true", help="tiny sizes, in fp32")
+    options = parser.parse_args()
+    if options.rehearsal:
+        options.warm_up, options.grpo, options.eval = TINY.values()
+        options.precision = "fp32"
+    run = Run(options)
+    done = run.make()
+    tables_file = run.out / "tables.txt"
+    if tables_file.exists():
+        print(tables_file.read_text(encoding="utf-8"))
+    trained = sum(run.phases.get(phase, {}).get("seconds", 0.0) for phase in ("warm-up", "grpo"))
+    print(f"training: {trained:.0f} s; {'all done' if done else 'not done yet: run it again'}")
+    return 0 if done else 3
+
+
+if __name__ == "__main__":
+    sys.exit(main())
