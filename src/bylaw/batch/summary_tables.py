@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import Final
 
 from bylaw.batch.summary import Summary
+from bylaw.errors import listing
 from bylaw.tables import Column, Table
 
 SHOWN: Final = 10
 """How many of the worst traces are shown, and of the files with unusable records."""
+_LISTED: Final = 3
+"""How many rules are named in a note."""
 _NAME: Final = 36
 """How long a name may be beside numbers."""
 
@@ -32,10 +35,9 @@ def rules(summary: Summary) -> Table:
     notes = [
         f"{each.name}: undecided in {each.undecided:,} traces" for each in found if each.undecided
     ]
-    notes += [
-        f"{name}: judged trace by trace in {count:,}, which takes longer"
-        for name, count in summary.alone.items()
-    ]
+    alone = [f"{name} ({count:,})" for name, count in summary.alone.most_common()]
+    if alone:
+        notes.append(f"Judged trace by trace, which takes longer: {listing(alone, _LISTED)}.")
     return Table("rules", "Rules", columns, rows, notes)
 
 
