@@ -42,7 +42,10 @@ PROCEDURES = {
     "the answer": _procedure("Before(a, final_answer)", 'F call(final_answer, answer = "x")'),
     "messages": _procedure("G(says(user) -> F a)", events="all"),
     "metrics": _procedure('forall t in metrics("tools"): Called(t)'),
-    "one by one": _procedure("G(a -> let x = args.i: earlier call(b, i = x))"),
+    "values of other events": _procedure(
+        "G(a -> let x = args.i: earlier call(b, i = x))", "G(b -> last(a).args.i = 1)"
+    ),
+    "one by one": _procedure('G(a -> labels.kind = "x")'),
     "the number of a step": _procedure("G(b -> step > 0)", "F(step = 1)"),
     "values": _procedure('forall x in args(a, "i"): CalledWith(b, i = x)', "G(a -> args.i > 1)"),
 }

@@ -34,13 +34,13 @@ from bylaw.columnar.views import columns_of
 
 ORDERS = st.sampled_from(["position", "step"])
 EVENTS = st.sampled_from(["all", "calls"])
-CORE = formulas() | quantified()
+FORMULAS = formulas() | quantified() | data_formulas() | past_rules()
 CORPORA = st.lists(traces() | data_traces(), min_size=1, max_size=6)
 SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large]
 
 
 @settings(max_examples=500, suppress_health_check=SLOW)
-@given(CORE, CORPORA, ORDERS, EVENTS)
+@given(FORMULAS, CORPORA, ORDERS, EVENTS)
 def test_at_every_position_columns_say_what_the_reference_says(
     formula: Formula, corpus: list[Trace], order: Order, events: Events
 ) -> None:
@@ -83,7 +83,7 @@ def _outcomes(scores: Scores) -> list[list[object]]:
     return [[OUTCOMES[code] for code in row] for row in scores.outcomes]
 
 
-RULES = st.lists(CORE | data_formulas() | past_rules(), min_size=1, max_size=3)
+RULES = st.lists(FORMULAS, min_size=1, max_size=3)
 
 
 @settings(max_examples=300, suppress_health_check=SLOW)

@@ -18,7 +18,7 @@ from bylaw.vocabulary.tracker import Probe
 
 _OF_ARGUMENTS: Final = (f.ArgumentIs, f.Arguments, f.FromArgs)
 _OF_RESULTS: Final = (f.ResultIs, f.OutcomeIs, f.FromResults)
-_OF_STEPS: Final = (f.Earlier, f.Later, Last)
+_OF_STEPS: Final = (f.Earlier, f.Later)
 _FIELDS: Final = {
     "args": "arguments",
     "result": "results",
@@ -78,6 +78,8 @@ def _fields(parts: Iterable[Node]) -> set[str]:
                 read.add(_FIELDS[field])
             case f.TracePredicate("CalledWithResult"):
                 read.add("results")
+            case Last():  # which is an event with all its fields
+                read |= {"arguments", "results", "steps"}
             case f.FromMetrics():
                 read.add("metrics")
             case _ if isinstance(part, _OF_ARGUMENTS):

@@ -64,6 +64,7 @@ class Kept:
     def __init__(self, events: Sequence[Event], metrics: Sequence[Json]) -> None:
         self._events = events
         self._metrics = metrics
+        self._known: dict[Probe, dict[int, bool]] = {}
 
     def event(self, number: int) -> Event:
         return self._events[number]
@@ -72,7 +73,11 @@ class Kept:
         return self._metrics[trace]
 
     def test(self, probe: Probe, numbers: Sequence[int], vocabulary: Vocabulary) -> list[bool]:
-        return [probe.matches(self._events[number], vocabulary) for number in numbers]
+        known = self._known.setdefault(probe, {})  # an event is asked again in every instance
+        for number in numbers:
+            if number not in known:
+                known[number] = probe.matches(self._events[number], vocabulary)
+        return [known[number] for number in numbers]
 
 
 class Columns:

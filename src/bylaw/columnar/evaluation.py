@@ -17,11 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bylaw.columnar.predicates import PREDICATES
-from bylaw.columnar.quantifiers import at_starts, everywhere
+from bylaw.columnar.quantifiers import at_places, at_starts, everywhere, is_of_trace
 from bylaw.columnar.row import Row, equivalent, implied, joined, met, negated
 from bylaw.columnar.segments import Mask, Places, Positions, following, latest
 from bylaw.columnar.subject import Subject
+from bylaw.columnar.terms import compared
 from bylaw.logic import formula as f
+from bylaw.logic.reach import is_local
 from bylaw.vocabulary.tracker import Probe
 
 FEW: Final = 0.25
@@ -71,7 +73,7 @@ class Evaluation:
                 if row.vacuous is None:
                     return Row(true)
                 return Row(true, true & ~self.segments.any(row.checked))
-            case f.ForAll() | f.Exists():
+            case f.ForAll(_, domain) | f.Exists(_, domain) if is_of_trace(domain):
                 return at_starts(self, formula)
             case _:
                 return self.at(formula, self.segments.at_starts)
@@ -106,6 +108,8 @@ class Evaluation:
                 return Row(np.full(len(places), truth))
             case f.Event(tool, patterns):
                 return Row(places.of(self.subject.mask(Probe(tool, patterns))))
+            case f.Compare() if not is_local(formula):
+                return Row(compared(self, formula, places))
             case f.Says() | f.Compare():
                 return Row(self.subject.asked(formula, places.indices))
             case f.TracePredicate():
@@ -172,8 +176,10 @@ class Evaluation:
                 behind = self.subject.columns.step_ends[places.indices]
                 return _some(self.row(operand), lambda mask: following(mask, behind) < places.end)
 
-            case f.ForAll() | f.Exists():
+            case f.ForAll(_, domain) | f.Exists(_, domain) if is_of_trace(domain):
                 return everywhere(self, formula).at(places.indices)
+            case f.ForAll() | f.Exists():
+                return at_places(self, formula, places)
             case _:
                 assert_never(formula)
 

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bylaw.columnar.columns import MESSAGE, Columns, Identities
-from bylaw.columnar.segments import Mask, Positions, Segments
+from bylaw.columnar.segments import Mask, Places, Positions, Segments
 from bylaw.logic import formula as f
 from bylaw.logic.terms import Tool, ToolName, ToolVariable, Variable, members_of
 from bylaw.names import FINAL_ANSWER
-from bylaw.trace.event import MISSING
+from bylaw.trace.event import MISSING, Event
 from bylaw.values import Json
 from bylaw.vocabulary.patterns import is_named, lookup
 from bylaw.vocabulary.registry import EMPTY, Vocabulary
@@ -22,16 +22,21 @@ from bylaw.vocabulary.tracker import Probe
 from bylaw.vocabulary.view import Order
 
 
-@dataclass(frozen=True, slots=True)
 class Bound:
     """A variable's value in each trace."""
 
-    values: Sequence[Json]
-    identities: NDArray[np.int64]
+    def __init__(self, values: Sequence[Json], identities: Identities) -> None:
+        self.values: Final = values
+        self._known = identities
+
+    @cached_property
+    def identities(self) -> NDArray[np.int64]:
+        """A number for each value; equal values have the same."""
+        return np.array([self._known.of(value) for value in self.values], dtype=np.int64)
 
     def picked(self, traces: NDArray[np.intp]) -> Bound:
         """The values in some of the traces."""
-        return Bound([self.values[trace] for trace in traces], self.identities[traces])
+        return Bound([self.values[trace] for trace in traces.tolist()], self._known)
 
 
 class Subject:
@@ -56,13 +61,12 @@ class Subject:
 
     def instances(self, traces: NDArray[np.intp], variable: str, values: Sequence[Json]) -> Subject:
         """The subject in which each of these traces stands once, with a value for a variable."""
-        identities = np.array([self._identities.of(value) for value in values], dtype=np.int64)
         bound = {name: each.picked(traces) for name, each in self._bound.items()}
         return Subject(
             self.columns.picked(traces),
             self.order,
             self.vocabulary,
-            bound | {variable: Bound(values, identities)},
+            bound | {variable: Bound(values, self._identities)},
             self._identities,
         )
 
@@ -77,6 +81,15 @@ class Subject:
         return places + np.int32(1) if self.order == "position" else self.columns.step_ends[places]
 
     # ── single events ─────────────────────────────────────────────────────────────────────
+
+    def events(self, places: Positions) -> list[Event]:
+        """The events at some positions."""
+        return [self.columns.store.event(number) for number in self.columns.numbers(places)]
+
+    def bound_values(self, variable: str, places: Places) -> list[Json]:
+        """What a variable stands for in some places."""
+        values = self._bound[variable].values
+        return [values[trace] for trace in places.trace.tolist()]
 
     def asked(self, formula: f.Formula, places: Positions) -> Mask:
         """Whether the events at some positions meet a condition of their own."""

@@ -11,8 +11,8 @@ from bylaw.columnar.evaluation import Evaluation
 from bylaw.columnar.segments import Mask
 from bylaw.logic import formula as f
 from bylaw.logic.node import Node
-from bylaw.logic.reach import is_local
-from bylaw.logic.terms import Labels, Literal, Term, ToolSet, Variable
+from bylaw.logic.terms import Answer, Labels, Literal, Term, ToolSet, Variable
+from bylaw.logic.walk import everything
 from bylaw.vocabulary.registry import EMPTY, Vocabulary
 from bylaw.vocabulary.tracker import Probe
 
@@ -30,29 +30,14 @@ def alone_because(formula: f.Formula, vocabulary: Vocabulary = EMPTY) -> str | N
 
 
 def _obstacles(formula: f.Formula, plainly: bool) -> Iterator[str]:
-    pending: list[Node] = [formula]
-    while pending:
-        part = pending.pop()
-        reason = _obstacle(part, plainly)
-        if reason is not None:
-            yield reason
-        if not isinstance(part, f.Compare):  # which is asked of the event as a whole
-            pending.extend(part.parts())
+    found = (_obstacle(part, plainly) for part in everything(formula))
+    return (reason for reason in found if reason is not None)
 
 
 def _obstacle(part: Node, plainly: bool) -> str | None:
     match part:
-        case f.Compare():
-            return None if is_local(part) else "it compares values of several events"
         case f.OpenPredicate(name) | f.Extracted(name):
             return f"it asks the function '{name}'"
-        case f.ForAll(_, f.Listed() | f.Found() as domain) | f.Exists(
-            _, f.Listed() | f.Found() as domain
-        ):
-            written = isinstance(domain, f.Listed) and all(
-                isinstance(item, Literal) for item in domain.items
-            )
-            return None if written else "it binds a value that is read from an event"
         case f.ArgumentIs(_, expected) | f.ResultIs(_, expected):
             return _unless(expected, Literal, Variable)
         case f.Count(_, number):
@@ -64,8 +49,8 @@ def _obstacle(part: Node, plainly: bool) -> str | None:
             return next(filter(None, (_unless(each, Literal) for each in values)), None)
         case ToolSet(members) if part.free and len(members) > 1:
             return "a variable stands in a set of tools"
-        case Labels():
-            return "it asks for labels"
+        case Answer() | Labels():
+            return "it asks for the answer or the labels of a trace"
         case _:
             return None
 
