@@ -376,9 +376,9 @@ CODES: Final = {
         'Guard(procedure, "soft-block")',
     ),
     "E420": Code(
-        "the benchmark has no such thing",
-        "Templates, difficulties, models and simulated agents are named; the message lists those "
-        "that there are.",
+        "there is no such template, model or library",
+        "Templates, difficulties, models, simulated agents and the libraries that they need are "
+        "named; the message lists those that there are, or says how to install one.",
         "bylaw bench run sim:golden",
         "bylaw bench run sim:gold",
     ),
@@ -392,9 +392,10 @@ CODES: Final = {
     ),
     "E430": Code(
         "the work on a corpus could not be shared out",
-        "A worker process ended before its work was done (often for want of memory), a cluster gave "
-        "up, or the vocabulary cannot be handed to other processes, because its functions are not "
-        "at the top level of a module. With --out, the same command goes on where the run stopped.",
+        "A worker process ended before its work was done (often for want of memory), a cluster "
+        "gave up, or the vocabulary cannot be handed to other processes, because its functions "
+        "are not at the top level of a module. With --out, the same command goes on where the run "
+        "stopped.",
         "bylaw verify -p refund.yaml runs/ --out scores.parquet --jobs 64",
         "bylaw verify -p refund.yaml runs/ --out scores.parquet --jobs 8",
     ),

@@ -35,6 +35,9 @@ COMMANDS: Final = {
     "bench report": "show what benchmark runs say: tables, figures, a page",
     "train data build": "write the training corpus and the evaluation splits",
     "train data inspect": "show an example of the training data",
+    "train sft": "warm a model up on gold transcripts",
+    "train grpo": "fine-tune a model by GRPO, with compliance in its reward",
+    "train eval": "try a checkpoint on the splits and the benchmark",
 }
 """What people type, and what it does. The module of a command has its name, with `_` for spaces."""
 
@@ -85,7 +88,7 @@ def _run(given: list[str]) -> int:
     command = import_module(f"bylaw.cli.{name.replace(' ', '_')}")
     parser = _Parser(
         prog=f"bylaw {name}",
-        description=f"{COMMANDS[name].capitalize()}.",
+        description=f"{COMMANDS[name][0].upper()}{COMMANDS[name][1:]}.",
         epilog=command.EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,

@@ -21,7 +21,7 @@ MAX_NESTING: Final = 100
 class Node:
     """A part of a formula. Subclasses are frozen dataclasses; equal parts are interchangeable."""
 
-    __slots__ = ("depth", "_hash", "_nesting", "constant", "free")
+    __slots__ = ("_hash", "_nesting", "constant", "depth", "free")
 
     constant: bool
     """Does nothing in it depend on the event it is read at?"""

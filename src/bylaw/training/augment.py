@@ -80,14 +80,16 @@ def possible(core: Core) -> tuple[Augmentation, ...]:
     return AUGMENTATIONS if core.length + 2 <= MOST_CALLS else ("none", "prefix")
 
 
-def carried_out(core: Core, extras: Extras) -> tuple[Execution, int]:
+def carried_out(
+    core: Core, extras: Extras, carry_out: type[Execution] = Execution
+) -> tuple[Execution, int]:
     """The gold run and its answer; what the extra calls give is added to it."""
-    run = Execution(core.parameters["seed"], difficulty=1)  # the four tools depend on neither
+    run = carry_out(core.parameters["seed"], difficulty=1)  # the four tools depend on neither
     addends = [run.call_given("tool_a", i=extras.prefix)] if extras.prefix is not None else []
     answer = core.pattern.execute(run, core.parameters)
     if extras.suffix is not None:
         addends.append(run.call_given("tool_a", i=extras.suffix))
-    return run, answer + sum(addends)
+    return run, sum(addends, answer)
 
 
 def prompt(core: Core, extras: Extras) -> str:

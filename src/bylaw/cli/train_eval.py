@@ -1,0 +1,116 @@
+"""`bylaw train eval`: a checkpoint on the held-out splits and the production benchmark."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from bylaw.bench.results import Results, read_results
+from bylaw.cli.main import OK
+from bylaw.cli.models import at_least_one
+from bylaw.cli.terminal import counted, progress
+from bylaw.cli.training import add_base, teller, with_libraries
+from bylaw.enforcement.severity import SETTINGS
+from bylaw.errors import Diagnostic, TraceError
+from bylaw.tables import Table
+from bylaw.training.corpus import SEED
+from bylaw.training.eval_tables import tables
+from bylaw.training.example import PRODUCTION
+from bylaw.training.splits import SPLITS
+
+_SETS: Final = (*SPLITS, PRODUCTION)
+_SETTINGS: Final = tuple(setting for setting in SETTINGS if setting != "as-written")
+
+EPILOG: Final = """\
+Tries a model, with an adapter or without, and compares it with whatever else is
+on record in the results file: compliance, accuracy and calls on each set, with
+bootstrap intervals; gains over the first model in the file; gains per template.
+
+  bylaw train eval models/qwen-0.5b --name base -o eval.jsonl
+  bylaw train eval models/qwen-0.5b --adapter run/adapter --name tuned -o eval.jsonl
+  bylaw train eval --tables -o eval.jsonl           only show what is on record
+  bylaw train eval models/qwen-0.5b --set unseen-pattern -o eval.jsonl
+
+A run on record is not made again. Unless a temperature is given, the most likely
+turn is written, and each task of the benchmark is run once.
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """The command's arguments."""
+    add_base(parser)
+    parser.add_argument(
+        "-o", "--output", default="eval.jsonl", metavar="FILE", help="default: eval.jsonl"
+    )
+    parser.add_argument("--name", metavar="NAME", help="what tables call it (default: its path)")
+    parser.add_argument(
+        "--set", action="append", choices=_SETS, help="may be repeated (default: all)"
+    )
+    parser.add_argument(
+        "--examples", type=at_least_one, metavar="N", help="of each set, only so many"
+    )
+    parser.add_argument("--tables", action="store_true", help="make no runs")
+    parser.add_argument("--temperature", type=float, default=0.0, metavar="N", help="default: 0")
+    parser.add_argument(
+        "--setting", choices=_SETTINGS, default="baseline", help="the gate (default: baseline)"
+    )
+    parser.add_argument(
+        "--turn-tokens", type=at_least_one, default=96, metavar="N", help="default: 96"
+    )
+    parser.add_argument("--width", type=at_least_one, default=512, metavar="N", help="default: 512")
+    parser.add_argument("--seed", type=int, default=SEED, metavar="N", help=f"default: {SEED}")
+    parser.add_argument("--csv", metavar="DIR", help="write each table as a CSV file there")
+    parser.add_argument("--json", action="store_true", help="print the tables as JSON")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Makes the runs that are missing, and shows the tables."""
+    tell = teller(options)
+    if not options.tables:
+        tell(_evaluated(options))
+    on_record = list(read_results(options.output))
+    if not on_record:
+        raise TraceError(Diagnostic("E421", "there are no runs on record", source=options.output))
+    made = tables(on_record)
+    if options.csv:
+        _write(made, Path(options.csv))
+    if options.json:
+        print(json.dumps({table.name: table.to_dict() for table in made}))
+    tell("\n" + "\n\n".join(table.text() for table in made))
+    return OK
+
+
+def _evaluated(options: argparse.Namespace) -> str:
+    with with_libraries():
+        from bylaw.training.evaluation import Decoding, evaluate, examples_of
+        from bylaw.training.lora import learner
+        from bylaw.training.rollouts import Rollouts
+
+        tried = learner(options.base, options.adapter, precision=options.precision)
+    rollouts = Rollouts(
+        tried.model, tried.chat, width=options.width, turn_tokens=options.turn_tokens
+    )
+    examples = [
+        example
+        for name in options.set or _SETS
+        for example in examples_of([name], options.seed)[: options.examples]
+    ]
+    name = options.name or str(options.adapter or options.base)
+    decoding = Decoding(options.temperature, options.seed, options.setting)
+    about = {
+        "base": Path(options.base).name,
+        "adapter": options.adapter,
+        "precision": options.precision,
+    }
+    with Results(options.output) as results, progress(f"runs of {name}", len(examples)) as line:
+        made = evaluate(rollouts, name, examples, results, decoding, about, line.step)
+    return f"{name}: {counted(made, 'run')} made. {rollouts.clock.told()}"
+
+
+def _write(made: Sequence[Table], folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    for table in made:
+        (folder / f"{table.name}.csv").write_text(table.csv(), encoding="utf-8")

@@ -1,0 +1,167 @@
+"""`bylaw train grpo`: fine-tunes a model by GRPO, with compliance in its reward."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from bylaw.cli.main import OK
+from bylaw.cli.models import at_least_one
+from bylaw.cli.training import (
+    add_adapter_options,
+    add_base,
+    add_examples,
+    examples_from,
+    lora_from,
+    teller,
+    with_libraries,
+)
+from bylaw.enforcement.severity import SETTINGS
+from bylaw.reports.curves import curves_svg
+from bylaw.training.curves import curves, read_metrics
+from bylaw.training.example import Example
+from bylaw.training.plan import WAYS, Plan
+from bylaw.training.splits import splits
+
+_DEFAULTS: Final = Plan()
+_SETTINGS: Final = tuple(setting for setting in SETTINGS if setting != "as-written")
+_NUMBERS: Final[tuple[tuple[str, Callable[[str], float], str], ...]] = (
+    ("generations", at_least_one, "rollouts of each prompt"),
+    ("prompts", at_least_one, "prompts in a round of rollouts"),
+    ("batch", at_least_one, "rollouts for a change of the weights"),
+    ("at_once", at_least_one, "rollouts that go through the model at once"),
+    ("epochs", float, "how often to go through the examples"),
+    ("beta", float, "how strongly to hold on to the model it was"),
+    ("learning_rate", float, "constant"),
+    ("temperature", float, "of the rollouts"),
+    ("most_tokens", at_least_one, "longest rollout, in tokens"),
+    ("turn_tokens", at_least_one, "longest turn, in tokens"),
+    ("width", at_least_one, "batched rollouts in the making at once"),
+    ("save_every", at_least_one, "rounds between checkpoints"),
+)
+
+EPILOG: Final = """\
+Trains a LoRA adapter on TRL's GRPOTrainer, with the paper's settings unless you
+say otherwise: 300 prompts in the order of the curriculum, 16 rollouts of each,
+one epoch, beta 0.001, rank 8 on q_proj and v_proj.
+
+  bylaw train grpo models/qwen3-4b-instruct-2507 -o run
+  bylaw train grpo models/qwen-0.5b --adapter warm/adapter -o run \\
+      --rollouts batched --precision bf16
+  bylaw train grpo models/qwen-0.5b -o run --resume       go on where it stopped
+  bylaw train eval models/qwen-0.5b --adapter run/adapter -o eval.jsonl
+
+Rollouts: `environment` lets TRL make them, with an environment for each;
+`batched` makes them with the benchmark's own tool loop, all of them together, and
+none waits for another. With --setting, they run behind the gate.
+
+In the output folder: adapter/ in peft's format, checkpoints/, metrics.jsonl, and
+curves.svg with the terms of the reward, on training and on held-out examples.
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """The command's arguments."""
+    add_base(parser)
+    parser.add_argument("-o", "--output", metavar="DIR", required=True, help="where to write")
+    parser.add_argument("--resume", action="store_true", help="go on from the last checkpoint")
+    parser.add_argument(
+        "--seconds", type=float, metavar="N", help="stop after so many, at the end of a round"
+    )
+    parser.add_argument(
+        "--rollouts",
+        choices=WAYS,
+        default=_DEFAULTS.rollouts,
+        help=f"who makes them (default: {_DEFAULTS.rollouts})",
+    )
+    parser.add_argument(
+        "--setting",
+        choices=_SETTINGS,
+        default=_DEFAULTS.setting,
+        help=f"the gate of the rollouts (default: {_DEFAULTS.setting}, none)",
+    )
+    for name, kind, about in _NUMBERS:
+        default = getattr(_DEFAULTS, name)
+        parser.add_argument(
+            f"--{name.replace('_', '-')}",
+            type=kind,
+            default=default,
+            metavar="N",
+            help=f"{about} (default: {default:g})",
+        )
+    parser.add_argument(
+        "--no-checkpointing",
+        action="store_true",
+        help="keep activations in memory: faster, if there is room",
+    )
+    parser.add_argument(
+        "--held-out",
+        type=int,
+        default=64,
+        metavar="N",
+        help="held-out examples to try at every checkpoint (default: 64)",
+    )
+    add_examples(parser)
+    add_adapter_options(parser)
+    parser.add_argument("--json", action="store_true", help="print what was done as JSON")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Trains the adapter, and draws how it went."""
+    tell = teller(options)
+    plan = plan_from(options)
+    examples = examples_from(options)
+    plan.check(examples)
+    output = Path(options.output)
+    with with_libraries():
+        from bylaw.training.grpo import ADAPTER, METRICS, train
+        from bylaw.training.lora import learner
+
+        learns = learner(
+            options.base,
+            options.adapter,
+            lora_from(options),
+            precision=options.precision,
+            seed=options.seed,
+        )
+    trained = train(
+        learns,
+        output,
+        examples,
+        spread(options.held_out, options.seed),
+        plan,
+        precision=options.precision,
+        resume=options.resume,
+        seconds=options.seconds,
+        told=tell,
+    )
+    table = curves(read_metrics(output / METRICS), output.name)
+    if svg := curves_svg(table):
+        (output / "curves.svg").write_text(svg, encoding="utf-8")
+    if options.json:
+        done = {"steps": trained.steps, "finished": trained.finished}
+        print(json.dumps({**done, "clock": trained.clock.to_dict(), "curves": table.to_dict()}))
+    tell(f"\n{table.text()}\n\n{trained.clock.told()}")
+    state = "finished" if trained.finished else "stopped in time: go on with --resume"
+    tell(f"{trained.steps} steps, {state}. The adapter: {output / ADAPTER}")
+    return OK
+
+
+def plan_from(options: argparse.Namespace) -> Plan:
+    """The plan that was asked for."""
+    return Plan(
+        rollouts=options.rollouts,
+        setting=options.setting,
+        checkpointing=not options.no_checkpointing,
+        seed=options.seed,
+        **{name: getattr(options, name) for name, _, _ in _NUMBERS},
+    )
+
+
+def spread(count: int, seed: int) -> list[Example]:
+    """So many held-out examples, spread evenly over the four splits."""
+    everything = [example for each in splits(seed).values() for example in each]
+    return [everything[at * len(everything) // count] for at in range(count)]

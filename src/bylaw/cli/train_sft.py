@@ -1,0 +1,87 @@
+"""`bylaw train sft`: a short supervised warm-up on gold transcripts."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Final
+
+from bylaw.cli.main import OK
+from bylaw.cli.models import at_least_one
+from bylaw.cli.training import (
+    add_adapter_options,
+    add_base,
+    add_examples,
+    examples_from,
+    lora_from,
+    teller,
+    with_libraries,
+)
+from bylaw.training.curves import Metrics
+from bylaw.training.transcripts import transcript
+
+EPILOG: Final = """\
+For models that cannot hold the format yet: they imitate a few gold transcripts
+of the training corpus, turn by turn. Only what the agent says is learned, never
+what the tools return. The adapter is in peft's format.
+
+  bylaw train sft models/qwen-0.5b -o warm --notes
+  bylaw bench run hf:models/qwen-0.5b --adapter warm/adapter
+  bylaw train grpo models/qwen-0.5b --adapter warm/adapter -o run
+
+With --notes, each turn begins with the sums and comparisons that lead to its
+call (`35 + 53 = 88.`), which code works out from the gold run. A small model
+that may write them down can keep a running total; one that may not cannot.
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """The command's arguments."""
+    add_base(parser)
+    parser.add_argument("-o", "--output", metavar="DIR", required=True, help="where to write")
+    add_examples(parser, most=60)
+    parser.add_argument("--notes", action="store_true", help="a line of reasoning before each call")
+    parser.add_argument("--epochs", type=at_least_one, default=3, metavar="N", help="default: 3")
+    parser.add_argument(
+        "--batch", type=at_least_one, default=8, metavar="N", help="transcripts a step; default: 8"
+    )
+    parser.add_argument(
+        "--learning-rate", type=float, default=3e-4, metavar="N", help="default: 3e-4"
+    )
+    add_adapter_options(parser)
+    parser.add_argument("--json", action="store_true", help="print what was done as JSON")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Trains the adapter and writes it."""
+    tell = teller(options)
+    with with_libraries():
+        from bylaw.training.lora import learner, save_adapter
+        from bylaw.training.sft import WarmUp, lesson, warm_up
+
+        learns = learner(
+            options.base,
+            options.adapter,
+            lora_from(options),
+            precision=options.precision,
+            seed=options.seed,
+        )
+    examples = examples_from(options)
+    lessons = [
+        lesson(learns.chat, transcript(example, with_notes=options.notes)) for example in examples
+    ]
+    output = Path(options.output)
+    metrics = Metrics(output / "metrics.jsonl")
+
+    def told(step: int, loss: float) -> None:
+        metrics.add("warm-up", step, {"loss": loss})
+        tell(f"step {step}: loss {loss:.4f}")
+
+    settings = WarmUp(options.epochs, options.batch, options.learning_rate, options.seed)
+    losses = warm_up(learns, lessons, settings, told)
+    save_adapter(learns.model, output / "adapter")
+    if options.json:
+        print(json.dumps({"adapter": str(output / "adapter"), "losses": losses}))
+    tell(f"{len(lessons)} transcripts, {len(losses)} steps. The adapter: {output / 'adapter'}")
+    return OK

@@ -1,0 +1,73 @@
+"""How a training run goes: a line of JSON for each thing that is logged, and tables of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from statistics import fmean
+from typing import Any, Final
+
+from bylaw.errors import Diagnostic, TraceError
+from bylaw.tables import Column, Table
+from bylaw.values import Json
+
+TERMS: Final = ("compliance", "answer", "closeness", "reward")
+PHASES: Final = ("train", "evaluation")
+_POINTS: Final = 11
+"""How many points a curve has at most; each is a mean."""
+
+
+class Metrics:
+    """The metrics file of a run. What is logged is on disk at once."""
+
+    def __init__(self, path: Path, *, up_to: int | None = None) -> None:
+        """With `up_to`, what a run logged after this step is taken back: it goes on from there."""
+        self._path: Final = path
+        kept = [] if up_to is None else [row for row in _rows(path) if row["step"] <= up_to]
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("".join(f"{json.dumps(row)}\n" for row in kept), encoding="utf-8")
+
+    def add(self, phase: str, step: int, values: Mapping[str, Json]) -> None:
+        """Logs something."""
+        with self._path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps({"phase": phase, "step": step, **values}) + "\n")
+
+
+def read_metrics(path: Path) -> list[dict[str, Any]]:
+    """The rows of a metrics file."""
+    if not path.exists():
+        raise TraceError(Diagnostic("E310", "there are no metrics", source=str(path)))
+    return _rows(path)
+
+
+def _rows(path: Path) -> list[dict[str, Any]]:
+    if not path.exists():
+        return []
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    return [json.loads(line) for line in lines if line.endswith("\n")]
+
+
+def curves(rows: Sequence[Mapping[str, Any]], run: str) -> Table:
+    """The three terms of the reward and their total, by how many steps the model has learned."""
+    scored = [row for row in rows if row.get("reward") is not None]
+    seen = sorted({row["after"] for row in scored})
+    size = -(-len(seen) // _POINTS) or 1
+    spans = [seen[start : start + size] for start in range(0, len(seen), size)]
+    return Table(
+        "curves",
+        f"Reward while training: {run}",
+        [
+            Column("run"),
+            Column("phase"),
+            Column("after"),
+            *(Column(term, "share") for term in TERMS),
+        ],
+        [
+            [run, phase, f"{span[0]:d}", *(fmean(row[term] for row in group) for term in TERMS)]
+            for phase in PHASES
+            for span in spans
+            if (group := [r for r in scored if r["phase"] == phase and r["after"] in span])
+        ],
+        ["after: so many changes of the weights; longer runs are shown in means"],
+    )

@@ -1,0 +1,188 @@
+"""The paper's tables of fine-tuning: splits, transfer groups, gains per template, mean calls.
+
+Intervals are by bootstrap over examples, 95 %, always with the same draws. A gain compares two
+models example by example.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from statistics import fmean
+from typing import Any, Final
+
+from bylaw.tables import Cell, Column, Kind, Table
+from bylaw.training.example import PRODUCTION
+from bylaw.training.groups import GROUPS
+from bylaw.training.splits import SPLITS
+
+Result = Mapping[str, Any]
+"""One line of an evaluation's results."""
+
+DRAWS: Final = 2000
+_SETS: Final = (*SPLITS, PRODUCTION, *sorted(set(GROUPS.values())))
+"""The rows of the paper's table: the splits, the benchmark, and its three transfer groups."""
+
+
+def tables(results: Sequence[Result]) -> list[Table]:
+    """The tables. Where there are several models, the first is what others are compared with."""
+    by_model = {model: _of(results, model) for model in _models(results)}
+    alone = [splits_table(by_model)]
+    if len(by_model) == 1:
+        return alone
+    return [*alone, gains_table(by_model), templates_table(by_model)]
+
+
+def splits_table(by_model: Mapping[str, Sequence[Result]]) -> Table:
+    """Compliance, accuracy and calls of each model on each set."""
+    rows: list[list[Cell]] = []
+    for name in _SETS:
+        for model, results in by_model.items():
+            group = [each for each in results if name in sets_of(each)]
+            if group:
+                rows.append([name, model, len(group), *_measured(group)])
+    return Table(
+        "splits",
+        "Held-out examples and the production benchmark",
+        [
+            Column("set"),
+            Column("model"),
+            Column("n", "count"),
+            Column("compliance", "share"),
+            _named("95 %", "compliance interval"),
+            Column("accuracy", "percent"),
+            _named("95 %", "accuracy interval"),
+            Column("calls", "number"),
+        ],
+        rows,
+        ["calls: the mean number of executed calls; in brackets: bootstrap intervals"],
+    )
+
+
+def gains_table(by_model: Mapping[str, Sequence[Result]]) -> Table:
+    """How far each model is ahead of the first, and of the one before it."""
+    rows: list[list[Cell]] = []
+    models = list(by_model)
+    for name in _SETS:
+        for place, model in enumerate(models[1:], 1):
+            for other in dict.fromkeys((models[0], models[place - 1])):
+                pairs = _pairs(by_model[other], by_model[model])
+                pairs = [pair for pair in pairs if name in sets_of(pair[0])]
+                if pairs:
+                    rows.append([name, f"{model} over {other}", len(pairs), *_gained(pairs)])
+    return Table(
+        "gains",
+        "Gains, example by example",
+        [
+            Column("set"),
+            Column("model"),
+            Column("n", "count"),
+            Column("compliance", "change"),
+            _named("95 %", "compliance interval"),
+            _named("points", "accuracy", "difference"),
+            _named("95 %", "accuracy interval"),
+            Column("calls", "difference"),
+        ],
+        rows,
+        ["points: of accuracy, in percent"],
+    )
+
+
+def templates_table(by_model: Mapping[str, Sequence[Result]]) -> Table:
+    """Accuracy and compliance per template on the splits: the first model, the last, the gain."""
+    models = list(by_model)
+    first, last = models[0], models[-1]
+    by_template: dict[str, list[tuple[Result, Result]]] = {}
+    for pair in _pairs(by_model[first], by_model[last]):
+        if pair[0]["split"] in SPLITS:
+            by_template.setdefault(pair[0]["template"], []).append(pair)
+    found = {template: _changed(pairs) for template, pairs in by_template.items()}
+    return Table(
+        "templates",
+        f"Per template, on the four splits: {first}, {last}",
+        [
+            Column("template"),
+            Column("n", "count"),
+            _named("acc.", "accuracy before", "number"),
+            _named("after", "accuracy after", "number"),
+            _named("gain", "accuracy gain", "difference"),
+            _named("compl.", "compliance before", "share"),
+            _named("after", "compliance after", "share"),
+            _named("gain", "compliance gain", "change"),
+        ],
+        [
+            [template, len(by_template[template]), *found[template]]
+            for template in sorted(found, key=lambda template: -found[template][2])
+        ],
+    )
+
+
+def _named(title: str, name: str, kind: Kind = "text") -> Column:
+    """A column whose title is too short for files."""
+    return Column(title, kind, {"measure": name})
+
+
+def sets_of(result: Result) -> tuple[str, ...]:
+    """The rows of the paper's table that a run belongs to."""
+    if result["split"] != PRODUCTION:
+        return (result["split"],)
+    return PRODUCTION, GROUPS[result["template"]]
+
+
+def interval(values: Sequence[float]) -> tuple[float, float]:
+    """Where the mean lies in 95 % of samples drawn from the values, with replacement."""
+    rng = random.Random(0)
+    means = sorted(fmean(rng.choices(values, k=len(values))) for _ in range(DRAWS))
+    return means[round(0.025 * (DRAWS - 1))], means[round(0.975 * (DRAWS - 1))]
+
+
+def _models(results: Sequence[Result]) -> list[str]:
+    return list(dict.fromkeys(result["model"] for result in results))
+
+
+def _of(results: Sequence[Result], model: str) -> list[Result]:
+    """The runs of a model that could be verified."""
+    return [each for each in results if each["model"] == model and each["compliance"] is not None]
+
+
+def _pairs(before: Sequence[Result], after: Sequence[Result]) -> list[tuple[Result, Result]]:
+    """The runs of the same task, side by side; a task that only one has is left out."""
+    others = {(each["name"], each["trial"]): each for each in after}
+    keys = ((each, (each["name"], each["trial"])) for each in before)
+    return [(each, others[key]) for each, key in keys if key in others]
+
+
+def _changed(pairs: Sequence[tuple[Result, Result]]) -> list[float]:
+    """Accuracy in percent and compliance: before, after, the gain."""
+    accuracy = [100 * fmean(pair[side]["correct"] for pair in pairs) for side in (0, 1)]
+    compliance = [fmean(pair[side]["compliance"] for pair in pairs) for side in (0, 1)]
+    gains = accuracy[1] - accuracy[0], compliance[1] - compliance[0]
+    return [*accuracy, gains[0], *compliance, gains[1]]
+
+
+def _measured(group: Sequence[Result]) -> list[Cell]:
+    compliance = [each["compliance"] for each in group]
+    accuracy = [float(each["correct"]) for each in group]
+    low, high = interval(compliance)
+    least, most = interval(accuracy)
+    return [
+        fmean(compliance),
+        f"[{low:.3f}, {high:.3f}]",
+        fmean(accuracy),
+        f"[{least:.1%}, {most:.1%}]",
+        fmean(each["calls"] for each in group),
+    ]
+
+
+def _gained(pairs: Sequence[tuple[Result, Result]]) -> list[Cell]:
+    compliance = [after["compliance"] - before["compliance"] for before, after in pairs]
+    points = [100.0 * (after["correct"] - before["correct"]) for before, after in pairs]
+    low, high = interval(compliance)
+    least, most = interval(points)
+    return [
+        fmean(compliance),
+        f"[{low:+.3f}, {high:+.3f}]",
+        fmean(points),
+        f"[{least:+.1f}, {most:+.1f}]",
+        fmean(after["calls"] - before["calls"] for before, after in pairs),
+    ]

@@ -1,0 +1,122 @@
+"""A checkpoint on what was held out: every example a run, every run on record."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from bylaw.bench.instance import TRIALS, instances
+from bylaw.bench.results import VERSION, Results
+from bylaw.enforcement.severity import Setting
+from bylaw.training.corpus import SEED
+from bylaw.training.example import PRODUCTION, Example, production
+from bylaw.training.reward import Goal
+from bylaw.training.rollouts import Rollouts, Written
+from bylaw.training.splits import splits
+from bylaw.training.task import UNGATED, begun, rollout
+from bylaw.values import Json
+
+_MOST_TOKENS: Final = {False: 3072, True: 8192}
+"""How long a run may get behind its prompt: on the splits, and on the benchmark."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decoding:
+    """How turns are written; models are compared under the same."""
+
+    temperature: float = 0.0
+    seed: int = 0
+    setting: Setting = UNGATED
+
+    @property
+    def trials(self) -> int:
+        """How often the benchmark is run; to write the most likely turn again changes nothing."""
+        return TRIALS if self.temperature > 0 else 1
+
+
+def examples_of(sets: Iterable[str], seed: int = SEED) -> list[Example]:
+    """The examples of some sets: splits, and the production benchmark."""
+    wanted = list(sets)
+    held_out = splits(seed)
+    found = [example for name in wanted if name != PRODUCTION for example in held_out[name]]
+    return found + ([production(each) for each in instances()] if PRODUCTION in wanted else [])
+
+
+def evaluate(
+    rollouts: Rollouts,
+    model: str,
+    examples: Sequence[Example],
+    results: Results,
+    decoding: Decoding,
+    about: Mapping[str, Json],
+    step: Callable[[], None] = lambda: None,
+) -> int:
+    """Makes the runs that are not on record yet, and says how many these were.
+
+    `about` is what else the results depend on: which weights go by the model's name.
+    """
+    conditions = _conditions(rollouts, decoding) | dict(about)
+    made = 0
+    for benchmark in (False, True):
+        tasks = [each for each in examples if (each.split == PRODUCTION) == benchmark]
+        for trial in range(decoding.trials if benchmark else 1):
+            goals = {f"{model} {each.name}/{trial}": Goal(each) for each in tasks}
+            missing = {key: goal for key, goal in goals.items() if not results.has(key, conditions)}
+            if not missing:
+                continue
+
+            def done(
+                written: Written, goals: dict[str, Goal] = missing, trial: int = trial
+            ) -> None:
+                key = written.run.conversation.key
+                row = recorded(model, goals[key], trial, written) | {"conditions": conditions}
+                results.append([row])
+                step()
+
+            rollouts.carry_out(
+                [begun(goal.example, key, decoding.setting) for key, goal in missing.items()],
+                most_tokens=_MOST_TOKENS[benchmark],
+                temperature=decoding.temperature,
+                seed=decoding.seed + trial,
+                done=done,
+            )
+            made += len(missing)
+    return made
+
+
+def recorded(model: str, goal: Goal, trial: int, written: Written) -> dict[str, Json]:
+    """A finished run, as results hold it."""
+    run, example = written.run, goal.example
+    reward = goal.reward(rollout(run))
+    return {
+        "bylaw": VERSION,
+        "key": run.conversation.key,
+        "model": model,
+        "split": example.split,
+        "name": example.name,
+        "template": example.template,
+        "difficulty": example.difficulty,
+        "trial": trial,
+        "compliance": reward.compliance,
+        "answer": reward.answer,
+        "closeness": reward.closeness,
+        "reward": reward.total(),
+        "correct": reward.answer == 1.0,
+        "calls": len(run.executed),
+        "gold_calls": len(example.gold),
+        "ending": run.ending,
+        "turns": run.turns,
+        "malformed": run.malformed,
+        "output_tokens": run.output_tokens,
+        "messages": run.conversation.messages,
+    }
+
+
+def _conditions(rollouts: Rollouts, decoding: Decoding) -> dict[str, Json]:
+    return {
+        "temperature": decoding.temperature,
+        "seed": decoding.seed,
+        "setting": decoding.setting,
+        "turn_tokens": rollouts.turn_tokens,
+    }

@@ -1,0 +1,217 @@
+"""GRPO on TRL's trainer: our rollouts and our reward at its edges. Nothing else imports TRL.
+
+The reward is the pure function of `training/reward.py`, on the trace that the tools themselves
+have kept: what TRL hands to a reward function can be cut short.
+"""
+
+from __future__ import annotations
+
+import os
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+os.environ.setdefault("TRL_EXPERIMENTAL_SILENCE", "1")  # what we use is pinned and tested
+
+import torch
+from datasets import Dataset
+from transformers import PrinterCallback
+from transformers.trainer_utils import get_last_checkpoint
+from trl import GRPOConfig, GRPOTrainer
+
+from bylaw.training.clock import Clock
+from bylaw.training.curves import TERMS, Metrics
+from bylaw.training.environment import environments, tool_set
+from bylaw.training.example import Example
+from bylaw.training.grpo_callbacks import Curves, TimeLimit
+from bylaw.training.lora import Learner, Precision, save_adapter
+from bylaw.training.plan import Plan
+from bylaw.training.reward import Goals, Reward, Rollout
+from bylaw.training.rollouts import Rollouts
+from bylaw.training.task import begun, rollout
+from bylaw.values import Json
+
+METRICS: Final = "metrics.jsonl"
+ADAPTER: Final = "adapter"
+CHECKPOINTS: Final = "checkpoints"
+
+
+@dataclass(frozen=True, slots=True)
+class Trained:
+    """What a run has come to."""
+
+    steps: int
+    """Changes of the weights so far."""
+    finished: bool
+    clock: Clock
+
+
+class _Edge:
+    """Where TRL asks for rollouts, and for their rewards."""
+
+    def __init__(
+        self, examples: Sequence[Example], plan: Plan, learner: Learner, clock: Clock
+    ) -> None:
+        self._plan: Final = plan
+        self._clock: Final = clock
+        self._goals: Final = Goals(examples)
+        self._by_task: Final[Mapping[str, Example]] = {each.prompt: each for each in examples}
+        if len(self._by_task) < len({each.name for each in examples}):
+            raise ValueError("two examples have the same prompt")
+        self._rollouts: Final = Rollouts(
+            learner.model,
+            learner.chat,
+            width=plan.width,
+            turn_tokens=plan.turn_tokens,
+            clock=clock,
+        )
+
+    def roll_out(self, prompts: Sequence[Any], trainer: Any) -> dict[str, Any]:
+        """A rollout for each prompt; while evaluating, with the most likely tokens."""
+        plan, training = self._plan, trainer.model.training
+        with self._clock.in_own_code():
+            examples = [self._by_task[prompt[-1]["content"]] for prompt in prompts]
+            runs = [begun(example, setting=plan.setting) for example in examples]
+        written = self._rollouts.carry_out(
+            runs,
+            most_tokens=plan.most_tokens,
+            temperature=plan.temperature if training else 0.0,
+            # A run that is resumed draws what it would have drawn.
+            seed=zlib.crc32(f"{plan.seed}/{trainer.state.global_step}".encode()),
+        )
+        return {
+            "prompt_ids": [each.opening for each in written],
+            "completion_ids": [each.tokens.ids for each in written],
+            "logprobs": [each.tokens.chances for each in written],
+            "env_mask": [each.tokens.own for each in written],
+            "rollout": [rollout(each.run) for each in written],
+        }
+
+    def reward(
+        self,
+        prompts: Sequence[Any],
+        completions: Sequence[Any],
+        name: Sequence[str],
+        log_metric: Callable[[str, float], None],
+        rollout: Sequence[Rollout] | None = None,
+        environments: Sequence[Any] | None = None,
+        **_: Any,
+    ) -> list[float | None]:
+        """The reward of each rollout; its terms go to the log."""
+        made = rollout or [each.rollout for each in environments or ()]
+        with self._clock.in_own_code():
+            rewards = self._goals.rewards(name, made)
+            _log(rewards, log_metric)
+            return [each.total() for each in rewards]
+
+
+def _log(rewards: Sequence[Reward], log_metric: Callable[[str, float], None]) -> None:
+    known = [each for each in rewards if each.reason is None]
+    for term in TERMS[:-1]:  # TRL logs the total itself
+        for each in known:
+            log_metric(term, getattr(each, term))
+
+
+def train(
+    learner: Learner,
+    output: Path,
+    examples: Sequence[Example],
+    held_out: Sequence[Example],
+    plan: Plan,
+    *,
+    precision: Precision = "fp32",
+    resume: bool = False,
+    seconds: float | None = None,
+    told: Callable[[str], None] = lambda line: None,
+) -> Trained:
+    """Trains the adapter of a model on examples, in their order.
+
+    The adapter is written to `output`, with checkpoints and metrics beside it. With `resume`, a
+    run goes on from its last checkpoint; with `seconds`, it stops after the round of rollouts that
+    is under way then. Examples that are held out are tried at every checkpoint, and never trained
+    on.
+    """
+    plan.check(examples)
+    clock = Clock()
+    edge = _Edge([*examples, *held_out], plan, learner, clock)
+    checkpoints = output / CHECKPOINTS
+    last = get_last_checkpoint(str(checkpoints)) if resume and checkpoints.is_dir() else None
+    metrics = Metrics(output / METRICS, up_to=None if last is None else _step(last))
+    how: dict[str, Any] = {"rollout_func": edge.roll_out}
+    if plan.rollouts == "environment":
+        made = environments([*examples, *held_out], plan.setting, clock)
+        how = {"environment_factory": made}
+    trainer = GRPOTrainer(
+        model=learner.model,
+        reward_funcs=[edge.reward],
+        args=_config(plan, checkpoints, len(held_out), precision, resumed=last is not None),
+        train_dataset=_dataset(examples),
+        eval_dataset=_dataset(held_out) if held_out else None,
+        processing_class=learner.tokenizer,
+        callbacks=[Curves(metrics, clock, plan, told), TimeLimit(clock, seconds, plan.steps)],
+        **how,
+    )
+    trainer.remove_callback(PrinterCallback)
+    if last is not None:
+        # Where a checkpoint has a reference adapter, the trainer would restore that one alone.
+        trainer.model.load_adapter(last, "default", is_trainable=True)
+    if plan.rollouts == "environment":
+        # The model reads the tools as it will when it is used: TRL would describe them anew.
+        trainer._env_tools = {tool_set(each): _schemas(each) for each in [*examples, *held_out]}
+    trainer.train(resume_from_checkpoint=last)
+    save_adapter(trainer.model, output / ADAPTER)
+    state = trainer.state
+    return Trained(state.global_step, state.global_step >= state.max_steps, clock)
+
+
+def _schemas(example: Example) -> list[dict[str, Json]]:
+    return [spec.to_dict() for spec in example.specs]
+
+
+def _dataset(examples: Sequence[Example]) -> Any:
+    rows = [
+        {"prompt": each.opening, "name": each.name, "environment": tool_set(each)}
+        for each in examples
+    ]
+    return Dataset.from_list(rows)
+
+
+def _config(
+    plan: Plan, checkpoints: Path, held_out: int, precision: Precision, *, resumed: bool
+) -> Any:
+    every = plan.steps * plan.save_every
+    evaluation = {"eval_strategy": "steps", "eval_steps": every, "eval_on_start": not resumed}
+    return GRPOConfig(
+        output_dir=str(checkpoints),
+        num_generations=plan.generations,
+        per_device_train_batch_size=plan.at_once,
+        gradient_accumulation_steps=plan.accumulated,
+        steps_per_generation=plan.passes,
+        num_train_epochs=plan.epochs,
+        beta=plan.beta,
+        learning_rate=plan.learning_rate,
+        lr_scheduler_type="constant",
+        temperature=plan.temperature,
+        max_completion_length=plan.most_tokens,
+        generation_kwargs={"max_new_tokens": plan.turn_tokens},
+        shuffle_dataset=False,  # the order of the curriculum is part of it
+        num_generations_eval=1,
+        per_device_eval_batch_size=max(held_out, 1),
+        gradient_checkpointing=plan.checkpointing,
+        bf16=precision == "bf16",
+        use_cpu=not torch.cuda.is_available(),
+        save_strategy="steps",
+        save_steps=every,
+        save_total_limit=2,
+        logging_steps=1,
+        report_to="none",
+        disable_tqdm=True,
+        seed=plan.seed,
+        **(evaluation if held_out else {}),
+    )
+
+
+def _step(checkpoint: str) -> int:
+    return int(checkpoint.rpartition("-")[2])

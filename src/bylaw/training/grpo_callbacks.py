@@ -1,0 +1,72 @@
+"""What happens beside a training run: its metrics are put on record, and it ends in time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from transformers import TrainerCallback
+
+from bylaw.training.clock import Clock
+from bylaw.training.curves import TERMS, Metrics
+from bylaw.training.plan import Plan
+from bylaw.values import Json
+
+_OTHERS: Final = ("loss", "kl", "entropy", "grad_norm", "completions/mean_length")
+"""What is logged beside the reward and its terms, where there is such a thing."""
+
+
+class Curves(TrainerCallback):
+    """Writes what TRL logs into the metrics file."""
+
+    def __init__(
+        self, metrics: Metrics, clock: Clock, plan: Plan, told: Callable[[str], None]
+    ) -> None:
+        self._metrics: Final = metrics
+        self._clock: Final = clock
+        self._plan: Final = plan
+        self._told: Final = told
+
+    def on_log(
+        self, args: Any, state: Any, control: Any, logs: Mapping[str, Any], **_: Any
+    ) -> None:
+        """A line of metrics, and one for people where there is a reward."""
+        prefix = "eval_" if any(name.startswith("eval_") for name in logs) else ""
+        phase = "evaluation" if prefix else "train"
+        values: dict[str, Json] = {
+            name: _finite(logs.get(prefix + name))
+            for name in (*TERMS, *_OTHERS)
+            if prefix + name in logs
+        }
+        if not values:  # the summary at the end of a run
+            return
+        seconds = round(self._clock.seconds, 2)
+        after = state.global_step - (phase == "train")  # a step's rollouts were made before it
+        rollouts = after * self._plan.batch
+        about = {"after": after, "rollouts": rollouts, "seconds": seconds}
+        self._metrics.add(phase, state.global_step, {**about, **values})
+        if "reward" in values:
+            shown = ", ".join(f"{term} {logs[prefix + term]:.3f}" for term in TERMS)
+            self._told(f"step {state.global_step}, {seconds:.0f} s, {phase}: {shown}")
+
+
+def _finite(value: Any) -> float | None:
+    return float(value) if value is not None and math.isfinite(value) else None
+
+
+class TimeLimit(TrainerCallback):
+    """Ends a run after the first round of rollouts that is over late; it can be resumed there."""
+
+    def __init__(self, clock: Clock, seconds: float | None, steps: int) -> None:
+        """A round has so many steps."""
+        self._clock: Final = clock
+        self._seconds: Final = seconds
+        self._steps: Final = steps
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        """Not within a round: what was rolled out for it is not kept in a checkpoint."""
+        late = self._seconds is not None and self._clock.seconds > self._seconds
+        if late and state.global_step % self._steps == 0:
+            control.should_save = True
+            control.should_training_stop = True

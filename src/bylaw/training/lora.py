@@ -1,0 +1,110 @@
+"""The model that is trained: a base that stays as it is, and a small adapter that learns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Literal, TypeAlias
+
+import torch
+from huggingface_hub import snapshot_download
+from huggingface_hub.errors import LocalEntryNotFoundError
+from peft import LoraConfig, PeftModel, get_peft_model
+
+from bylaw.agents.hf_attention import share_keys
+from bylaw.agents.hf_loading import loaded, takes_tools, turn_ends
+from bylaw.agents.local import found_file
+from bylaw.training.chat_tokens import ChatTokens
+
+Precision: TypeAlias = Literal["fp32", "bf16"]
+PRECISIONS: Final[dict[Precision, Any]] = {"fp32": torch.float32, "bf16": torch.bfloat16}
+
+
+@dataclass(frozen=True, slots=True)
+class Lora:
+    """The adapter; the paper's is the default."""
+
+    rank: int = 8
+    alpha: int = 16
+    dropout: float = 0.05
+    targets: tuple[str, ...] = ("q_proj", "v_proj")
+
+    @property
+    def config(self) -> Any:
+        """The settings as peft takes them."""
+        return LoraConfig(
+            r=self.rank,
+            lora_alpha=self.alpha,
+            lora_dropout=self.dropout,
+            target_modules=list(self.targets),
+            task_type="CAUSAL_LM",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Learner:
+    """A model with an adapter, and how it talks."""
+
+    model: Any
+    tokenizer: Any
+    chat: ChatTokens
+
+
+def learner(
+    base: str | Path,
+    adapter: str | Path | None = None,
+    lora: Lora | None = None,
+    *,
+    precision: Precision = "fp32",
+    seed: int = 42,
+) -> Learner:
+    """A base from a folder or a GGUF file, with the adapter that is given, or a new one.
+
+    A new adapter changes nothing yet. The end token of the tokenizer is the one that ends turns,
+    whatever its files say.
+    """
+    path = _found(base)
+    model, tokenizer = loaded(path, PRECISIONS[precision])
+    chat = ChatTokens(tokenizer, turn_ends(model, tokenizer), takes_tools=takes_tools(tokenizer))
+    tokenizer.eos_token = tokenizer.convert_ids_to_tokens(chat.end)
+    tokenizer.pad_token = tokenizer.pad_token or tokenizer.eos_token
+    model.generation_config.eos_token_id = sorted(chat.ends)
+    share_keys(model)
+    model.name_or_path = str(path.resolve())  # what peft writes down as the base
+    torch.manual_seed(seed)  # a new adapter begins with random numbers
+    if adapter is None:
+        model = get_peft_model(model, (lora or Lora()).config)
+    else:
+        where = found_file(Path(adapter))
+        model = PeftModel.from_pretrained(model, str(where), is_trainable=True)
+    gpu = torch.cuda.is_available()
+    if gpu:
+        torch.set_float32_matmul_precision("high")  # TF32: what fp32 usually means there
+    return Learner(model.to("cuda" if gpu else "cpu"), tokenizer, chat)
+
+
+def _found(base: str | Path) -> Path:
+    """A path, or what was downloaded under a name of the Hugging Face hub; nothing is fetched."""
+    path = Path(base)
+    if path.exists() or str(base).count("/") != 1:
+        return found_file(path)
+    try:
+        return Path(snapshot_download(str(base), local_files_only=True))
+    except LocalEntryNotFoundError:
+        help = f"give a path, or download it: hf download {base}"
+        raise FileNotFoundError(f"there is no model at {base}: {help}") from None
+
+
+def unpack(base: Path, folder: Path) -> None:
+    """Writes a GGUF's model as a folder, which is read in seconds; weights become bfloat16."""
+    model, tokenizer = loaded(found_file(base), torch.bfloat16)
+    model.hf_quantizer, model.is_quantized = None, False  # else it could not be written
+    model._weight_conversions = None
+    del model.config.quantization_config
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+
+
+def save_adapter(model: Any, folder: Path) -> None:
+    """Writes the adapter in peft's format. Other adapters the model may have are left out."""
+    model.save_pretrained(str(folder), selected_adapters=["default"])

@@ -1,0 +1,117 @@
+"""What an agent would jot down before a call: the sums and comparisons that lead to it.
+
+A procedure is carried out once more with numbers that remember what is done to them. So a note is
+true, and it says what the template's own code worked out, no more: `3 > 4: no.`, `26 + 12 = 38.`
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, SupportsInt, cast
+
+from bylaw.bench.gold import Alternative, Execution
+from bylaw.bench.tools import Value
+from bylaw.errors import Diagnostic, UsageError
+from bylaw.training.augment import Core, Extras, carried_out
+from bylaw.training.example import Example
+from bylaw.training.templates import HELD_OUT, TRAINING
+
+Say = Callable[[str], None]
+
+
+class Noted(int):
+    """A number that came from a tool, or from such numbers. It says what is worked out from it."""
+
+    say: Say
+
+    def __new__(cls, value: SupportsInt, say: Say) -> Noted:
+        made = super().__new__(cls, int(value))
+        made.say = say
+        return made
+
+    def _worked_out(self, left: int, sign: str, right: int, result: int) -> Noted:
+        self.say(f"{left:d} {sign} {right:d} = {result:d}.")
+        return Noted(result, self.say)
+
+    def _compared(self, sign: str, other: int) -> bool:
+        holds = _COMPARISONS[sign](int(self), int(other))
+        self.say(f"{self:d} {sign} {other:d}: {'yes' if holds else 'no'}.")
+        return holds
+
+    def __add__(self, other: int) -> Noted:
+        return self._worked_out(self, "+", other, int(self) + int(other))
+
+    def __radd__(self, other: int) -> Noted:
+        return self._worked_out(other, "+", self, int(other) + int(self))
+
+    def __mul__(self, other: int) -> Noted:
+        return self._worked_out(self, "*", other, int(self) * int(other))
+
+    def __rmul__(self, other: int) -> Noted:
+        return self._worked_out(other, "*", self, int(other) * int(self))
+
+    def __gt__(self, other: int) -> bool:
+        return self._compared(">", other)
+
+    def __lt__(self, other: int) -> bool:
+        return self._compared("<", other)
+
+    def __mod__(self, other: int) -> int:
+        """Procedures ask for a remainder only to see whether there is one."""
+        rest = int(self) % other
+        if other == 2:
+            self.say(f"{self:d} is {'odd' if rest else 'even'}.")
+        else:
+            self.say(f"{self:d} is {'not ' if rest else ''}divisible by {other:d}.")
+        return rest
+
+
+_COMPARISONS: Final[Mapping[str, Callable[[int, int], bool]]] = {">": operator.gt, "<": operator.lt}
+
+
+@dataclass(slots=True)
+class NotedExecution(Execution):
+    """A procedure while it is carried out, with a note for each call."""
+
+    notes: list[str] = field(default_factory=list)
+    """What was worked out since the call before; "" where nothing was."""
+    _said: list[str] = field(default_factory=list)
+
+    def _call(
+        self, tool: str, arguments: dict[str, Any], given: bool, instead: Alternative | None
+    ) -> Value:
+        self.close()
+        plain = {name: _plain(value) for name, value in arguments.items()}
+        # Not `super()`: a class with slots is made anew, and would not find itself.
+        result = cast(int, Execution._call(self, tool, plain, given, instead))
+        return Noted(result, self._said.append)
+
+    def close(self) -> None:
+        """The note is complete: what comes next is a call, or the answer."""
+        self.notes.append(" ".join(self._said))
+        self._said.clear()
+
+
+def _plain(value: Value) -> Value:
+    return [int(each) for each in value] if isinstance(value, list) else int(value)
+
+
+def notes(example: Example) -> Sequence[str]:
+    """A note for each call of a simplified example, and one for the answer."""
+    patterns = (TRAINING | HELD_OUT)[example.template]
+    pattern = next(each for each in patterns if each.transform == example.transform)
+    first, last = (int(cast(int, example.gold[at].arguments.get("i", 0))) for at in (0, -1))
+    extras = Extras(
+        first if example.augmentation in ("prefix", "both") else None,
+        last if example.augmentation in ("suffix", "both") else None,
+    )
+    run, answer = carried_out(Core(pattern, example.parameters), extras, NotedExecution)
+    assert isinstance(run, NotedExecution)
+    run.close()
+    made = [(call.tool, call.arguments) for call in run.calls]
+    if made != [(call.tool, call.arguments) for call in example.gold] or answer != example.answer:
+        message = f"there are no notes for {example.name}, whose tools have other names"
+        raise UsageError(Diagnostic("E402", message, "Notes are made for the training corpus."))
+    return run.notes

@@ -1,0 +1,74 @@
+"""What a GRPO run does, in numbers; the paper's are the defaults."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias
+
+from bylaw.enforcement.severity import Setting
+from bylaw.errors import Diagnostic, UsageError
+from bylaw.training.example import Example
+from bylaw.training.task import UNGATED
+
+Way: TypeAlias = Literal["environment", "batched"]
+"""Who makes the rollouts: TRL with an environment each, or our own loop, all of them together."""
+WAYS: Final[tuple[Way, ...]] = ("environment", "batched")
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How to train. Numbers of rollouts are those of one process."""
+
+    rollouts: Way = "environment"
+    generations: int = 16
+    """Rollouts of each prompt, which are compared with each other: the paper's N."""
+    prompts: int = 5
+    """Prompts whose rollouts are made before the weights change."""
+    batch: int = 40
+    """Rollouts that a change of the weights is computed from."""
+    at_once: int = 8
+    """Rollouts that go through the model at once; memory is the limit."""
+    epochs: float = 1.0
+    beta: float = 1e-3
+    learning_rate: float = 2e-4
+    temperature: float = 1.0
+    most_tokens: int = 1024
+    """How long a rollout may get behind its prompt."""
+    turn_tokens: int = 96
+    width: int = 512
+    """Rollouts that are in the making at once, when we make them ourselves."""
+    setting: Setting = UNGATED
+    """The gate that rollouts run behind."""
+    save_every: int = 1
+    """After how many rounds of rollouts there is a checkpoint, and an evaluation."""
+    checkpointing: bool = True
+    """Compute activations twice to save memory?"""
+    seed: int = 42
+
+    @property
+    def accumulated(self) -> int:
+        """Passes through the model for one change of the weights."""
+        return self.batch // self.at_once
+
+    @property
+    def passes(self) -> int:
+        """Passes through the model for one round of rollouts."""
+        return self.prompts * self.generations // self.at_once
+
+    @property
+    def steps(self) -> int:
+        """Changes of the weights for one round of rollouts."""
+        return self.passes // self.accumulated
+
+    def check(self, examples: Sequence[Example]) -> None:
+        """Says what does not divide what it should: TRL would leave the rest out in silence."""
+        made = self.prompts * self.generations
+        for what, whole, part in (
+            (f"{len(examples)} examples, {self.prompts} at a time", len(examples), self.prompts),
+            (f"{made} rollouts in batches of {self.batch}", made, self.batch),
+            (f"batches of {self.batch}, {self.at_once} at once", self.batch, self.at_once),
+        ):
+            if whole % part:
+                help = "Each number must divide the one before it."
+                raise UsageError(Diagnostic("E402", f"{what}: that leaves a rest", help))

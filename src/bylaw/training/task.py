@@ -1,0 +1,32 @@
+"""A rollout: one run of an agent on an example, behind a gate or not, and what it amounts to."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from bylaw.agents.loop import Episode
+from bylaw.agents.protocol import Conversation
+from bylaw.enforcement.guard import Guard
+from bylaw.enforcement.severity import Setting
+from bylaw.procedure.constraint import Constraint
+from bylaw.procedure.procedure import Procedure
+from bylaw.syntax.parser import parse
+from bylaw.training.example import Example
+from bylaw.training.reward import Rollout
+
+UNGATED: Final[Setting] = "baseline"
+
+_ANYTHING_GOES: Final = Procedure([Constraint("anything", parse("true"))])
+"""Without a gate, nobody needs to follow the rules along: the reward reads the finished trace."""
+
+
+def begun(example: Example, key: str = "", setting: Setting = UNGATED) -> Episode:
+    """The run of an example, before its first turn."""
+    rules = _ANYTHING_GOES if setting == UNGATED else example.procedure
+    conversation = Conversation(key or example.name, example.specs, list(example.opening))
+    return Episode(conversation, example.functions, Guard(rules, setting), example.budget)
+
+
+def rollout(run: Episode) -> Rollout:
+    """What was done in a run: the trace of its own tools, and the answer."""
+    return Rollout(tuple(run.executed), run.answer)

@@ -1,0 +1,260 @@
+"""Warm-up and GRPO with TRL's own trainer, on a tiny model: real steps, on the processor."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+from training_examples import built
+
+from bylaw import BylawError
+from bylaw.bench.results import read_results
+from bylaw.training.corpus import TRAIN
+from bylaw.training.curves import read_metrics
+from bylaw.training.plan import Plan
+from bylaw.training.reward import Goals, Rollout
+from bylaw.training.splits import SPLITS
+
+pytestmark = [
+    pytest.mark.models,
+    pytest.mark.filterwarnings("ignore"),  # those of TRL and transformers among themselves
+]
+
+EXAMPLES = built()[TRAIN][:4]
+HELD_OUT = [built()[split][0] for split in SPLITS]
+PLAN = Plan(
+    rollouts="batched",
+    generations=4,
+    prompts=2,
+    batch=4,
+    at_once=4,
+    most_tokens=400,
+    turn_tokens=40,
+    width=8,
+)
+"""Two rounds of rollouts, and after each the weights change twice."""
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _needed() -> Iterator[None]:
+    torch = pytest.importorskip("torch", reason="NOT TESTED: torch is not installed")
+    pytest.importorskip("trl", reason="NOT TESTED: trl is not installed")
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)  # a tiny model is slower with more
+    yield
+    torch.set_num_threads(threads)
+
+
+@pytest.fixture(scope="module")
+def base(_needed: None) -> Path:
+    import tiny_learner
+
+    return tiny_learner.folder()
+
+
+def command(name: str, *arguments: str | int | Path) -> int:
+    """Runs a command in this process."""
+    module = import_module(f"bylaw.cli.{name}")
+    parser = argparse.ArgumentParser()
+    module.configure(parser)
+    code: int = module.run(parser.parse_args([str(each) for each in arguments]))
+    return code
+
+
+@pytest.fixture(scope="module")
+def warm(base: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The adapter of a short warm-up."""
+    output = tmp_path_factory.mktemp("warm")
+    code = command(
+        "train_sft", base, "-o", output, "--notes", "--examples", 4, "--epochs", 2, "--batch", 2
+    )
+    assert code == 0
+    return output / "adapter"
+
+
+def weights(adapter: Path) -> dict[str, Any]:
+    from safetensors.torch import load_file
+
+    return dict(load_file(adapter / "adapter_model.safetensors"))
+
+
+def same(one: dict[str, Any], other: dict[str, Any]) -> bool:
+    return all(one[name].equal(other[name]) for name in one | other)
+
+
+def trained(
+    base: Path, adapter: Path, output: Path, plan: Plan = PLAN, held_out: Any = (), **how: Any
+) -> Any:
+    from bylaw.training.grpo import train
+    from bylaw.training.lora import learner
+
+    return train(learner(base, adapter), output, EXAMPLES, held_out, plan, **how)
+
+
+@pytest.fixture(scope="module")
+def whole(base: Path, warm: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run from beginning to end, on the fast path."""
+    output = tmp_path_factory.mktemp("whole")
+    assert trained(base, warm, output, held_out=HELD_OUT).finished
+    return output
+
+
+def test_a_warm_up_lowers_the_loss_and_writes_an_adapter_of_peft(warm: Path) -> None:
+    losses = [row["loss"] for row in read_metrics(warm.parent / "metrics.jsonl")]
+    assert len(losses) == 4
+    assert all(map(math.isfinite, losses))
+    config = json.loads((warm / "adapter_config.json").read_text(encoding="utf-8"))
+    assert (config["r"], config["lora_alpha"], config["lora_dropout"]) == (8, 16, 0.05)
+    assert sorted(config["target_modules"]) == ["q_proj", "v_proj"]
+    assert any(weight.any() for name, weight in weights(warm).items() if "lora_B" in name)
+
+
+def test_grpo_makes_real_steps(whole: Path, warm: Path) -> None:
+    steps = [row for row in read_metrics(whole / "metrics.jsonl") if row["phase"] == "train"]
+    assert [row["step"] for row in steps] == [1, 2, 3, 4]
+    assert all(math.isfinite(row["loss"]) and math.isfinite(row["kl"]) for row in steps)
+    assert any(row["grad_norm"] > 0 for row in steps)
+    assert not same(weights(warm), weights(whole / "adapter"))
+
+
+def test_what_is_held_out_is_tried_before_and_at_every_checkpoint(whole: Path) -> None:
+    rows = [row for row in read_metrics(whole / "metrics.jsonl") if row["phase"] == "evaluation"]
+    assert [(row["step"], row["rollouts"]) for row in rows] == [(0, 0), (2, 8), (4, 16)]
+    assert all(0 <= row[term] <= 1 for row in rows for term in ("compliance", "answer", "reward"))
+
+
+@pytest.mark.parametrize("path", ["batched", "environment"])
+def test_rewards_are_the_pure_function_on_the_trace_of_the_tools(
+    base: Path, warm: Path, tmp_path: Path, path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What TRL is handed is looked at on its way, for both kinds of rollouts."""
+    from bylaw.training import grpo
+
+    handed: list[tuple[str, Rollout, float | None]] = []
+    reward = grpo._Edge.reward
+
+    def watched(self: Any, *positional: Any, **named: Any) -> list[float | None]:
+        given = reward(self, *positional, **named)
+        traces = named.get("rollout") or [each.rollout for each in named["environments"]]
+        handed.extend(zip(named["name"], traces, given, strict=True))
+        return given
+
+    monkeypatch.setattr(grpo._Edge, "reward", watched)
+    assert trained(base, warm, tmp_path, replace(PLAN, rollouts=path)).steps == 4
+    goals = Goals(EXAMPLES)
+    assert [total for _, _, total in handed] == [
+        goals[name].reward(trace).total() for name, trace, _ in handed
+    ]
+    assert any(trace.calls for _, trace, _ in handed)
+    # Each prompt is rolled out four times in a row, in the order of the curriculum.
+    assert [name for name, _, _ in handed] == [each.name for each in EXAMPLES for _ in range(4)]
+    logged = [row for row in read_metrics(tmp_path / "metrics.jsonl") if "reward" in row]
+    rounds = [[total or 0.0 for _, _, total in handed[at : at + 8]] for at in (0, 8)]
+    assert [row["reward"] for row in logged] == pytest.approx([sum(r) / 8 for r in rounds])
+
+
+def test_a_run_that_was_interrupted_ends_like_one_that_was_not(
+    base: Path, warm: Path, tmp_path: Path
+) -> None:
+    """To the last bit: adapter, optimizer, draws and the reference go on where they stopped."""
+    assert trained(base, warm, tmp_path / "whole").finished
+    stopped = trained(base, warm, tmp_path / "parts", seconds=0.0)
+    assert (stopped.steps, stopped.finished) == (2, False)
+    halfway = weights(tmp_path / "parts" / "adapter")
+    resumed = trained(base, warm, tmp_path / "parts", resume=True)
+    assert (resumed.steps, resumed.finished) == (4, True)
+    finished = weights(tmp_path / "parts" / "adapter")
+    assert same(finished, weights(tmp_path / "whole" / "adapter"))
+    assert not same(finished, halfway)
+    steps = [row["step"] for row in read_metrics(tmp_path / "parts" / "metrics.jsonl")]
+    assert steps == [1, 2, 3, 4]
+
+
+def test_the_environment_offers_the_tools_as_a_model_will_see_them() -> None:
+    from bylaw.training.clock import Clock
+    from bylaw.training.environment import OVER, environments, tool_set
+
+    example, other = EXAMPLES[0], HELD_OUT[-1]  # the other one's tools have other names
+    made = environments([example, other], "baseline", Clock())
+    assert len(made) == 2
+    environment: Any = made[tool_set(example)]()
+    environment.reset(name=example.name)
+    call = example.gold[0]
+    assert getattr(environment, call.tool)(**call.arguments) == call.result
+    assert "error" in environment.tool_a(i="three")
+    environment.final_answer(answer=example.answer)
+    assert environment.tool_a(i=1) == OVER
+    assert [each.tool for each in environment.rollout.calls] == [call.tool, "tool_a"]
+    assert environment.rollout.answer == example.answer
+    assert hasattr(made[tool_set(other)](), other.tools[0].name)
+
+
+def test_an_adapter_can_be_used_with_hf(base: Path, whole: Path) -> None:
+    from bylaw.agents.hf import HFModel
+    from bylaw.training.task import begun
+
+    model = HFModel(base, adapter=whole / "adapter", max_new_tokens=40)
+    (reply,) = model.reply([begun(EXAMPLES[0]).conversation])
+    assert reply.failure is None
+
+
+def test_checkpoints_are_tried_and_compared(
+    base: Path, warm: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    results = tmp_path / "eval.jsonl"
+    few = ("--examples", 1, "--width", 8, "--turn-tokens", 40, "-o", results)
+    assert command("train_eval", base, "--name", "base", *few) == 0
+    capsys.readouterr()
+    assert command("train_eval", base, "--adapter", warm, "--name", "warm", *few, "--json") == 0
+    tables = json.loads(capsys.readouterr().out)
+    assert set(tables) == {"splits", "gains", "templates"}
+    assert [row["n"] for row in tables["splits"]["rows"]] == [1] * 12
+    runs = list(read_results(results))
+    assert {run["split"] for run in runs} == {*SPLITS, "production"}
+    with pytest.raises(BylawError, match="other conditions"):  # another adapter, the same name
+        command("train_eval", base, "--name", "warm", *few)
+
+
+def test_grpo_as_a_command(base: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Without an adapter to begin with, behind the gate, and with curves at the end."""
+    sizes = "--generations 2 --prompts 2 --batch 4 --at-once 4 --examples 2 --held-out 2"
+    limits = "--most-tokens 200 --turn-tokens 40 --width 4 --rollouts batched"
+    options = f"{sizes} {limits} --setting block-and-warn --json".split()
+    assert command("train_grpo", base, "-o", tmp_path / "run", *options) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["steps"], told["finished"]) == (1, True)
+    assert told["clock"]["tokens_per_second"] > 0
+    assert 0 < told["clock"]["own_share"] < 1
+    assert (tmp_path / "run" / "curves.svg").read_text(encoding="utf-8").startswith("<svg")
+
+
+@pytest.mark.parametrize(
+    ("sizes", "told"),
+    [
+        ("--prompts 7", "300 examples, 7 at a time: that leaves a rest"),
+        ("--batch 50", "80 rollouts in batches of 50"),
+        ("--at-once 7", "batches of 40, 7 at once"),
+    ],
+)
+def test_numbers_that_would_leave_something_out_are_refused(
+    base: Path, tmp_path: Path, sizes: str, told: str
+) -> None:
+    with pytest.raises(BylawError, match=told):
+        command("train_grpo", base, "-o", tmp_path, *sizes.split())
+
+
+def test_a_model_that_is_not_there_is_said_to_be(tmp_path: Path) -> None:
+    wanted: Sequence[tuple[str, str]] = (
+        (str(tmp_path / "nowhere"), "there is no model at"),
+        ("nobody/nothing", "hf download nobody/nothing"),
+    )
+    for base, told in wanted:
+        with pytest.raises(BylawError, match=told):
+            command("train_sft", base, "-o", tmp_path)

@@ -1,0 +1,213 @@
+"""Rollouts of a real, tiny model: what it wrote, what it heard, what is rewarded and trained on."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from operator import itemgetter
+from typing import Any
+
+import pytest
+from training_examples import built
+
+from bylaw.agents.tool_text import CHATML, in_plain_text, with_objects
+from bylaw.training.corpus import TRAIN
+from bylaw.training.reward import Goal, Rollout
+from bylaw.training.splits import DIVERSE
+from bylaw.training.transcripts import transcript
+
+pytestmark = pytest.mark.models
+
+EXAMPLES = built()[TRAIN][:4]
+MOST = 500
+"""How many tokens may follow a prompt."""
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _needed() -> Iterator[None]:
+    torch = pytest.importorskip("torch", reason="NOT TESTED: torch is not installed")
+    pytest.importorskip("trl", reason="NOT TESTED: trl is not installed")
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)  # a tiny model is slower with more
+    yield
+    torch.set_num_threads(threads)
+
+
+@pytest.fixture(scope="module")
+def learner(_needed: None) -> Any:
+    import tiny_learner
+
+    from bylaw.training.lora import learner
+
+    return learner(tiny_learner.folder())
+
+
+def made(learner: Any, number: int, *, width: int = 4, temperature: float = 1.0) -> Sequence[Any]:
+    """So many rollouts of the first examples, in turn."""
+    from bylaw.training.rollouts import Rollouts
+    from bylaw.training.task import begun
+
+    runs = [begun(EXAMPLES[at % len(EXAMPLES)], str(at)) for at in range(number)]
+    rollouts = Rollouts(learner.model, learner.chat, width=width, turn_tokens=40)
+    written: Sequence[Any] = rollouts.carry_out(
+        runs, most_tokens=MOST, temperature=temperature, seed=1
+    )
+    return written
+
+
+@pytest.fixture(scope="module")
+def sampled(learner: Any) -> Sequence[Any]:
+    return made(learner, 12)
+
+
+def test_every_run_ends_and_some_make_calls(sampled: Sequence[Any]) -> None:
+    assert all(each.run.ending is not None for each in sampled)
+    assert any(each.run.executed for each in sampled)
+
+
+def test_the_most_likely_turn_is_the_one_that_generate_writes(learner: Any) -> None:
+    import torch
+
+    for each in made(learner, 4, temperature=0.0):
+        ids, own = each.tokens.ids, each.tokens.own
+        turn = ids[: own.index(0)] if 0 in own else ids
+        expected = learner.model.generate(
+            input_ids=torch.tensor([each.opening]),
+            attention_mask=torch.ones(1, len(each.opening)),
+            max_new_tokens=40,
+            do_sample=False,
+            eos_token_id=sorted(learner.chat.ends),
+        )
+        assert expected[0, len(each.opening) :].tolist() == turn
+
+
+def test_chances_are_those_that_the_model_gives_to_the_whole_conversation(
+    learner: Any, sampled: Sequence[Any]
+) -> None:
+    """So rows, places and the cache are right, whatever else was written beside."""
+    import torch
+
+    learner.model.eval()
+    for each in sampled:
+        ids = torch.tensor([each.opening + each.tokens.ids])
+        with torch.no_grad():
+            scores = torch.log_softmax(learner.model(ids).logits[0].float(), dim=-1)
+        start = len(each.opening)
+        expected = scores[start - 1 : -1].gather(1, ids[0, start:, None])[:, 0]
+        own = torch.tensor(each.tokens.own, dtype=torch.bool)
+        found = torch.tensor(each.tokens.chances)
+        assert torch.allclose(found[own], expected[own], atol=1e-4)
+        assert not found[~own].any()
+
+
+def test_a_run_is_the_same_whatever_runs_beside_it(learner: Any) -> None:
+    alone, together = (made(learner, 4, width=width, temperature=0.0) for width in (1, 4))
+    assert [each.tokens.ids for each in alone] == [each.tokens.ids for each in together]
+
+
+def test_equal_seeds_give_equal_runs(learner: Any, sampled: Sequence[Any]) -> None:
+    again = made(learner, 12)
+    assert [each.tokens.ids for each in again] == [each.tokens.ids for each in sampled]
+    assert len({tuple(each.tokens.ids) for each in sampled[::4]}) > 1
+
+
+def test_what_others_say_is_never_trained_on(learner: Any, sampled: Sequence[Any]) -> None:
+    """What is not the agent's own is what the template writes for others' messages, to the token.
+
+    Where a turn was cut off at its limit, its end is not the agent's own either.
+    """
+    for each in sampled:
+        marked = zip(each.tokens.ids, each.tokens.own, strict=True)
+        parts = [(own, [id for id, _ in part]) for own, part in groupby(marked, itemgetter(1))]
+        heard = [ids for own, ids in parts if not own]
+        said = [
+            list(part)
+            for agent, part in groupby(
+                each.run.conversation.messages[2:], lambda message: message["role"] == "assistant"
+            )
+            if not agent
+        ]
+        assert sum(len(ids) for own, ids in parts if own) == each.run.output_tokens
+        assert len(said) - 1 <= len(heard) <= len(said)  # nobody hears what follows the last turn
+        for ids, messages in zip(heard, said, strict=False):
+            expected = learner.chat.between(messages)
+            assert ids in (expected, [learner.chat.end, *expected])
+
+
+def test_a_turn_and_a_rollout_stay_within_their_limits(sampled: Sequence[Any]) -> None:
+    for each in sampled:
+        assert len(each.tokens.ids) <= MOST
+        longest = max(map(len, "".join(map(str, each.tokens.own)).split("0")))
+        assert longest <= 40
+
+
+def test_the_reward_is_that_of_the_trace_of_the_tools(sampled: Sequence[Any]) -> None:
+    from bylaw.training.task import rollout
+
+    for at, each in enumerate(sampled):
+        goal = Goal(EXAMPLES[at % len(EXAMPLES)])
+        executed = Rollout(tuple(each.run.executed), each.run.answer)
+        assert goal.reward(rollout(each.run)) == goal.reward(executed)
+
+
+def test_a_gate_refuses_in_rollouts_if_it_is_asked_to(learner: Any) -> None:
+    from bylaw import Call
+    from bylaw.agents.protocol import Reply
+    from bylaw.training.task import begun
+
+    wrong = Reply(calls=(Call("tool_d", {"numbers": [1]}, id="x"),))
+    free, gated = begun(EXAMPLES[0]), begun(EXAMPLES[0], setting="block-and-warn")
+    for run in (free, gated):
+        run.take(wrong)
+    assert [len(run.executed) for run in (free, gated)] == [1, 0]
+    assert gated.refused
+
+
+def test_a_lesson_is_the_templates_own_text(learner: Any) -> None:
+    """So that what is imitated is what a rollout will look like."""
+    from bylaw.training.sft import lesson
+
+    for example in (*EXAMPLES, *built()[DIVERSE][:2]):
+        gold = transcript(example)
+        whole = learner.tokenizer.apply_chat_template(
+            with_objects([*gold.opening, *gold.rest]),
+            tools=[tool.to_dict() for tool in gold.tools],
+            tokenize=False,
+        )
+        taught = lesson(learner.chat, gold)
+        assert learner.tokenizer.decode(taught.ids) == whole.rstrip("\n")
+
+
+def test_a_template_that_knows_no_tools_gets_them_in_plain_text(learner: Any) -> None:
+    from bylaw.training.chat_tokens import ChatTokens
+    from bylaw.training.sft import lesson
+
+    plain = copy.deepcopy(learner.tokenizer)
+    plain.chat_template = CHATML
+    chat = ChatTokens(plain, sorted(learner.chat.ends), takes_tools=False)
+    gold = transcript(EXAMPLES[0], with_notes=True)
+    whole = plain.apply_chat_template(
+        in_plain_text([*gold.opening, *gold.rest], gold.tools), tokenize=False
+    )
+    assert plain.decode(lesson(chat, gold).ids) == whole.rstrip("\n")
+
+
+def test_only_what_the_agent_says_is_learned(learner: Any) -> None:
+    from bylaw.training.sft import IGNORED, lesson
+
+    example = EXAMPLES[0]
+    gold = transcript(example, with_notes=True)
+    taught = lesson(learner.chat, gold)
+    learned = [label for label in taught.labels if label != IGNORED]
+    turns = [learner.chat.turn(each) for each in gold.rest if each["role"] == "assistant"]
+    assert learned == [token for turn in turns for token in turn]
+    assert [label for label in taught.labels if label != IGNORED] == [
+        token for token, label in zip(taught.ids, taught.labels, strict=True) if label != IGNORED
+    ]
+    assert learner.tokenizer.decode(learned).count("<|im_end|>") == len(example.gold) + 1
+
+
+def test_the_end_of_a_turn_is_the_templates_whatever_the_tokenizer_says(learner: Any) -> None:
+    assert learner.tokenizer.convert_ids_to_tokens(learner.chat.end) == "<|im_end|>"
+    assert learner.tokenizer.eos_token == "<|im_end|>"

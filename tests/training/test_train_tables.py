@@ -1,0 +1,161 @@
+"""Tables of evaluations and curves of training, from results and metrics made by hand."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bylaw import BylawError
+from bylaw.reports.curves import curves_svg
+from bylaw.training.curves import Metrics, curves, read_metrics
+from bylaw.training.eval_tables import interval, tables
+
+
+def result(model: str, name: str, compliance: float, correct: bool, calls: int = 4) -> Any:
+    split, template, *_ = name.split("/")
+    return {
+        "model": model,
+        "split": split,
+        "name": name,
+        "template": template,
+        "trial": 0,
+        "compliance": compliance,
+        "correct": correct,
+        "calls": calls,
+    }
+
+
+RESULTS = [
+    result("base", "unaugmented/chain_then_branch/01", 0.25, False, 9),
+    result("base", "unaugmented/chain_then_branch/02", 0.75, False, 5),
+    result("base", "unseen-pattern/loop_termination/01", 0.5, True),
+    result("base", "production/nested_loops/D1/42", 0.5, False),
+    result("tuned", "unaugmented/chain_then_branch/01", 1.0, True),
+    result("tuned", "unaugmented/chain_then_branch/02", 1.0, True),
+    result("tuned", "unseen-pattern/loop_termination/01", 0.4, False),
+    result("tuned", "production/nested_loops/D1/42", 1.0, True),
+]
+
+
+def rows(name: str, results: Any = RESULTS) -> list[dict[str, Any]]:
+    found: Any = next(table for table in tables(results) if table.name == name).to_dict()["rows"]
+    return list(found)
+
+
+def test_each_set_has_a_row_for_each_model() -> None:
+    first = rows("splits")[0]
+    assert first == {
+        "set": "unaugmented",
+        "model": "base",
+        "n": 2,
+        "compliance": 0.5,
+        "compliance interval": "[0.250, 0.750]",
+        "accuracy": 0.0,
+        "accuracy interval": "[0.0%, 0.0%]",
+        "calls": 7.0,
+    }
+
+
+def test_the_benchmark_is_shown_whole_and_by_transfer_group() -> None:
+    sets = [row["set"] for row in rows("splits") if row["model"] == "tuned"]
+    assert sets == ["unaugmented", "unseen-pattern", "production", "direct-simplification"]
+
+
+def test_a_gain_compares_models_example_by_example() -> None:
+    gains = {row["set"]: row for row in rows("gains")}
+    assert gains["unaugmented"]["model"] == "tuned over base"
+    assert gains["unaugmented"]["compliance"] == 0.5
+    assert gains["unaugmented"]["compliance interval"] == "[+0.250, +0.750]"
+    assert gains["unaugmented"]["accuracy"] == 100.0
+    assert gains["unaugmented"]["calls"] == -3.0
+    assert gains["unseen-pattern"]["accuracy"] == -100.0
+
+
+def test_an_example_that_only_one_model_has_is_no_gain() -> None:
+    gains = rows("gains", RESULTS[1:])
+    assert next(row for row in gains if row["set"] == "unaugmented")["n"] == 1
+
+
+def test_the_third_model_is_compared_with_the_first_and_the_second() -> None:
+    third = [{**each, "model": "more"} for each in RESULTS[4:]]
+    compared = {row["model"] for row in rows("gains", [*RESULTS, *third])}
+    assert compared == {"tuned over base", "more over base", "more over tuned"}
+
+
+def test_templates_are_those_of_the_splits_and_the_greatest_gain_is_first() -> None:
+    templates = rows("templates")
+    assert [row["template"] for row in templates] == ["chain_then_branch", "loop_termination"]
+    assert [row["accuracy gain"] for row in templates] == [100.0, -100.0]
+
+
+def test_one_model_alone_has_no_gains() -> None:
+    assert [table.name for table in tables(RESULTS[:4])] == ["splits"]
+
+
+def test_a_run_that_could_not_be_verified_is_in_no_mean() -> None:
+    unscored = {**RESULTS[0], "name": "unaugmented/x/03", "compliance": None}
+    assert rows("splits", [*RESULTS, unscored]) == rows("splits")
+
+
+def test_an_interval_holds_the_mean_and_is_the_same_every_time() -> None:
+    values = [0.0] * 30 + [1.0] * 70
+    low, high = interval(values)
+    assert low < 0.7 < high
+    assert (low, high) == interval(values)
+    assert 0.15 < high - low < 0.20  # twice 1.96 standard errors is 0.18
+
+
+def logged(metrics: Metrics, phase: str, step: int, after: int, reward: float) -> None:
+    terms = dict.fromkeys(("compliance", "answer", "closeness", "reward"), reward)
+    metrics.add(phase, step, {"after": after, **terms})
+
+
+def test_curves_show_both_phases_over_the_same_steps(tmp_path: Path) -> None:
+    metrics = Metrics(tmp_path / "metrics.jsonl")
+    logged(metrics, "evaluation", 0, 0, 0.1)
+    logged(metrics, "train", 1, 0, 0.2)
+    metrics.add("train", 2, {"after": 1, "loss": 0.5})  # no rollouts were made for it
+    logged(metrics, "evaluation", 8, 8, 0.4)
+    table = curves(read_metrics(tmp_path / "metrics.jsonl"), "a run")
+    assert [row[1:4] for row in table.rows] == [
+        ["train", "0", 0.2],
+        ["evaluation", "0", 0.1],
+        ["evaluation", "8", 0.4],
+    ]
+    svg = curves_svg(table)
+    assert svg is not None
+    assert all(term in svg for term in ("compliance", "answer", "closeness", "reward"))
+
+
+def test_a_long_run_is_shown_in_means(tmp_path: Path) -> None:
+    metrics = Metrics(tmp_path / "metrics.jsonl")
+    for step in range(44):
+        logged(metrics, "train", step, step, step / 44)
+    table = curves(read_metrics(tmp_path / "metrics.jsonl"), "a run")
+    assert len(table.rows) == 11
+    assert table.rows[0][3] == pytest.approx((0 + 1 + 2 + 3) / 4 / 44)
+
+
+def test_a_run_that_goes_on_takes_back_what_it_logged_after_its_checkpoint(tmp_path: Path) -> None:
+    path = tmp_path / "metrics.jsonl"
+    first = Metrics(path)
+    for step in (1, 2, 3):
+        logged(first, "train", step, step, 0.5)
+    with path.open("a", encoding="utf-8") as file:
+        file.write('{"phase": "tra')  # it was killed here
+    logged(Metrics(path, up_to=2), "train", 3, 3, 0.75)
+    assert [(row["step"], row["reward"]) for row in read_metrics(path)] == [
+        (1, 0.5),
+        (2, 0.5),
+        (3, 0.75),
+    ]
+    assert all(json.loads(line) for line in path.read_text(encoding="utf-8").splitlines())
+
+
+def test_where_nothing_was_logged_there_is_nothing_to_show(tmp_path: Path) -> None:
+    assert curves_svg(curves([], "a run")) is None
+    with pytest.raises(BylawError, match="no metrics"):
+        read_metrics(tmp_path / "metrics.jsonl")
