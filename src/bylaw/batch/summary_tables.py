@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final
 
 from bylaw.batch.summary import Summary
-from bylaw.errors import listing
+from bylaw.columnar.support import alone_because
 from bylaw.tables import Column, Table
 
 SHOWN: Final = 10
@@ -35,10 +36,18 @@ def rules(summary: Summary) -> Table:
     notes = [
         f"{each.name}: undecided in {each.undecided:,} traces" for each in found if each.undecided
     ]
-    alone = [f"{name} ({count:,})" for name, count in summary.alone.most_common()]
-    if alone:
-        notes.append(f"Judged trace by trace, which takes longer: {listing(alone, _LISTED)}.")
-    return Table("rules", "Rules", columns, rows, notes)
+    return Table("rules", "Rules", columns, rows, [*notes, *_alone(summary)])
+
+
+def _alone(summary: Summary) -> Iterator[str]:
+    """Which rules had to be asked of one trace at a time, and why."""
+    slow = summary.alone.most_common()
+    for name, count in slow[:_LISTED]:
+        formula = summary.procedure[name].formula
+        reason = alone_because(formula, summary.procedure.vocabulary)
+        yield f"{name}: judged trace by trace in {count:,}, which takes longer: {reason}"
+    if len(slow) > _LISTED:
+        yield f"and so were {len(slow) - _LISTED:,} other rules"
 
 
 def layers(summary: Summary) -> Table:

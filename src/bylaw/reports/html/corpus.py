@@ -82,7 +82,7 @@ def _shown(
 
 def _outcomes(summary: Summary) -> Table:
     """The share of each outcome, rule by rule."""
-    names = ("vacuous", "violated", "satisfied", "undecided")
+    names = ("violated", "undecided", "satisfied", "vacuous")
     columns = (Column("rule"), *(Column(name, "percent") for name in names))
     rows = [
         [rule.name, *(getattr(rule, name) / rule.traces for name in names)]
