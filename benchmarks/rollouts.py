@@ -20,10 +20,10 @@ import torch
 
 from bylaw.agents.driving import drive
 from bylaw.agents.hf import HFModel
+from bylaw.agents.hf_rollouts import Rollouts, Written
 from bylaw.agents.loop import Episode
 from bylaw.training.corpus import corpus
 from bylaw.training.lora import learner
-from bylaw.training.rollouts import Rollouts, Written
 from bylaw.training.task import begun
 
 TURN, MOST = 96, 1024
@@ -66,7 +66,7 @@ def ours(options: argparse.Namespace) -> list[list[str]]:
     for which in ("first", "second"):
         tokens, seconds, own = clock.tokens, clock.rollouts, clock.own
         written = rollouts.carry_out(
-            runs(options.rollouts), most_tokens=MOST, temperature=1.0, seed=1
+            runs(options.rollouts), most_tokens=MOST, choice=rollouts.drawing(1.0, 1)
         )
         took = clock.rollouts - seconds
         share = f"{(clock.own - own) / took:.2%}"

@@ -18,8 +18,8 @@ import trl
 from tokenizers import ByteLevelBPETokenizer
 from transformers import AutoTokenizer, PreTrainedTokenizerFast, Qwen2Config, Qwen2ForCausalLM
 
+from bylaw.agents.chat_tokens import ChatTokens
 from bylaw.agents.hf_loading import turn_ends
-from bylaw.training.chat_tokens import ChatTokens
 from bylaw.training.corpus import corpus
 from bylaw.training.example import Example
 from bylaw.training.sft import Lesson, lesson

@@ -178,7 +178,7 @@ def test_a_run_that_was_interrupted_ends_like_one_that_was_not(
 
 
 def test_the_environment_offers_the_tools_as_a_model_will_see_them() -> None:
-    from bylaw.training.clock import Clock
+    from bylaw.agents.clock import Clock
     from bylaw.training.environment import OVER, environments, tool_set
 
     example, other = EXAMPLES[0], HELD_OUT[-1]  # the other one's tools have other names

@@ -45,13 +45,13 @@ def learner(_needed: None) -> Any:
 
 def made(learner: Any, number: int, *, width: int = 4, temperature: float = 1.0) -> Sequence[Any]:
     """So many rollouts of the first examples, in turn."""
-    from bylaw.training.rollouts import Rollouts
+    from bylaw.agents.hf_rollouts import Rollouts
     from bylaw.training.task import begun
 
     runs = [begun(EXAMPLES[at % len(EXAMPLES)], str(at)) for at in range(number)]
     rollouts = Rollouts(learner.model, learner.chat, width=width, turn_tokens=40)
     written: Sequence[Any] = rollouts.carry_out(
-        runs, most_tokens=MOST, temperature=temperature, seed=1
+        runs, most_tokens=MOST, choice=rollouts.drawing(temperature, 1)
     )
     return written
 
@@ -180,7 +180,7 @@ def test_a_lesson_is_the_templates_own_text(learner: Any) -> None:
 
 
 def test_a_template_that_knows_no_tools_gets_them_in_plain_text(learner: Any) -> None:
-    from bylaw.training.chat_tokens import ChatTokens
+    from bylaw.agents.chat_tokens import ChatTokens
     from bylaw.training.sft import lesson
 
     plain = copy.deepcopy(learner.tokenizer)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from itertools import islice
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeVar, runtime_checkable
 
 from bylaw.agents.protocol import ChatModel, Conversation, Reply
 
@@ -26,6 +26,14 @@ J = TypeVar("J")
 D = TypeVar("D", bound=Driven)
 
 
+@runtime_checkable
+class Carrier(Protocol):
+    """A model that carries whole runs out itself, because it need not read them again each turn."""
+
+    def carry_out(self, runs: Sequence[D], end: Callable[[Sequence[D]], None]) -> None:
+        """Goes on with all of them until they are done, and hands over those that are."""
+
+
 def drive(
     model: ChatModel,
     jobs: Iterable[J],
@@ -33,7 +41,9 @@ def drive(
     end: Callable[[Sequence[D]], None],
 ) -> None:
     """Begins each job when its turn comes, and hands over what is done, maybe from a thread."""
-    if model.batched:
+    if isinstance(model, Carrier):
+        model.carry_out([begin(job) for job in jobs], end)
+    elif model.batched:
         _together(model, map(begin, jobs), end)
     else:
         _in_threads(model, jobs, begin, end)

@@ -1,7 +1,8 @@
 """A local model of transformers, many conversations at once: `pip install 'bylaw[hf]'`.
 
     model = HFModel("models/qwen-0.5b")            # a folder, or a .gguf file
-    model.reply(conversations)
+    model.reply(conversations)                     # a turn each
+    model.carry_out(runs, end)                     # whole runs, each at its own pace
 
 On a GPU it computes in bfloat16, otherwise in float32 on the processor. It writes its most likely
 turn unless a temperature is given; then each turn has a seed of its own, made from the model's
@@ -13,14 +14,18 @@ With `constrained`, every turn is exactly one tool call that fits its schema, af
 of text (`line_tokens`; 0 for none), as long as `max_new_tokens` is enough for both.
 
 A conversation with no room for another turn is not shortened: its reply says that it is full.
+
+In whole runs, what was written stays token by token as it was written, and nothing is read twice
+(`hf_rollouts`). To reply, a conversation is put into words and read anew.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from bylaw.agents.local import Throughput, found_file, read_turn, turn_seed
 from bylaw.agents.protocol import Conversation, Reply
@@ -36,9 +41,19 @@ except ModuleNotFoundError as error:
     missing = "transformers is not installed: pip install 'bylaw[hf]'"
     raise ModuleNotFoundError(missing, name=error.name) from error
 
+from bylaw.agents.chat_tokens import ChatTokens
+from bylaw.agents.driving import Driven
 from bylaw.agents.hf_attention import share_keys, without_planning
+from bylaw.agents.hf_choice import TurnByTurn
 from bylaw.agents.hf_decoding import Draw, Grammars
 from bylaw.agents.hf_loading import adapted, loaded, longest_context, takes_tools, turn_ends
+from bylaw.agents.hf_rollouts import Rollouts, Written
+
+D = TypeVar("D", bound=Driven)
+
+
+MAX_CONTEXT: Final = 8192
+"""How long a conversation may get unless it is said: rows as long as this are held in memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +103,7 @@ class HFModel:
         self._grammars = self._make_grammars(line_tokens) if constrained else None
         self._temperature, self._top_p, self._seed = temperature, top_p, seed
         self._max_new_tokens = max_new_tokens
-        self._max_context = max_context or longest_context(self._model)
+        self._max_context = min(max_context or MAX_CONTEXT, longest_context(self._model))
         self._max_batch_tokens = max_batch_tokens or _tokens_at_once(self._device)
         self.width = width or (512 if gpu else 8)
         self.throughput = Throughput()
@@ -117,6 +132,41 @@ class HFModel:
         for reply in replies.values():
             self.throughput.add(reply)
         return [replies[place] for place in range(len(conversations))]
+
+    def carry_out(self, runs: Sequence[D], end: Callable[[Sequence[D]], None]) -> None:
+        """Carries whole runs out, as many at a time as there is room for."""
+
+        def done(written: Written[D]) -> None:
+            end([written.run])
+
+        with self.throughput.running():
+            written = self._rollouts.carry_out(
+                runs, most_tokens=self._max_context, choice=self._chooser, done=done
+            )
+        for each in written:
+            self.throughput.output_tokens += sum(each.tokens.own)
+
+    def _chooser(self, width: int) -> TurnByTurn:
+        return TurnByTurn(
+            width,
+            self._max_new_tokens,
+            self._device,
+            temperature=self._temperature,
+            top_p=self._top_p,
+            seed=self._seed,
+            grammars=self._grammars,
+        )
+
+    @cached_property
+    def _rollouts(self) -> Rollouts:
+        chat = ChatTokens(self._tokenizer, self._ends, takes_tools=self._takes_tools)
+        return Rollouts(
+            self._model,
+            chat,
+            width=self.width,
+            turn_tokens=self._max_new_tokens,
+            context=self._max_context,
+        )
 
     def _turns(self, conversations: Sequence[Conversation]) -> Iterator[tuple[int, Reply]]:
         texts: dict[int, str] = {}

@@ -36,13 +36,18 @@ class Draw:
     def __call__(self, input_ids: Any, scores: Any) -> Any:
         """The scores with all tokens but the drawn one ruled out."""
         chances = torch.softmax(scores.float() / self._temperature, dim=-1)
-        if self._top_p < 1:
-            chances = _nucleus(chances, self._top_p)
-        reached = chances.cumsum(dim=-1)
-        draws = self._draws[:, self._step, None].to(scores.device) * reached[:, -1:]
-        drawn = torch.searchsorted(reached, draws, right=True)
+        draws = self._draws[:, self._step, None].to(scores.device)
+        drawn = inverted(chances, draws, self._top_p)[:, None]
         self._step += 1
         return torch.full_like(scores, -torch.inf).scatter(1, drawn, 0.0)
+
+
+def inverted(chances: Any, draws: Any, top_p: float) -> Any:
+    """The token of each row that a number from 0 to 1 falls on, among the most likely ones."""
+    if top_p < 1:
+        chances = _nucleus(chances, top_p)
+    reached = chances.cumsum(dim=-1)
+    return torch.searchsorted(reached, draws * reached[:, -1:], right=True)[:, 0]
 
 
 def _nucleus(chances: Any, top_p: float) -> Any:
@@ -66,6 +71,7 @@ class Grammars:
             raise ModuleNotFoundError(missing, name=error.name) from error
         self._tokenizer = llguidance.hf.from_tokenizer(tokenizer, vocabulary, list(ends))
         self._matcher = llguidance.LLMatcher
+        self._executor = llguidance.LLExecutor()
         self._added = tokenizer.get_added_vocab()
         self._line_tokens = line_tokens
         self._compiled: dict[str, Any] = {}
@@ -76,6 +82,23 @@ class Grammars:
         for row, offered in enumerate(tools):
             rows.setdefault(self._compile(offered), []).append(row)
         return Constraint([(self._compiled[key].deep_copy(), same) for key, same in rows.items()])
+
+    def matcher(self, tools: Sequence[ToolSpec]) -> Any:
+        """What follows one turn with these tools, from its beginning."""
+        return self._compiled[self._compile(tools)].deep_copy()
+
+    def masks(self, matchers: Sequence[Any], vocabulary: int) -> Any:
+        """For each matcher, a bit for each token: may it come next? On all processors."""
+        bits = torch.zeros(len(matchers), -(-vocabulary // _BITS), dtype=torch.int32)
+        numbered = [(matcher, number) for number, matcher in enumerate(matchers)]
+        self._executor.unsafe_compute_mask_ptr(
+            numbered, bits.data_ptr(), bits.shape[1] * bits.element_size(), len(matchers)
+        )
+        return bits
+
+    def go_on(self, matchers: Sequence[Any], tokens: Sequence[int]) -> None:
+        """Each matcher hears which token came."""
+        self._executor.consume_token_par(list(zip(matchers, tokens, strict=True)))
 
     def _compile(self, tools: Sequence[ToolSpec]) -> str:
         """Makes sure that there is a grammar for these tools, and says under which key."""
@@ -113,7 +136,7 @@ class Constraint:
             mask = bits[group]
             matcher.unsafe_compute_mask_ptr(mask.data_ptr(), mask.numel() * mask.element_size())
             which[rows] = group
-        allowed = _unpacked(bits.to(scores.device))[:, : scores.shape[1]]
+        allowed = allowed_by(bits.to(scores.device))[:, : scores.shape[1]]
         return scores.masked_fill(~allowed[which.to(scores.device)], -torch.inf)
 
     def _after(self, last: Sequence[int]) -> Iterator[tuple[Any, list[int]]]:
@@ -128,7 +151,7 @@ class Constraint:
                 yield own, same
 
 
-def _unpacked(bits: Any) -> Any:
+def allowed_by(bits: Any) -> Any:
     """A row of truth values for each row of bits, the lowest bit first."""
     places = torch.arange(_BITS, dtype=torch.int32, device=bits.device)
     return ((bits[:, :, None] >> places) & 1).bool().flatten(1)

@@ -34,11 +34,12 @@ def _gguf(which: str, **options: Any) -> ChatModel:
 
 
 _COMMON: Final = ("temperature", "max_new_tokens", "width")
+_LOCAL: Final = ("constrained", "line_tokens", "max_context", "top_p")
 KINDS: Final[Mapping[str, tuple[Callable[..., ChatModel], tuple[str, ...]]]] = {
     "sim": (_simulated, ()),
     "openai": (_openai, (*_COMMON, "base_url", "requests_per_minute")),
-    "hf": (_hf, (*_COMMON, "adapter", "constrained", "top_p")),
-    "gguf": (_gguf, (*_COMMON, "constrained", "top_p")),
+    "hf": (_hf, (*_COMMON, *_LOCAL, "adapter")),
+    "gguf": (_gguf, (*_COMMON, *_LOCAL)),
 }
 """For each kind: what makes a model, and the options that it knows."""
 

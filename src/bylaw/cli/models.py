@@ -26,6 +26,8 @@ _OPTIONS: Final = (
     ("--base-url", str, "URL", "the endpoint (openai; default: OPENAI_BASE_URL)"),
     ("--requests-per-minute", float, "N", "keep below a rate limit (openai)"),
     ("--adapter", str, "DIR", "a peft adapter for the model (hf)"),
+    ("--line-tokens", int, "N", "with --constrained, longest line before a call; 0: none"),
+    ("--max-context", at_least_one, "N", "longest conversation, in tokens (hf, gguf)"),
 )
 
 

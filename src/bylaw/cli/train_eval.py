@@ -85,9 +85,9 @@ def run(options: argparse.Namespace) -> int:
 
 def _evaluated(options: argparse.Namespace) -> str:
     with with_libraries():
+        from bylaw.agents.hf_rollouts import Rollouts
         from bylaw.training.evaluation import Decoding, evaluate, examples_of
         from bylaw.training.lora import learner
-        from bylaw.training.rollouts import Rollouts
 
         tried = learner(options.base, options.adapter, precision=options.precision)
     rollouts = Rollouts(

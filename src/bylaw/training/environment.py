@@ -13,11 +13,11 @@ from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any, Final
 
+from bylaw.agents.clock import Clock
 from bylaw.agents.loop import Episode
 from bylaw.agents.protocol import Reply, ToolSpec
 from bylaw.enforcement.severity import Setting
 from bylaw.trace.event import Call
-from bylaw.training.clock import Clock
 from bylaw.training.example import Example
 from bylaw.training.reward import Rollout
 from bylaw.training.task import begun, rollout

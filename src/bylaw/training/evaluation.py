@@ -6,13 +6,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from bylaw.agents.hf_rollouts import Rollouts, Written
+from bylaw.agents.loop import Episode
 from bylaw.bench.instance import TRIALS, instances
 from bylaw.bench.results import VERSION, Results
 from bylaw.enforcement.severity import Setting
 from bylaw.training.corpus import SEED
 from bylaw.training.example import PRODUCTION, Example, production
 from bylaw.training.reward import Goal
-from bylaw.training.rollouts import Rollouts, Written
 from bylaw.training.splits import splits
 from bylaw.training.task import UNGATED, begun, rollout
 from bylaw.values import Json
@@ -67,7 +68,7 @@ def evaluate(
                 continue
 
             def done(
-                written: Written, goals: dict[str, Goal] = missing, trial: int = trial
+                written: Written[Episode], goals: dict[str, Goal] = missing, trial: int = trial
             ) -> None:
                 key = written.run.conversation.key
                 row = recorded(model, goals[key], trial, written) | {"conditions": conditions}
@@ -77,15 +78,14 @@ def evaluate(
             rollouts.carry_out(
                 [begun(goal.example, key, decoding.setting) for key, goal in missing.items()],
                 most_tokens=_MOST_TOKENS[benchmark],
-                temperature=decoding.temperature,
-                seed=decoding.seed + trial,
+                choice=rollouts.drawing(decoding.temperature, decoding.seed + trial),
                 done=done,
             )
             made += len(missing)
     return made
 
 
-def recorded(model: str, goal: Goal, trial: int, written: Written) -> dict[str, Json]:
+def recorded(model: str, goal: Goal, trial: int, written: Written[Episode]) -> dict[str, Json]:
     """A finished run, as results hold it."""
     run, example = written.run, goal.example
     reward = goal.reward(rollout(run))

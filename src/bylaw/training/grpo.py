@@ -21,7 +21,8 @@ from transformers import PrinterCallback
 from transformers.trainer_utils import get_last_checkpoint
 from trl import GRPOConfig, GRPOTrainer
 
-from bylaw.training.clock import Clock
+from bylaw.agents.clock import Clock
+from bylaw.agents.hf_rollouts import Rollouts
 from bylaw.training.curves import TERMS, Metrics
 from bylaw.training.environment import environments, tool_set
 from bylaw.training.example import Example
@@ -29,7 +30,6 @@ from bylaw.training.grpo_callbacks import Curves, TimeLimit
 from bylaw.training.lora import Learner, Precision, save_adapter
 from bylaw.training.plan import Plan
 from bylaw.training.reward import Goals, Reward, Rollout
-from bylaw.training.rollouts import Rollouts
 from bylaw.training.task import begun, rollout
 from bylaw.values import Json
 
@@ -77,9 +77,11 @@ class _Edge:
         written = self._rollouts.carry_out(
             runs,
             most_tokens=plan.most_tokens,
-            temperature=plan.temperature if training else 0.0,
-            # A run that is resumed draws what it would have drawn.
-            seed=zlib.crc32(f"{plan.seed}/{trainer.state.global_step}".encode()),
+            choice=self._rollouts.drawing(
+                plan.temperature if training else 0.0,
+                # A run that is resumed draws what it would have drawn.
+                zlib.crc32(f"{plan.seed}/{trainer.state.global_step}".encode()),
+            ),
         )
         return {
             "prompt_ids": [each.opening for each in written],

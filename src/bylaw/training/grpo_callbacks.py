@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from transformers import TrainerCallback
 
-from bylaw.training.clock import Clock
+from bylaw.agents.clock import Clock
 from bylaw.training.curves import TERMS, Metrics
 from bylaw.training.plan import Plan
 from bylaw.values import Json

@@ -11,10 +11,10 @@ from huggingface_hub import snapshot_download
 from huggingface_hub.errors import LocalEntryNotFoundError
 from peft import LoraConfig, PeftModel, get_peft_model
 
+from bylaw.agents.chat_tokens import ChatTokens
 from bylaw.agents.hf_attention import share_keys
 from bylaw.agents.hf_loading import loaded, takes_tools, turn_ends
 from bylaw.agents.local import found_file
-from bylaw.training.chat_tokens import ChatTokens
 
 Precision: TypeAlias = Literal["fp32", "bf16"]
 PRECISIONS: Final[dict[Precision, Any]] = {"fp32": torch.float32, "bf16": torch.bfloat16}

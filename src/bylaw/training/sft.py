@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import torch
 
-from bylaw.training.chat_tokens import ChatTokens
+from bylaw.agents.chat_tokens import ChatTokens
 from bylaw.training.lora import Learner
 from bylaw.training.transcripts import Transcript
 

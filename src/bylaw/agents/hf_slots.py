@@ -19,6 +19,8 @@ from typing import Any, Final
 import torch
 from transformers.cache_utils import Cache, CacheLayerMixin
 
+from bylaw.agents.hf_choice import Choice
+
 _PREFILL: Final = 64
 """How many openings are read at once."""
 
@@ -31,25 +33,6 @@ class Turn:
     ids: list[int]
     chances: list[float]
     """The log-probability of each."""
-
-
-@dataclass(frozen=True, slots=True)
-class Draw:
-    """How the next token is chosen: the most likely one, or by chance."""
-
-    temperature: float
-    generator: Any
-
-    def __call__(self, logits: Any) -> tuple[Any, Any]:
-        """A token for each row, and its log-probability."""
-        scaled = logits.float() / (self.temperature or 1.0)
-        chances = torch.log_softmax(scaled, dim=-1)
-        if self.temperature > 0:
-            waits = torch.empty_like(chances).exponential_(generator=self.generator)
-            drawn = (chances - waits.log()).argmax(dim=-1)  # who waits least: Gumbel's way to draw
-        else:
-            drawn = chances.argmax(dim=-1)
-        return drawn, chances.gather(1, drawn[:, None])[:, 0]
 
 
 class _Layer(CacheLayerMixin):
@@ -124,12 +107,12 @@ class Slots:
         known = self._known[self._of(rows)].tolist()
         self._put(rows, heard, known)
 
-    def step(self, draw: Draw) -> list[Turn]:
+    def step(self, choose: Choice) -> list[Turn]:
         """Reads one token in each row, and writes one where it is the row's turn."""
         self._token.copy_(self._table.gather(1, self._place[:, None]))
-        drawn, chance = draw(self._next())
         after = self._place + 1
         writes = self._live & (after >= self._known)
+        drawn, chance = choose(self._next(), writes, after - self._turn)
         at = after.clamp(max=self.length - 1)
         self._table[self._rows, at] = torch.where(writes, drawn, self._table[self._rows, at])
         self._chances[self._rows, at] = chance

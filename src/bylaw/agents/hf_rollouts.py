@@ -1,27 +1,30 @@
-"""Rollouts, many at a time: the tool loop of the benchmark, on tokens that can be trained on.
+"""Rollouts, many at a time: runs whose turns one local model writes, as tokens that only grow.
 
-An episode is the benchmark's own; here a model writes its turns. Those that are done leave, those
-that wait take their rows, and when nobody waits any more the rest moves closer together.
+What a run is, is its own affair: here a model writes its turns. Runs that are done leave, those
+that wait take their rows, and when nobody waits any more the rest moves closer together. Nothing is
+read twice, and what was written can be trained on.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, Generic, TypeVar
 
 import torch
+from jinja2 import TemplateError
 
+from bylaw.agents.chat_tokens import ChatTokens, Tokens
+from bylaw.agents.clock import Clock
+from bylaw.agents.driving import Driven
 from bylaw.agents.hf_attention import without_planning
+from bylaw.agents.hf_choice import Choice, Draw
 from bylaw.agents.hf_loading import longest_context
+from bylaw.agents.hf_slots import Slots, Turn
 from bylaw.agents.local import read_turn
-from bylaw.agents.loop import Episode
 from bylaw.agents.protocol import Reply
-from bylaw.training.chat_tokens import ChatTokens, Tokens
-from bylaw.training.clock import Clock
-from bylaw.training.slots import Draw, Slots, Turn
 
 _ROUND: Final = 256
 """Lengths are rounded up to a multiple, so that what was recorded on a GPU serves again."""
@@ -30,11 +33,14 @@ _FEW: Final = 8
 """The part of the rows that must be free before others begin in them."""
 
 
+D = TypeVar("D", bound=Driven)
+
+
 @dataclass(frozen=True, slots=True)
-class Written:
+class Written(Generic[D]):
     """A run and its tokens."""
 
-    run: Episode
+    run: D
     opening: list[int]
     tokens: Tokens = field(default_factory=Tokens)
 
@@ -49,60 +55,80 @@ class Rollouts:
         *,
         width: int = 512,
         turn_tokens: int = 96,
+        context: int | None = None,
         clock: Clock | None = None,
     ) -> None:
         self.model: Final = model
         self.chat: Final = chat
         self.width: Final = width
         self.turn_tokens: Final = turn_tokens
+        self.context: Final = context or longest_context(model)
+        """How long a conversation may get, in tokens."""
         self.clock: Final = clock or Clock()
         self._slots: Final[dict[tuple[int, int], Slots]] = {}
         """Made once for each shape: their memory and what was recorded are used again."""
 
-    def carry_out(
-        self,
-        runs: Sequence[Episode],
-        *,
-        most_tokens: int,
-        temperature: float = 0.0,
-        seed: int = 0,
-        done: Callable[[Written], None] = lambda _: None,
-    ) -> list[Written]:
-        """Carries runs out to their ends, or until `most_tokens` tokens follow an opening.
+    def drawing(self, temperature: float, seed: int) -> Callable[[int], Choice]:
+        """Tokens drawn at a temperature, or the most likely ones if it is zero.
 
-        No run gets longer than what the model can take in. `done` hears of each run when it is
-        over. With a temperature of zero, each token is the most likely one; otherwise equal seeds
-        give equal runs, on the same machine.
+        Equal seeds give equal runs, on the same machine, if the same runs are carried out.
         """
         device = next(self.model.parameters()).device
-        draw = Draw(temperature, torch.Generator(device).manual_seed(seed))
+        return lambda width: Draw(temperature, torch.Generator(device).manual_seed(seed))
+
+    def carry_out(
+        self,
+        runs: Sequence[D],
+        *,
+        most_tokens: int,
+        choice: Callable[[int], Choice],
+        done: Callable[[Written[D]], None] = lambda _: None,
+    ) -> list[Written[D]]:
+        """Carries runs out to their ends, or until `most_tokens` tokens follow an opening.
+
+        No run gets longer than the context. `choice` makes what chooses tokens, for
+        so many rows. `done` hears of each run when it is over.
+        """
         with self.clock.making_rollouts(), _evaluating(self.model):
             with self.clock.in_own_code():
                 written = [self._opened(run) for run in runs]
-            self._write(written, most_tokens, draw, done)
+                going_on = [each for each in written if not each.run.done]
+                for each in written:
+                    if each.run.done:
+                        done(each)
+            if going_on:
+                self._write(going_on, most_tokens, choice, done)
         return written
 
-    def _opened(self, run: Episode) -> Written:
+    def _opened(self, run: D) -> Written[D]:
         talk = run.conversation
-        return Written(run, self.chat.opening(talk.messages, talk.tools))
+        try:
+            opening = self.chat.opening(talk.messages, talk.tools)
+        except TemplateError as error:
+            run.take(Reply(failure=f"the chat template refuses the conversation: {error}"))
+            return Written(run, [])
+        if len(opening) + self.turn_tokens > self.context:
+            run.take(Reply(full=True, input_tokens=len(opening)))
+        return Written(run, opening)
 
     def _write(
         self,
-        written: Sequence[Written],
+        written: Sequence[Written[D]],
         most_tokens: int,
-        draw: Draw,
-        done: Callable[[Written], None],
+        choice: Callable[[int], Choice],
+        done: Callable[[Written[D]], None],
     ) -> None:
         longest = max(len(each.opening) for each in written)
-        most_tokens = min(most_tokens, longest_context(self.model) - longest)
+        most_tokens = min(most_tokens, self.context - longest)
         length = -(-(longest + most_tokens) // _ROUND) * _ROUND
         waiting = deque(written)
         slots = self._of_shape(self._fitting(min(self.width, _power(len(written))), length), length)
-        rows: list[Written | None] = [None] * slots.width
+        choose = choice(slots.width)
+        rows: list[Written[D] | None] = [None] * slots.width
         while waiting or any(rows):
             if waiting:
-                self._fill(slots, rows, waiting)
-            turns = slots.step(draw)
+                self._fill(slots, rows, waiting, choose)
+            turns = slots.step(choose)
             if not turns:
                 continue
             with self.clock.in_own_code():
@@ -110,14 +136,21 @@ class Rollouts:
             going_on = {row: ids for row, ids in heard.items() if ids is not None}
             if going_on:
                 slots.go_on(list(going_on), list(going_on.values()))
+                _begin(choose, rows, going_on)
             for row in heard.keys() - going_on.keys():
                 over, rows[row] = rows[row], None
                 assert over is not None, "a row that has a turn has a run"
                 with self.clock.in_own_code():
                     done(over)
-            slots, rows = self._closer(slots, rows, waiting)
+            slots, rows = self._closer(slots, rows, waiting, choose)
 
-    def _fill(self, slots: Slots, rows: list[Written | None], waiting: deque[Written]) -> None:
+    def _fill(
+        self,
+        slots: Slots,
+        rows: list[Written[D] | None],
+        waiting: deque[Written[D]],
+        choose: Choice,
+    ) -> None:
         """Gives free rows to those that wait; several at a time, as all stop while they begin."""
         free = [row for row, busy in enumerate(rows) if busy is None][: len(waiting)]
         if len(free) >= min(len(waiting), max(1, slots.width // _FEW)):
@@ -125,8 +158,9 @@ class Rollouts:
             for row, each in zip(free, begun, strict=True):
                 rows[row] = each
             slots.begin(free, [each.opening for each in begun])
+            _begin(choose, rows, free)
 
-    def _taken(self, written: Written | None, turn: Turn, most_tokens: int) -> list[int] | None:
+    def _taken(self, written: Written[D] | None, turn: Turn, most_tokens: int) -> list[int] | None:
         """Carries a turn out; what the agent hears then, or None if the run is over."""
         assert written is not None, "a row that has a turn has a run"
         run, tokens = written.run, written.tokens
@@ -147,14 +181,19 @@ class Rollouts:
         return heard
 
     def _closer(
-        self, slots: Slots, rows: list[Written | None], waiting: deque[Written]
-    ) -> tuple[Slots, list[Written | None]]:
+        self,
+        slots: Slots,
+        rows: list[Written[D] | None],
+        waiting: deque[Written[D]],
+        choose: Choice,
+    ) -> tuple[Slots, list[Written[D] | None]]:
         """Half as many rows, or fewer, when so few are left; nothing else changes."""
         left = [row for row, busy in enumerate(rows) if busy is not None]
         if waiting or not left or len(left) > slots.width // 2:
             return slots, rows
         narrower = self._of_shape(_power(len(left)), slots.length)
         slots.moved_to(narrower, left)
+        choose.moved(left + left[:1] * (narrower.width - len(left)))
         kept = [rows[row] for row in left]
         return narrower, kept + [None] * (narrower.width - len(kept))
 
@@ -176,6 +215,14 @@ class Rollouts:
         if shape not in self._slots:
             self._slots[shape] = Slots(self.model, width, length, self.turn_tokens, self.chat.ends)
         return self._slots[shape]
+
+
+def _begin(choose: Choice, rows: Sequence[Written[D] | None], begun: Iterable[int]) -> None:
+    """Tells what chooses tokens that turns begin."""
+    for row in begun:
+        written = rows[row]
+        assert written is not None, "a row in which a turn begins has a run"
+        choose.begin(row, written.run.conversation)
 
 
 def _bytes_per_token(model: Any) -> int:
