@@ -65,11 +65,11 @@ def _told(runs: dict[str, Any]) -> dict[str, Sequence[Any]]:
 
 def test_the_model_carries_runs_out_itself(untaught: Path) -> None:
     model = _model(untaught, width=4)
-    assert isinstance(model, Carrier)
     runs = _runs(model)
     assert len(runs) == len(_some_jobs()) > 4
     assert all(run.done and run.failure is None for run in runs.values())
     assert model.throughput.output_tokens == sum(run.output_tokens for run in runs.values())
+    assert isinstance(model, Carrier)
 
 
 def test_every_turn_is_a_call_where_a_grammar_says_so(untaught: Path) -> None:
