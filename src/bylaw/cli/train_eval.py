@@ -29,13 +29,15 @@ Tries a model, with an adapter or without, and compares it with whatever else is
 on record in the results file: compliance, accuracy and calls on each set, with
 bootstrap intervals; gains over the first model in the file; gains per template.
 
-  bylaw train eval models/qwen-0.5b --name base -o eval.jsonl
-  bylaw train eval models/qwen-0.5b --adapter run/adapter --name tuned -o eval.jsonl
-  bylaw train eval --tables -o eval.jsonl           only show what is on record
-  bylaw train eval models/qwen-0.5b --set unseen-pattern -o eval.jsonl
+  bylaw train eval models/qwen-0.5b --name base
+  bylaw train eval models/qwen-0.5b --adapter run/adapter --name tuned
+  bylaw train eval --tables                         only show what is on record
+  bylaw train eval models/qwen-0.5b --set unseen-pattern
 
-A run on record is not made again. Unless a temperature is given, the most likely
-turn is written, and each task of the benchmark is run once.
+Sets: unaugmented, augmented, unseen-pattern, diverse-tool, production.
+
+A run on record is not made again. Unless a temperature is given, the most
+likely turn is written, and each task of the benchmark is run once.
 """
 
 
@@ -47,7 +49,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--name", metavar="NAME", help="what tables call it (default: its path)")
     parser.add_argument(
-        "--set", action="append", choices=_SETS, help="may be repeated (default: all)"
+        "--set",
+        action="append",
+        choices=_SETS,
+        metavar="NAME",
+        help="may be repeated (default: all)",
     )
     parser.add_argument(
         "--examples", type=at_least_one, metavar="N", help="of each set, only so many"

@@ -55,11 +55,11 @@ one epoch, beta 0.001, rank 8 on q_proj and v_proj.
   bylaw train eval models/qwen-0.5b --adapter run/adapter -o eval.jsonl
 
 Rollouts: `environment` lets TRL make them, with an environment for each;
-`batched` makes them with the benchmark's own tool loop, all of them together, and
-none waits for another. With --setting, they run behind the gate.
+`batched` makes them with the benchmark's own tool loop, all of them together,
+and none waits for another. With --setting, they run behind the gate.
 
-In the output folder: adapter/ in peft's format, checkpoints/, metrics.jsonl, and
-curves.svg with the terms of the reward, on training and on held-out examples.
+In the output folder: adapter/ in peft's format, checkpoints/, metrics.jsonl,
+and curves.svg with the terms of the reward, on training and held-out examples.
 """
 
 
