@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from torch_needed import torch_and
 
 from bylaw import Call
 from bylaw.agents.protocol import Conversation, ToolSpec
@@ -17,12 +18,7 @@ pytestmark = pytest.mark.models
 
 @pytest.fixture(autouse=True, scope="module")
 def _needed() -> Iterator[None]:
-    torch = pytest.importorskip("torch", reason="NOT TESTED: torch is not installed")
-    pytest.importorskip("transformers", reason="NOT TESTED: transformers is not installed")
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)  # a tiny model is slower with more
-    yield
-    torch.set_num_threads(threads)
+    yield from torch_and("transformers")
 
 
 @pytest.fixture(scope="module")

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from torch_needed import torch_and
 from training_examples import built
 
 from bylaw import BylawError
@@ -44,12 +45,7 @@ PLAN = Plan(
 
 @pytest.fixture(autouse=True, scope="module")
 def _needed() -> Iterator[None]:
-    torch = pytest.importorskip("torch", reason="NOT TESTED: torch is not installed")
-    pytest.importorskip("trl", reason="NOT TESTED: trl is not installed")
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)  # a tiny model is slower with more
-    yield
-    torch.set_num_threads(threads)
+    yield from torch_and("trl")
 
 
 @pytest.fixture(scope="module")

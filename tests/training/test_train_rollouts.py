@@ -9,6 +9,7 @@ from operator import itemgetter
 from typing import Any
 
 import pytest
+from torch_needed import torch_and
 from training_examples import built
 
 from bylaw.agents.tool_text import CHATML, in_plain_text, with_objects
@@ -26,12 +27,7 @@ MOST = 500
 
 @pytest.fixture(autouse=True, scope="module")
 def _needed() -> Iterator[None]:
-    torch = pytest.importorskip("torch", reason="NOT TESTED: torch is not installed")
-    pytest.importorskip("trl", reason="NOT TESTED: trl is not installed")
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)  # a tiny model is slower with more
-    yield
-    torch.set_num_threads(threads)
+    yield from torch_and("trl")
 
 
 @pytest.fixture(scope="module")
