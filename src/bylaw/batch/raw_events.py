@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
@@ -20,10 +20,10 @@ from bylaw.vocabulary.tracker import Probe
 
 ABSENT: Final = Raw(b"")
 """What stands for a field that a record does not have."""
-MAX_KNOWN: Final = 1 << 16
+MAX_KNOWN: Final = 1 << 14
 """How many answers are remembered for a probe: as many different calls are soon met again."""
 
-Known: TypeAlias = dict[Probe, dict[tuple[object, ...], bool]]
+Known: TypeAlias = dict[Probe, dict[Hashable, bool]]
 
 
 class Unreadable(Exception):
@@ -49,6 +49,8 @@ class RawEvents:
     """How tools report failure, where they have a way of their own."""
     known: Known = field(default_factory=dict)
     """Answers about calls that were met before."""
+    _asked: Known = field(default_factory=dict)
+    """Answers about events of these records, by number."""
     _made: dict[int, Event] = field(default_factory=dict)
 
     def event(self, number: int) -> Event:
@@ -88,27 +90,31 @@ class RawEvents:
 
     def test(self, probe: Probe, numbers: Sequence[int], vocabulary: Vocabulary) -> list[bool]:
         """Which of these events match a probe; equal calls are asked once."""
-        read = read_by(probe)
-        calls = len(self.tools)
-        if "steps" in read or (self.answers and any(number >= calls for number in numbers)):
-            return [probe.matches(self.event(number), vocabulary) for number in numbers]
-        known = self.known.setdefault(probe, {})
-        if len(known) > MAX_KNOWN:
-            known.clear()
+        read, calls = read_by(probe), len(self.tools)
+        keys: Sequence[Hashable] = numbers
+        if read - {"arguments"} or (self.answers and any(number >= calls for number in numbers)):
+            # Results are long, and seldom the same: only the very same event is met again.
+            known = self._asked.setdefault(probe, {})
+        else:
+            known, keys = self._known_of(probe), self._keys(numbers, with_arguments=bool(read))
         found: list[bool] = []
-        for number, key in zip(numbers, self._keys(numbers, read), strict=True):
+        for number, key in zip(numbers, keys, strict=True):
             answer = known.get(key)
             if answer is None:
                 answer = known[key] = probe.matches(self.event(number), vocabulary)
             found.append(answer)
         return found
 
-    def _keys(self, numbers: Sequence[int], read: frozenset[str]) -> Iterator[tuple[object, ...]]:
-        """What tells events apart, as far as it is read."""
-        columns: list[Sequence[object]] = [[self.tools[number] for number in numbers]]
-        if "arguments" in read:
-            columns.append([bytes(self.arguments[number]) for number in numbers])
-        if "results" in read:
-            columns.append([bytes(self.results[number]) for number in numbers])
-            columns.append([self.errors[number] for number in numbers])
-        return zip(*columns, strict=True)
+    def _known_of(self, probe: Probe) -> dict[Hashable, bool]:
+        known = self.known.setdefault(probe, {})
+        if len(known) > MAX_KNOWN:
+            known.clear()
+        return known
+
+    def _keys(self, numbers: Sequence[int], *, with_arguments: bool) -> Sequence[Hashable]:
+        """What tells calls apart: the tool, and perhaps the arguments as they were written."""
+        tools = [self.tools[number] for number in numbers]
+        if not with_arguments:
+            return tools
+        given = (bytes(self.arguments[number]) for number in numbers)
+        return list(zip(tools, given, strict=True))
