@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bylaw import Procedure
+from bylaw import Procedure, Trace, Vocabulary
 from bylaw.trace.files import read_lines
 
 pytest.importorskip("msgspec", reason="NOT TESTED: msgspec is not installed")
@@ -179,3 +179,38 @@ def test_what_had_to_be_judged_alone_is_counted() -> None:
     assert Scorer(procedure).lines(Block("f.jsonl", 1, content)).alone == {"rule 0": 4}
     others = b"\n".join(_record(_call("c")).encode() for _ in range(3))
     assert not Scorer(procedure).lines(Block("f.jsonl", 1, others)).alone.total()
+
+
+def test_a_failure_may_be_told_by_arguments_that_no_rule_reads() -> None:
+    procedure = _procedure("G !call(a, failed)", failed='args.mode = "bad"')
+    content = _record(_call("a", arguments={"mode": "bad"}, tool_result=1)).encode()
+    scores = Scorer(procedure).lines(Block("f.jsonl", 1, content))
+    assert scores.values(procedure).tolist() == [0.0]
+
+
+def test_an_odd_record_does_not_make_its_neighbours_odd() -> None:
+    odd_but_unread = '{"tool_calls": [{"tool_name": "a", "start": "x"}]}'
+    content = "\n".join([odd_but_unread, str(LINES["a key twice"]), odd_but_unread]).encode()
+    scores = Scorer(PROCEDURES["arguments"]).lines(Block("f.jsonl", 1, content))
+    assert scores.names == ["f.jsonl:1", "f.jsonl:3"]
+    assert [each.name for each in scores.unusable] == ["f.jsonl:2"]
+
+
+def test_procedures_side_by_side_accept_the_same_records() -> None:
+    content = _bytes(["steps that go back", "an error that is no text", "plain"])
+    both = (PROCEDURES["steps"], PROCEDURES["results"])
+    found = [Scorer(each, beside=both).lines(Block("f.jsonl", 1, content)).names for each in both]
+    assert found == [["f.jsonl:3"]] * 2
+
+
+def test_a_function_sees_the_name_of_the_trace() -> None:
+    vocabulary = Vocabulary()
+
+    @vocabulary.predicate
+    def has_a_name(trace: Trace, at: int, metrics: object) -> bool:
+        return trace.name == "f.jsonl:1"
+
+    rules = {"constraints": [{"name": "r", "rule": "has_a_name()"}]}
+    procedure = Procedure.from_dict(rules, vocabulary=vocabulary)
+    scores = Scorer(procedure).lines(Block("f.jsonl", 1, _bytes(["plain"])))
+    assert scores.values(procedure).tolist() == [1.0]

@@ -220,3 +220,17 @@ def test_progress_tells_rate_and_time_left() -> None:
     long = Progress("traces", size=1_000_000)
     long.step(10, 1_000)
     assert long._line(10.0).endswith("2:46:30 left")
+
+
+@pytest.mark.parametrize("option", ["--out", "--report"])
+def test_what_is_read_is_not_overwritten(
+    option: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    traces = tmp_path / "in.jsonl"
+    traces.write_text('{"tool_calls": []}\n')
+    rules = tmp_path / "rules.json"
+    rules.write_text('{"constraints": [{"name": "r", "rule": "F a"}]}')
+    there = str(tmp_path / "." / "in.jsonl")
+    assert main(["verify", "-p", str(rules), str(traces), option, there]) == 2
+    assert "would be overwritten" in capsys.readouterr().err
+    assert traces.read_text() == '{"tool_calls": []}\n'

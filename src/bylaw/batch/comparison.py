@@ -45,8 +45,8 @@ class Change:
 
     @property
     def by(self) -> float:
-        """By how much the score changed."""
-        return (1.0 if self.new is None else self.new) - (1.0 if self.old is None else self.old)
+        """By how much the score changed; not at all where one is missing."""
+        return 0.0 if self.new is None or self.old is None else self.new - self.old
 
     def to_dict(self) -> dict[str, Json]:
         """The change as JSON."""
@@ -87,6 +87,13 @@ class Comparison:
         """Counts a piece in; gives what is wrong with its records, as far as that is kept."""
         self.old.add(old, place)
         return self.new.add(new, place)
+
+    @staticmethod
+    def paired(old: Scores, new: Scores) -> tuple[Scores, Scores]:
+        """The rows of those traces that both could use."""
+        if old.names == new.names:
+            return old, new
+        return old.among(set(new.names)), new.among(set(old.names))
 
     def changes(self, old: Scores, new: Scores) -> Iterator[Change]:
         """The traces of a piece that changed; they are counted, too."""
@@ -176,7 +183,7 @@ def compare_on_corpus(
     for result in engine(groups(corpus, limits.piece), Place(), [old, new], limits):
         before, after = result.scores
         problems = comparison.add(before, after, result.place)
-        for change in comparison.changes(before, after):
+        for change in comparison.changes(*comparison.paired(before, after)):
             changed(change)
         watch(Step(len(after), result.size, problems))
     return comparison

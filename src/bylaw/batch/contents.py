@@ -63,11 +63,15 @@ class Stretch:
     max_line: int
     long: bool = False
 
-    def loaded(self) -> Lines:
-        """The lines themselves."""
-        with opened(self.path) as file:
-            file.seek(self.offset)
-            text = file.read(self.length)
+    def loaded(self) -> Lines | Broken:
+        """The lines themselves, if the file is still there."""
+        try:
+            with opened(self.path) as file:
+                file.seek(self.offset)
+                text = file.read(self.length)
+        except OSError as error:
+            name = f"{self.path}:{self.first_line}"
+            return Broken(name, unreadable(self.path, error, self.first_line))
         return Lines(self.path, self.first_line, text, self.max_line, self.long)
 
 

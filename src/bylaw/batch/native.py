@@ -7,7 +7,7 @@ rule reads are skipped, so a mistake in one of them goes unnoticed here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final
@@ -45,9 +45,11 @@ class NativeReader:
             _record_type(needs)
         ).decode
 
-    def chunks(self, lines: Iterable[memoryview], size: int) -> Iterator[NativeChunk]:
+    def chunks(
+        self, lines: Iterable[memoryview], size: int, names_from: tuple[str, int]
+    ) -> Iterator[NativeChunk]:
         """The lines in portions of about so many calls."""
-        chunk = NativeChunk(self)
+        chunk = NativeChunk(self, names_from)
         for number, line in enumerate(lines):
             record = self._record(line)
             if record is None:
@@ -56,7 +58,7 @@ class NativeReader:
                 chunk.add(number, line, record)
             if len(chunk.tools) + len(chunk.others) >= size:
                 yield chunk.settled()
-                chunk = NativeChunk(self)
+                chunk = NativeChunk(self, names_from)
         yield chunk.settled()
 
     def _record(self, line: memoryview) -> Any:
@@ -101,6 +103,8 @@ class NativeChunk:
     """Some records, as columns, and the lines that are not plain records."""
 
     reader: NativeReader
+    names_from: tuple[str, int]
+    """What the file is called, and the number of its first line here."""
     lines: list[int] = field(default_factory=list)
     """The number of each record's line, counted from 0."""
     contents: list[memoryview] = field(default_factory=list)
@@ -140,20 +144,45 @@ class NativeChunk:
     def __len__(self) -> int:
         return len(self.lines)
 
+    @property
+    def names(self) -> list[str]:
+        """What the records are called."""
+        source, first = self.names_from
+        return [f"{source}:{first + line}" for line in self.lines]
+
     def settled(self) -> NativeChunk:
         """The chunk without the records that break a rule of the format."""
         try:
             fine = self._fine()
         except OverflowError:  # a step beyond all bounds
             fine = np.zeros(len(self), dtype=np.bool_)
-        if fine.all():
-            return self
-        lines = [self.contents[number] for number in np.flatnonzero(fine)]
-        kept = NativeChunk(self.reader)
-        for number, line in zip(np.flatnonzero(fine).tolist(), lines, strict=True):
-            kept.add(self.lines[number], line, self.reader.decoded(line))
-        kept.others = sorted({*self.others, *self.lines} - {*kept.lines})
-        return kept
+        return self if fine.all() else self._with(np.flatnonzero(fine).tolist())
+
+    def _with(self, kept: Sequence[int]) -> NativeChunk:
+        """The chunk with some of its records; the others are to be read in the ordinary way."""
+        chunk = NativeChunk(self.reader, self.names_from)
+        for number in kept:
+            line = self.contents[number]
+            chunk.add(self.lines[number], line, self.reader.decoded(line))
+        chunk.others = sorted({*self.others, *self.lines} - {*chunk.lines})
+        return chunk
+
+    def without(self, odd: Unreadable) -> NativeChunk:
+        """The chunk without a record that turned out to be odd, and without all that are."""
+        number = odd.record
+        if number is None:
+            number = int(np.searchsorted(self._offsets, odd.event or 0, side="right")) - 1
+        good = [n for n in range(len(self)) if n != number and self._is_read(n)]
+        return self._with(good)
+
+    def _is_read(self, number: int) -> bool:
+        """Can all be read of a record that a rule may read?"""
+        try:
+            for event in range(self._offsets[number], self._offsets[number + 1]):
+                self._store.event(event)
+        except Unreadable:
+            return False
+        return True
 
     def _fine(self) -> Mask:
         """Whether each record names its tools, and counts its steps upwards if it counts them."""
@@ -205,9 +234,10 @@ class NativeChunk:
         """One of them, as a whole."""
         try:
             record = read_json(bytes(self.contents[number]).decode())
-            return self.reader.procedure.marked(Trace.from_record(record, checked=True))
+            trace = Trace.from_record(record, name=self.names[number], checked=True)
+            return self.reader.procedure.marked(trace)
         except (JsonError, TraceError, UnicodeDecodeError):
-            raise Unreadable from None
+            raise Unreadable(record=number) from None
 
     def columns(self, events: Events, answer: bool) -> tuple[Columns, NDArray[np.intp]]:
         """What rules see of the records; there are no messages in them, or none that matter."""

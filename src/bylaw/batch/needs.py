@@ -50,14 +50,31 @@ class Needs:
     def of(cls, procedure: Procedure, rules: Iterable[Rule]) -> Needs:
         """What the rules of a procedure read."""
         listed = list(rules)
-        read = _fields(part for rule in listed for part in everything(rule.constraint.formula))
+        formulas = [rule.constraint.formula for rule in listed]
+        if procedure.failed is not None:
+            formulas.append(procedure.failed.formula)
+        read = _fields(part for formula in formulas for part in everything(formula))
         return cls(
             "arguments" in read,
             "results" in read,
             "steps" in read or procedure.order == "step",
             any(rule.events == "all" for rule in listed),
             "metrics" in read,
-            _tools_with_arguments(rule.constraint.formula for rule in listed),
+            _tools_with_arguments(formulas),
+        )
+
+    def __or__(self, other: Needs) -> Needs:
+        """What either needs."""
+        tools = None
+        if self.arguments_of is not None and other.arguments_of is not None:
+            tools = self.arguments_of | other.arguments_of
+        return Needs(
+            self.arguments or other.arguments,
+            self.results or other.results,
+            self.steps or other.steps,
+            self.messages or other.messages,
+            self.metrics or other.metrics,
+            tools,
         )
 
 

@@ -67,7 +67,7 @@ class Local:
         if self.jobs > 1 and len(begun) > 1:
             yield from self._shared_out(work, procedures)
             return
-        scorers = [Scorer(procedure) for procedure in procedures]
+        scorers = scorers_for(procedures)
         for piece in work:
             yield _result(piece, scored(piece.content, scorers))
 
@@ -115,10 +115,17 @@ def packed(procedures: Sequence[Procedure]) -> bytes:
 
 def unpacked(procedures: bytes) -> list[Scorer]:
     """A scorer for each procedure."""
-    return [
-        Scorer(Procedure.from_dict(data, vocabulary=vocabulary))
-        for data, vocabulary in pickle.loads(procedures)
-    ]
+    return scorers_for(
+        [
+            Procedure.from_dict(data, vocabulary=vocabulary)
+            for data, vocabulary in pickle.loads(procedures)
+        ]
+    )
+
+
+def scorers_for(procedures: Sequence[Procedure]) -> list[Scorer]:
+    """A scorer for each procedure; all read the same of a record."""
+    return [Scorer(procedure, beside=procedures) for procedure in procedures]
 
 
 def _first(waiting: deque[tuple[Piece, Future[tuple[Scores, ...]]]]) -> Result:

@@ -29,6 +29,13 @@ Known: TypeAlias = dict[Probe, dict[Hashable, bool]]
 class Unreadable(Exception):
     """A record is not what it seemed: it must be read in the ordinary way."""
 
+    def __init__(self, *, record: int | None = None, event: int | None = None) -> None:
+        super().__init__()
+        self.record = record
+        """Its number in the chunk, if that is known."""
+        self.event = event
+        """The number of one of its events, otherwise."""
+
 
 @dataclass
 class RawEvents:
@@ -68,7 +75,7 @@ class RawEvents:
         if arguments is MISSING or arguments is None:
             arguments = {}
         if not isinstance(arguments, dict):
-            raise Unreadable
+            raise Unreadable(event=number)
         error = self.errors[number] if self.errors else None
         result = self._value(self.results, number)
         step = int(self.steps[number])
@@ -82,7 +89,7 @@ class RawEvents:
         try:
             return read_json(raw.decode())
         except (JsonError, UnicodeDecodeError):
-            raise Unreadable from None
+            raise Unreadable(event=number) from None
 
     def metrics(self, trace: int) -> Json:
         """Metrics are not kept: a procedure that asks for them has records read as a whole."""

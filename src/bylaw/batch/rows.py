@@ -15,8 +15,8 @@ from bylaw.values import JsonError, read_json
 
 WHOLE: Final = ("record", "trace")
 """Columns that hold whole records as text."""
-_NESTED: Final = frozenset({"tool_calls", "messages", "labels", "arguments"})
-"""Fields that are lists or objects: where they are text, it is JSON."""
+_NESTED: Final = ("tool_calls", "messages", "labels")
+"""Fields of a record that are lists or objects: where they are text, it is JSON."""
 
 
 def whole_column(names: Sequence[str]) -> str | None:
@@ -28,9 +28,10 @@ def as_lines(batch: Any) -> bytes:
     """The rows of a record batch, a line each."""
     whole = whole_column(batch.schema.names)
     if whole is not None:
-        lines = [_one_line(text) for text in batch.column(whole).to_pylist()]
+        column = batch.column(batch.schema.names.index(whole))
+        lines = [_one_line(text) for text in column.to_pylist()]
     else:
-        lines = [_written(row) for row in batch.to_pylist(maps_as_pydicts="lossy")]
+        lines = [_written(_record(row)) for row in batch.to_pylist(maps_as_pydicts="lossy")]
     return b"".join(line + b"\n" for line in lines)
 
 
@@ -39,26 +40,43 @@ def _one_line(text: object) -> bytes:
     if text is None:
         return b"null"
     if not isinstance(text, str | bytes):
-        return _written(text)
+        return _written(_present(text))
     line = text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass")
     # A line break inside a JSON string is written as an escape, so what is left is white space.
     return line.replace(b"\r", b" ").replace(b"\n", b" ").strip() or b"null"
 
 
 def _written(value: object) -> bytes:
-    return json.dumps(_present(value), default=str, ensure_ascii=False).encode(
-        "utf-8", "surrogatepass"
-    )
+    return json.dumps(value, default=str, ensure_ascii=False).encode("utf-8", "surrogatepass")
+
+
+def _record(row: Mapping[str, object]) -> Mapping[str, object]:
+    """The row with those of its fields as JSON that are, and the arguments of its calls."""
+    record: dict[str, object] = {}
+    for key, value in row.items():
+        if value is not None:
+            if key in _NESTED and isinstance(value, str):
+                record[key] = _decoded(value)
+            else:
+                record[key] = _present(value)
+    calls = row.get("tool_calls")
+    if isinstance(calls, list | tuple):
+        record["tool_calls"] = [_call(call) for call in calls]
+    return record
+
+
+def _call(call: object) -> object:
+    given = call.get("arguments") if isinstance(call, Mapping) else None
+    present = _present(call)
+    if isinstance(given, str) and isinstance(present, dict):
+        present["arguments"] = _decoded(given)
+    return present
 
 
 def _present(value: object) -> object:
     """The value without the nulls that only say that another row has such a field."""
     if isinstance(value, Mapping):
-        return {
-            key: _decoded(item) if key in _NESTED and isinstance(item, str) else _present(item)
-            for key, item in value.items()
-            if item is not None
-        }
+        return {key: _present(item) for key, item in value.items() if item is not None}
     if isinstance(value, list | tuple):
         return [_present(item) for item in value]
     return value

@@ -14,7 +14,7 @@ import numpy as np
 
 from bylaw.batch.chunks import Chunk, ReadTraces
 from bylaw.batch.judging import Judging
-from bylaw.batch.native import NativeReader
+from bylaw.batch.native import NativeChunk, NativeReader
 from bylaw.batch.needs import Needs
 from bylaw.batch.raw_events import Unreadable
 from bylaw.batch.scores import Scores, Unusable
@@ -41,11 +41,16 @@ class Block:
 class Scorer:
     """Scores records against one procedure."""
 
-    def __init__(self, procedure: Procedure, max_line: int = MAX_LINE) -> None:
+    def __init__(
+        self, procedure: Procedure, max_line: int = MAX_LINE, *, beside: Iterable[Procedure] = ()
+    ) -> None:
+        """`beside` are procedures that judge the same records, so that all accept the same."""
         self.procedure: Final = procedure
         self._judging = Judging(procedure)
         self._codes = Codes()
         needs = Needs.of(procedure, self._judging.rules)
+        for other in beside:
+            needs |= Needs.of(other, Judging(other).rules)
         self._reader = NativeReader(procedure, needs, self._codes)
         self._max_line = max_line
 
@@ -70,17 +75,20 @@ class Scorer:
     def _lines(self, block: Block) -> Scores:
         lines = _lines(block.content)
         parts = [self._nothing()]
-        for chunk in self._reader.chunks(lines, CHUNK):
-            odd = chunk.others
-            try:
-                names = [f"{block.source}:{block.first_line + line}" for line in chunk.lines]
-                plain = self._judged(names, chunk)
-            except Unreadable:
-                plain, odd = self._nothing(), sorted(chunk.lines + chunk.others)
-            read = [self._entries_on(block, line, lines[line]) for line in odd]
+        for chunk in self._reader.chunks(lines, CHUNK, (block.source, block.first_line)):
+            plain, chunk = self._plain(chunk)
+            read = [self._entries_on(block, line, lines[line]) for line in chunk.others]
             rest = self._read([entry for entries in read for entry in entries])
-            parts.append(Scores.together([plain, rest]).sorted() if odd else plain)
+            parts.append(Scores.together([plain, rest]).sorted() if chunk.others else plain)
         return Scores.together(parts)
+
+    def _plain(self, chunk: NativeChunk) -> tuple[Scores, NativeChunk]:
+        """The scores of the plain records of a chunk; and the chunk, which may have lost some."""
+        while True:
+            try:
+                return self._judged(chunk.names, chunk), chunk
+            except Unreadable as odd:
+                chunk = chunk.without(odd)
 
     def _entries_on(self, block: Block, line: int, content: memoryview) -> list[Entry]:
         """The record on a line, if there is one."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -66,11 +66,18 @@ class Scores:
     def sorted(self) -> Scores:
         """The rows in the order of their lines, where all are of one file."""
         order = sorted(range(len(self)), key=lambda row: int(self.names[row].rpartition(":")[2]))
+        return self._with(order)
+
+    def among(self, names: Set[str]) -> Scores:
+        """The rows of some traces."""
+        return self._with([row for row, name in enumerate(self.names) if name in names])
+
+    def _with(self, rows: list[int]) -> Scores:
         return replace(
             self,
-            names=[self.names[row] for row in order],
-            calls=self.calls[order],
-            outcomes=self.outcomes[order],
+            names=[self.names[row] for row in rows],
+            calls=self.calls[rows],
+            outcomes=self.outcomes[rows],
         )
 
     def values(self, procedure: Procedure) -> NDArray[np.float64]:

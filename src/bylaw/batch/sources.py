@@ -74,19 +74,19 @@ def _sources(path: str, without: str | None) -> Iterator[Source]:
     kept = [
         Source(each.path, each.size, each.changed)
         for each in found
-        if not is_folder(path) or _belongs(each.path, without)
+        if not is_folder(path) or _belongs(each.path, path, without)
     ]
     if not kept:
         yield _missing(path, "the folder holds no .json, .jsonl, .ndjson, .parquet or .arrow file")
     yield from kept
 
 
-def _belongs(path: str, without: str | None) -> bool:
+def _belongs(path: str, folder: str, without: str | None) -> bool:
     """Is a file of a folder a part of the corpus?"""
-    if without is not None and Path(path) == Path(without):
+    if without is not None and Path(path).resolve() == Path(without).resolve():
         return False
-    inside = any(part.endswith(PARTS) for part in Path(path).parts[:-1])
-    return path.endswith(ENDINGS) and not inside
+    below = Path(path).parts[len(Path(folder).parts) : -1]
+    return path.endswith(ENDINGS) and not any(part.endswith(PARTS) for part in below)
 
 
 def _missing(path: str, message: str) -> Source:
@@ -124,5 +124,7 @@ def fingerprint(found: Iterable[Source]) -> str | None:
     for source in found:
         if source.once:
             return None
-        digest.update(f"{source.path}\0{source.size}\0{source.changed}\n".encode())
+        digest.update(
+            f"{source.path}\0{source.size}\0{source.changed}\n".encode("utf-8", "surrogateescape")
+        )
     return digest.hexdigest()

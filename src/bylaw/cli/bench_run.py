@@ -19,8 +19,9 @@ from bylaw.bench.results import Results, read_results
 from bylaw.bench.runner import HARNESSES, Outcome, Runner
 from bylaw.bench.templates import TEMPLATES
 from bylaw.bench.templates.template import DIFFICULTIES
+from bylaw.cli.inputs import at_least_one
 from bylaw.cli.main import OK, UNUSABLE
-from bylaw.cli.models import add_model_options, at_least_one, in_use, model_options
+from bylaw.cli.models import add_model_options, in_use, model_options
 from bylaw.cli.terminal import counted, progress, safe
 from bylaw.enforcement.hints import HINTS
 from bylaw.enforcement.severity import SETTINGS

@@ -62,6 +62,16 @@ def is_corpus(options: argparse.Namespace, corpus: Sequence[Source]) -> bool:
     return large and not options.json and find_spec("numpy") is not None
 
 
+def check_output(path: str, corpus: Sequence[Source]) -> None:
+    """Raises a UsageError if what is to be written would take the place of something else."""
+    if Path(path).is_dir():
+        raise UsageError(Diagnostic("E402", f"{path} is a folder", "Name a file in it."))
+    written = Path(path).resolve()
+    if any(Path(source.path).resolve() == written for source in corpus):
+        message = f"{path} is one of the files to read, and would be overwritten"
+        raise UsageError(Diagnostic("E402", message, "Write to another file."))
+
+
 def engine_for(options: argparse.Namespace) -> Engine:
     """Whoever does the work."""
     needed("numpy", "scoring a corpus")

@@ -31,10 +31,22 @@ def add_procedure(parser: argparse.ArgumentParser, *, required: bool = True) -> 
     )
 
 
+def at_least_one(text: str) -> int:
+    """A whole number above zero, as an argument."""
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{text} is not 1 or more")
+    return number
+
+
 def add_max_line(parser: argparse.ArgumentParser) -> None:
     """The option that raises the longest line."""
     parser.add_argument(
-        "--max-line", metavar="MIB", type=int, default=64, help="longest line read (default: 64)"
+        "--max-line",
+        metavar="MIB",
+        type=at_least_one,
+        default=64,
+        help="longest line read (default: 64)",
     )
 
 

@@ -8,15 +8,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, Final
 
 from bylaw.agents.protocol import ChatModel
-
-
-def at_least_one(text: str) -> int:
-    """A whole number above zero, as an argument."""
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"{text} is not 1 or more")
-    return number
-
+from bylaw.cli.inputs import at_least_one
 
 _OPTIONS: Final = (
     ("--temperature", float, "N", "how freely to sample (default: the most likely turn)"),

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Final
 
 from bylaw.bench.results import Results, read_results
+from bylaw.cli.inputs import at_least_one
 from bylaw.cli.main import OK
-from bylaw.cli.models import at_least_one
 from bylaw.cli.terminal import counted, progress
 from bylaw.cli.training import add_base, teller, with_libraries
 from bylaw.enforcement.severity import SETTINGS

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
+from bylaw.cli.inputs import at_least_one
 from bylaw.cli.main import OK
-from bylaw.cli.models import at_least_one
 from bylaw.cli.training import (
     add_adapter_options,
     add_base,

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from bylaw.cli.models import at_least_one
+from bylaw.cli.inputs import at_least_one
 from bylaw.errors import Diagnostic, UsageError
 from bylaw.training.corpus import SEED, corpus
 from bylaw.training.example import Example

@@ -12,7 +12,7 @@ from typing import Final
 
 from bylaw.batch.pieces import Limits, records
 from bylaw.batch.sources import sources
-from bylaw.cli.corpus import add_corpus, is_corpus, verify_corpus
+from bylaw.cli.corpus import add_corpus, check_output, is_corpus, verify_corpus
 from bylaw.cli.inputs import add_max_line, add_procedure, load_procedure
 from bylaw.cli.main import OK, UNUSABLE, VIOLATED
 from bylaw.cli.terminal import (
@@ -72,6 +72,8 @@ def run(options: argparse.Namespace) -> int:
     procedure = load_procedure(options)
     limits = Limits(max_line=options.max_line * MEGABYTE)
     corpus = sources(options.traces, without=options.out)
+    for written in filter(None, (options.out, options.report)):
+        check_output(written, corpus)
     if is_corpus(options, corpus):
         return verify_corpus(options, procedure, corpus, limits)
     found = records(corpus, limits)

@@ -41,15 +41,29 @@ class Segments:
         """The trace of each position."""
         return np.repeat(np.arange(self.count, dtype=np.int32), self.lengths)
 
-    @cached_property
+    @property
     def everywhere(self) -> Places:
-        """All positions."""
-        return Places(self, np.arange(self.size, dtype=np.int32), whole=True)
+        """All positions. Made anew each time: kept, it would keep these segments in memory."""
+        return Places(self, self._positions, whole=True)
 
-    @cached_property
+    @property
     def at_starts(self) -> Places:
         """The first position of each trace."""
         return Places(self, self.starts)
+
+    @cached_property
+    def _positions(self) -> Positions:
+        return np.arange(self.size, dtype=np.int32)
+
+    @cached_property
+    def start(self) -> Positions:
+        """Where the trace of each position begins."""
+        return self.starts[self.trace]
+
+    @cached_property
+    def end(self) -> Positions:
+        """Where the trace of each position ends."""
+        return self.ends[self.trace]
 
     def any(self, mask: Mask) -> Mask:
         """For each trace: is it true anywhere?"""
@@ -78,12 +92,12 @@ class Places:
     @cached_property
     def start(self) -> Positions:
         """Where the trace of each begins."""
-        return self.segments.starts[self.trace]
+        return self.segments.start if self.whole else self.segments.starts[self.trace]
 
     @cached_property
     def end(self) -> Positions:
         """Where the trace of each ends."""
-        return self.segments.ends[self.trace]
+        return self.segments.end if self.whole else self.segments.ends[self.trace]
 
     def of(self, mask: Mask) -> Mask:
         """What a mask over all positions says here."""

@@ -136,12 +136,14 @@ class Subject:
         places = np.flatnonzero(mask).astype(np.int32)
         wanted = self._bound[pattern.expected.name].identities[self.segments.trace[places]]
         arguments = isinstance(pattern, f.ArgumentIs)
+        # An event stands in many instances, and is looked into once.
+        events, which = np.unique(self.columns.numbers(places), return_inverse=True)
         found = (
-            lookup(call.args if arguments else call.value, pattern.path)
-            for call in self.columns.calls(places)
+            lookup(event.args if arguments else event.value, pattern.path)  # type: ignore[union-attr]  # a call
+            for event in map(self.columns.store.event, events.tolist())
         )
         numbers = (-1 if value is MISSING else self._identities.of(value) for value in found)
-        mask[places] = np.fromiter(numbers, np.int64, len(places)) == wanted
+        mask[places] = np.fromiter(numbers, np.int64, len(events))[which] == wanted
 
     def _named(self, tool: Tool | None) -> Mask:
         """Whether each event is a call of the tool."""

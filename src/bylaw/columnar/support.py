@@ -16,7 +16,7 @@ from bylaw.logic.walk import everything
 from bylaw.vocabulary.registry import EMPTY, Vocabulary
 from bylaw.vocabulary.tracker import Probe
 
-MAX_DEPTH: Final = 200
+MAX_DEPTH: Final = 100
 """How many operators may nest; evaluation in columns recurses through the interpreter."""
 _TERMS: Final = get_args(Term)
 

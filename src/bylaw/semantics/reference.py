@@ -254,6 +254,8 @@ class Evaluation:
 
     def _point(self, formula: f.Formula, at: int, rows: _Rows) -> Steps[Value]:
         """The value at one position, of a formula whose parts are worth asking one by one."""
+        if isinstance(formula, f.Compare) and (formula, True) not in rows:
+            return self._compared(formula, at, rows)  # elsewhere its values are not asked for
         if not formula.binds_here:
             row: Row = yield self._row(formula, at > 0, rows)
             return row[at]
