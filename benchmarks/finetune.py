@@ -18,12 +18,15 @@ import contextlib
 import gc
 import io
 import json
+import os
 import shlex
 import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
+
+os.environ.setdefault("HF_HUB_OFFLINE", "1")  # read when the library is, which is soon
 
 from bylaw.bench.results import read_results
 from bylaw.cli.main import main as bylaw
@@ -128,7 +131,9 @@ class Run:
         done = code == 0 and "go on with --resume" not in shown.getvalue()
         seconds = round(before + time.monotonic() - since, 1)
         self.phases[phase] = {"done": done, "seconds": seconds, "command": shlex.join(command)}
-        self.log.write_text(json.dumps(self.phases, indent=1), encoding="utf-8")
+        draft = self.log.with_suffix(".draft")  # a run may be killed at any moment
+        draft.write_text(json.dumps(self.phases, indent=1), encoding="utf-8")
+        draft.replace(self.log)
         (self.out / f"{phase.replace(' ', '-')}.log").open("a").write(shown.getvalue())
         self.tell()
         print(f"── {phase}: {seconds:.0f} s", flush=True)
@@ -178,7 +183,9 @@ def _transcripts(results: list[dict[str, Any]]) -> str:
     for name in firsts.values():
         for result in results:
             if result["name"] == name:
-                label = f"{result['model']}: compliance {result['compliance']:.3f}"
+                score = result["compliance"]
+                shown = "unverified" if score is None else f"compliance {score:.3f}"
+                label = f"{result['model']}: {shown}"
                 parts.append(f"\n## {name}, {label}, correct: {result['correct']}\n")
                 parts += [_line(message) for message in result["messages"][1:]]
     return "\n".join(parts) + "\n"

@@ -9,10 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Final
+
+from jinja2 import TemplateError
 
 from bylaw.agents.protocol import ChatMessage, ToolSpec
 from bylaw.agents.tool_text import in_plain_text, with_objects
+from bylaw.values import canonical
 
 _ASKED: Final[ChatMessage] = {"role": "user", "content": "?"}
 _SAID: Final[ChatMessage] = {"role": "assistant", "content": "!"}
@@ -34,8 +38,7 @@ class ChatTokens:
 
     def opening(self, messages: Sequence[ChatMessage], tools: Sequence[ToolSpec]) -> list[int]:
         """What stands before the agent's first turn. Rollouts of one prompt ask for it often."""
-        offered = tuple((tool.name, tool.description, *tool.parameters) for tool in tools)
-        key = offered, _key(messages)
+        key = canonical([tool.to_dict() for tool in tools]), _key(messages)
         if key not in self._openings:
             self._openings[key] = self._ids(self._text(messages, tools, asks=True))
         return self._openings[key]
@@ -57,9 +60,21 @@ class ChatTokens:
             before = self._text([_ASKED, _SAID], ())
             before = before[: before.rindex(end) + len(end)]
             whole = self._text([_ASKED, _SAID, *messages], (), asks=True)
-            assert whole.startswith(before), "the template writes turns one after another"
+            if not whole.startswith(before):
+                raise TemplateError("it writes a turn otherwise once something follows it")
             self._between[key] = self._ids(whole[len(before) :])
         return self._between[key]
+
+    @cached_property
+    def only_grows(self) -> bool:
+        """Does the template leave a turn as it is, whatever follows it?"""
+        heard: list[ChatMessage] = [
+            {"role": "tool", "tool_call_id": "c", "name": "t", "content": "1"}
+        ]
+        try:
+            return bool(self.between(heard)) and bool(self.between([_ASKED]))
+        except TemplateError:
+            return False
 
     def read(self, ids: Sequence[int]) -> str:
         """The text of a turn, without its end."""

@@ -30,6 +30,10 @@ D = TypeVar("D", bound=Driven)
 class Carrier(Protocol):
     """A model that carries whole runs out itself, because it need not read them again each turn."""
 
+    @property
+    def carries(self) -> bool:
+        """Can it? Otherwise it is asked turn by turn."""
+
     def carry_out(self, runs: Sequence[D], end: Callable[[Sequence[D]], None]) -> None:
         """Goes on with all of them until they are done, and hands over those that are."""
 
@@ -41,7 +45,7 @@ def drive(
     end: Callable[[Sequence[D]], None],
 ) -> None:
     """Begins each job when its turn comes, and hands over what is done, maybe from a thread."""
-    if isinstance(model, Carrier):
+    if isinstance(model, Carrier) and model.carries:
         model.carry_out([begin(job) for job in jobs], end)
     elif model.batched:
         _together(model, map(begin, jobs), end)

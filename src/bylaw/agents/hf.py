@@ -146,6 +146,12 @@ class HFModel:
         for each in written:
             self.throughput.output_tokens += sum(each.tokens.own)
 
+    @property
+    def carries(self) -> bool:
+        """Does its template only ever add to a conversation, and does it see all of it?"""
+        layers = getattr(self._model.config.get_text_config(), "layer_types", None) or ()
+        return self._rollouts.chat.only_grows and set(layers) <= {"full_attention"}
+
     def _chooser(self, width: int) -> TurnByTurn:
         return TurnByTurn(
             width,

@@ -173,7 +173,11 @@ class Rollouts:
         if run.done:
             return None
         cut_off = [] if turn.ids[-1] in self.chat.ends else [self.chat.end]
-        heard = cut_off + self.chat.between(talk.messages[before + 1 :])
+        try:
+            heard = cut_off + self.chat.between(talk.messages[before + 1 :])
+        except TemplateError as error:
+            run.take(Reply(failure=f"the chat template refuses the conversation: {error}"))
+            return None
         if len(tokens.ids) + len(heard) + self.turn_tokens > most_tokens:
             run.take(Reply(full=True))
             return None

@@ -117,7 +117,7 @@ class Slots:
         self._table[self._rows, at] = torch.where(writes, drawn, self._table[self._rows, at])
         self._chances[self._rows, at] = chance
         self._known.copy_(torch.where(writes, after + 1, self._known))
-        long = after + 1 - self._turn >= self._turn_tokens
+        long = (after + 1 - self._turn >= self._turn_tokens) | (after + 1 >= self.length)
         over = writes & (torch.isin(drawn, self._ends) | long)
         self._place.copy_(torch.where(self._live, at, self._place))
         self._live.logical_and_(~over)

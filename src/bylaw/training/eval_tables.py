@@ -161,8 +161,9 @@ def _changed(pairs: Sequence[tuple[Result, Result]]) -> list[float]:
 
 
 def _measured(group: Sequence[Result]) -> list[Cell]:
-    compliance = [each["compliance"] for each in group]
-    accuracy = [float(each["correct"]) for each in group]
+    names = [each["name"] for each in group]
+    compliance = _by_example(names, [each["compliance"] for each in group])
+    accuracy = _by_example(names, [float(each["correct"]) for each in group])
     low, high = interval(compliance)
     least, most = interval(accuracy)
     return [
@@ -175,8 +176,12 @@ def _measured(group: Sequence[Result]) -> list[Cell]:
 
 
 def _gained(pairs: Sequence[tuple[Result, Result]]) -> list[Cell]:
-    compliance = [after["compliance"] - before["compliance"] for before, after in pairs]
-    points = [100.0 * (after["correct"] - before["correct"]) for before, after in pairs]
+    names = [before["name"] for before, _ in pairs]
+    gains = [after["compliance"] - before["compliance"] for before, after in pairs]
+    compliance = _by_example(names, gains)
+    points = _by_example(
+        names, [100.0 * (after["correct"] - before["correct"]) for before, after in pairs]
+    )
     low, high = interval(compliance)
     least, most = interval(points)
     return [
@@ -186,3 +191,11 @@ def _gained(pairs: Sequence[tuple[Result, Result]]) -> list[Cell]:
         f"[{least:+.1f}, {most:+.1f}]",
         fmean(after["calls"] - before["calls"] for before, after in pairs),
     ]
+
+
+def _by_example(names: Sequence[str], values: Sequence[float]) -> list[float]:
+    """The mean of each example: its trials tell less than as many other examples would."""
+    found: dict[str, list[float]] = {}
+    for name, value in zip(names, values, strict=True):
+        found.setdefault(name, []).append(value)
+    return [fmean(each) for each in found.values()]

@@ -7,6 +7,7 @@ have kept: what TRL hands to a reward function can be cut short.
 from __future__ import annotations
 
 import os
+import shutil
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ os.environ.setdefault("TRL_EXPERIMENTAL_SILENCE", "1")  # what we use is pinned 
 import torch
 from datasets import Dataset
 from transformers import PrinterCallback
-from transformers.trainer_utils import get_last_checkpoint
+from transformers.trainer import TRAINER_STATE_NAME
 from trl import GRPOConfig, GRPOTrainer
 
 from bylaw.agents.clock import Clock
@@ -139,7 +140,9 @@ def train(
     clock = Clock()
     edge = _Edge([*examples, *held_out], plan, learner, clock)
     checkpoints = output / CHECKPOINTS
-    last = get_last_checkpoint(str(checkpoints)) if resume and checkpoints.is_dir() else None
+    last = _last(checkpoints) if resume else None
+    if last is None:
+        shutil.rmtree(checkpoints, ignore_errors=True)  # else they would be gone on with one day
     metrics = Metrics(output / METRICS, up_to=None if last is None else _step(last))
     how: dict[str, Any] = {"rollout_func": edge.roll_out}
     if plan.rollouts == "environment":
@@ -213,6 +216,15 @@ def _config(
         seed=plan.seed,
         **(evaluation if held_out else {}),
     )
+
+
+def _last(checkpoints: Path) -> str | None:
+    """The last checkpoint that was written to its end; others are taken away."""
+    for folder in sorted(checkpoints.glob("checkpoint-*"), key=lambda each: -_step(each.name)):
+        if (folder / TRAINER_STATE_NAME).exists():  # it is written last
+            return str(folder)
+        shutil.rmtree(folder)
+    return None
 
 
 def _step(checkpoint: str) -> int:
