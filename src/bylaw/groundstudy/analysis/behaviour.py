@@ -15,6 +15,11 @@ from bylaw.groundstudy.analysis.runs import (
 from bylaw.tables import Column, Table
 
 
+def _is_cut(run: Run) -> bool:
+    """Did it end without an answer, in a call or in words?"""
+    return run["ending"] != "answered" and run.get("answer") is None
+
+
 def behaviour(runs: Sequence[Run]) -> Table:
     """Correctness, grounding, refusals and reading, by model and prompt."""
     rows = [
@@ -27,7 +32,7 @@ def behaviour(runs: Sequence[Run]) -> Table:
             reads(group),
             calls(group),
             mean(float(run["reads"] == 0) for run in group),
-            mean(float(run["ending"] != "answered") for run in group),
+            mean(float(_is_cut(run)) for run in group),
         ]
         for (model, prompt), group in by_model_and_prompt(runs).items()
     ]
