@@ -122,3 +122,26 @@ def test_the_benchmark_runs_on_it(untaught: Path, tmp_path: Path) -> None:
     assert {run["key"] for run in read_results(path)} == {job.key for job in _some_jobs()}
     with Results(path) as results:
         assert Runner(model, results).run(_some_jobs()).made == 0
+
+
+REWRITES = (
+    "{% for message in messages %}<|im_start|>{{ message.role }}\n"
+    "{% if loop.last or message.role != 'assistant' %}{{ message.content }}{% else %}…{% endif %}"
+    "<|im_end|>\n{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
+)
+"""Leaves out what the agent said as soon as something follows it."""
+UNMARKED = "{% for message in messages %}{{ message.role }}: {{ message.content }}\n{% endfor %}"
+"""Does not mark where a turn ends."""
+
+
+@pytest.mark.parametrize("template", [REWRITES, UNMARKED])
+def test_where_the_template_does_more_than_add_it_is_asked_turn_by_turn(
+    template: str, tmp_path: Path
+) -> None:
+    import tiny_model
+
+    model = _model(tiny_model.save(tmp_path, taught=False, template=template), width=4)
+    assert not model.carries
+    runs = _runs(model)
+    assert len(runs) == len(_some_jobs())
+    assert all(run.done for run in runs.values())

@@ -214,3 +214,21 @@ def test_a_function_sees_the_name_of_the_trace() -> None:
     procedure = Procedure.from_dict(rules, vocabulary=vocabulary)
     scores = Scorer(procedure).lines(Block("f.jsonl", 1, _bytes(["plain"])))
     assert scores.values(procedure).tolist() == [1.0]
+
+
+def test_many_odd_records_cost_no_more_than_a_few() -> None:
+    """Each is decoded twice at most, and not once for each of the others."""
+    line = '{"tool_calls": [{"tool_name": "a", "start": "x"}]}'
+    scorer = Scorer(PROCEDURES["one by one"])
+    reader = scorer._reader
+    decoded, plain = 0, reader.decoded
+
+    def counted(line: memoryview) -> Any:
+        nonlocal decoded
+        decoded += 1
+        return plain(line)
+
+    object.__setattr__(reader, "decoded", counted)
+    scores = scorer.lines(Block("f.jsonl", 1, "\n".join([line] * 50).encode()))
+    assert len(scores.unusable) == 50
+    assert decoded <= 100

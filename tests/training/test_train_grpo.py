@@ -254,3 +254,19 @@ def test_a_model_that_is_not_there_is_said_to_be(tmp_path: Path) -> None:
     for base, told in wanted:
         with pytest.raises(BylawError, match=told):
             command("train_sft", base, "-o", tmp_path)
+
+
+@pytest.mark.parametrize("file", ["", "model.gguf", "config.json"])
+def test_what_is_no_model_is_told_in_a_sentence(
+    file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from bylaw.cli.main import main
+
+    (tmp_path / "there").mkdir()
+    base = tmp_path / "there" / file
+    if file:
+        base.write_text("no model")
+    assert main(["train", "sft", str(base), "-o", str(tmp_path / "out")]) == 2
+    told = capsys.readouterr().err
+    assert "error[E420]: the model cannot be used:" in told
+    assert "Traceback" not in told

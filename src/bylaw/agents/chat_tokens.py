@@ -33,7 +33,8 @@ class ChatTokens:
         self._openings: Final[dict[object, list[int]]] = {}
         self._between: Final[dict[object, list[int]]] = {}
         rendered = self._ids(self._text([_ASKED, _SAID], ()))
-        self.end: Final = next(token for token in reversed(rendered) if token in self.ends)
+        written = (token for token in reversed(rendered) if token in self.ends)
+        self.end: Final = next(written, min(self.ends))
         """The one of them that the template itself writes."""
 
     def opening(self, messages: Sequence[ChatMessage], tools: Sequence[ToolSpec]) -> list[int]:
@@ -58,6 +59,8 @@ class ChatTokens:
         if key not in self._between:
             end = self._tokenizer.convert_ids_to_tokens(self.end)
             before = self._text([_ASKED, _SAID], ())
+            if end not in before:
+                raise TemplateError("it does not mark where a turn ends")
             before = before[: before.rindex(end) + len(end)]
             whole = self._text([_ASKED, _SAID, *messages], (), asks=True)
             if not whole.startswith(before):

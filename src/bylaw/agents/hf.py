@@ -150,7 +150,10 @@ class HFModel:
     def carries(self) -> bool:
         """Does its template only ever add to a conversation, and does it see all of it?"""
         layers = getattr(self._model.config.get_text_config(), "layer_types", None) or ()
-        return self._rollouts.chat.only_grows and set(layers) <= {"full_attention"}
+        try:
+            return set(layers) <= {"full_attention"} and self._rollouts.chat.only_grows
+        except TemplateError:  # some templates refuse even a greeting
+            return False
 
     def _chooser(self, width: int) -> TurnByTurn:
         return TurnByTurn(

@@ -107,7 +107,7 @@ def _read(file: BinaryIO, size: int) -> tuple[bytes, Exception | None]:
     """The next bytes, fewer only at the end; and what went wrong behind them."""
     parts: list[bytes] = []
     try:
-        while size > 0 and (part := file.read1(min(size, _READ))):  # type: ignore[attr-defined]
+        while size > 0 and (part := file.read1(min(size, _READ))):  # type: ignore[attr-defined]  # buffered
             parts.append(part)
             size -= len(part)
     except Exception as error:  # a decompressor fails in ways of its own

@@ -88,7 +88,7 @@ def _record_type(needs: Needs) -> type:
     # Not tracked by the collector: a record holds no cycles, and there are millions of them.
     calls = msgspec.defstruct("Call", call, gc=False)
     record: list[Any] = [
-        ("tool_calls", list[calls]),  # type: ignore[valid-type]
+        ("tool_calls", list[calls]),  # type: ignore[valid-type]  # a type that was made just now
         ("bylaw", int, VERSION),
         ("answer", str | None | UnsetType, UNSET),
         ("final_answer", str | None, None),
@@ -147,8 +147,11 @@ class NativeChunk:
     @property
     def names(self) -> list[str]:
         """What the records are called."""
+        return [self._name(line) for line in self.lines]
+
+    def _name(self, line: int) -> str:
         source, first = self.names_from
-        return [f"{source}:{first + line}" for line in self.lines]
+        return f"{source}:{first + line}"
 
     def settled(self) -> NativeChunk:
         """The chunk without the records that break a rule of the format."""
@@ -168,18 +171,24 @@ class NativeChunk:
         return chunk
 
     def without(self, odd: Unreadable) -> NativeChunk:
-        """The chunk without a record that turned out to be odd, and without all that are."""
+        """The chunk without a record that turned out to be odd, and without all others like it.
+
+        Each is looked into once, so that many of them cost no more than a few.
+        """
+        whole = odd.record is not None
         number = odd.record
         if number is None:
             number = int(np.searchsorted(self._offsets, odd.event or 0, side="right")) - 1
-        good = [n for n in range(len(self)) if n != number and self._is_read(n)]
+        good = [n for n in range(len(self)) if n != number and self._is_read(n, whole=whole)]
         return self._with(good)
 
-    def _is_read(self, number: int) -> bool:
-        """Can all be read of a record that a rule may read?"""
+    def _is_read(self, number: int, *, whole: bool) -> bool:
+        """Can all be read of a record that a rule may read, or the whole of it?"""
         try:
             for event in range(self._offsets[number], self._offsets[number + 1]):
                 self._store.event(event)
+            if whole:
+                self.trace(number)
         except Unreadable:
             return False
         return True
@@ -234,7 +243,7 @@ class NativeChunk:
         """One of them, as a whole."""
         try:
             record = read_json(bytes(self.contents[number]).decode())
-            trace = Trace.from_record(record, name=self.names[number], checked=True)
+            trace = Trace.from_record(record, name=self._name(self.lines[number]), checked=True)
             return self.reader.procedure.marked(trace)
         except (JsonError, TraceError, UnicodeDecodeError):
             raise Unreadable(record=number) from None

@@ -56,7 +56,7 @@ def text_of(source: Source) -> Iterator[Text]:
     """The file, from its start. Tables have a kind, too, and are opened by others."""
     with _raw(source) as raw:
         seeks = not source.once
-        start = raw.read(8) if seeks else raw.peek(8)[:8]  # type: ignore[attr-defined]
+        start = raw.read(8) if seeks else raw.peek(8)[:8]  # type: ignore[attr-defined]  # buffered
         if seeks:
             raw.seek(0)
         table = next((kind for mark, kind in _TABLES.items() if start.startswith(mark)), None)
@@ -100,7 +100,7 @@ def _start(file: BinaryIO) -> bytes:
     parts: list[bytes] = []
     size = lines = 0
     try:
-        while size < _HEAD and lines < 2 and (part := file.read1(MEGABYTE)):  # type: ignore[attr-defined]
+        while size < _HEAD and lines < 2 and (part := file.read1(MEGABYTE)):  # type: ignore[attr-defined]  # buffered
             parts.append(part)
             size += len(part)
             lines += part.count(b"\n")
@@ -159,6 +159,6 @@ class _Continued(io.RawIOBase):
 
     def readinto(self, buffer: object) -> int:
         into = memoryview(cast(bytearray, buffer)).cast("B")
-        data = self._head.read(len(into)) or self._rest.read1(len(into))  # type: ignore[attr-defined]
+        data = self._head.read(len(into)) or self._rest.read1(len(into))  # type: ignore[attr-defined]  # buffered
         into[: len(data)] = data
         return len(data)

@@ -60,5 +60,5 @@ def named(name: str, options: Mapping[str, Any]) -> ChatModel:
         raise UsageError(Diagnostic("E420", f"{kind}: does not take {flags}", help))
     try:
         return make(which, **given)
-    except (ModuleNotFoundError, FileNotFoundError, ValueError) as error:
+    except (ModuleNotFoundError, OSError, ValueError) as error:
         raise UsageError(Diagnostic("E420", f"'{name}' cannot be used: {error}")) from error

@@ -83,7 +83,7 @@ def lora_from(options: argparse.Namespace) -> Lora:
 
 @contextmanager
 def with_libraries() -> Iterator[None]:
-    """Says in words what is missing: a library, or a model. Nothing is fetched."""
+    """Says in words what is missing: a library, or a usable model. Nothing is fetched."""
     os.environ.setdefault("HF_HUB_OFFLINE", "1")  # read when the libraries are imported
     try:
         yield
@@ -92,6 +92,12 @@ def with_libraries() -> Iterator[None]:
         raise UsageError(Diagnostic("E420", f"{error.name} is not installed", help)) from error
     except FileNotFoundError as error:
         raise UsageError(Diagnostic("E420", str(error))) from error
+    except (OSError, ValueError) as error:  # what the libraries say of files that are no model
+        message = f"the model cannot be used: {str(error).splitlines()[0]}"
+        help = (
+            "Give a folder of a transformers model, or a .gguf file; and an adapter that fits it."
+        )
+        raise UsageError(Diagnostic("E420", message, help)) from error
 
 
 def teller(options: argparse.Namespace) -> Callable[[str], None]:
