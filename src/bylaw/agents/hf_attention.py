@@ -3,8 +3,9 @@
 In most models several query heads share one head of keys and values. Where rows are padded,
 transformers copies keys and values for each query head, at every token, for the whole batch: most
 of the time goes there. Here the query heads that share keys stand side by side as if they were
-positions, and nothing is copied. cuDNN's attention is left out: it plans anew for every length,
-which takes longer than the attention does.
+positions, and nothing is copied. Where rows lie in a long table, and it is said how far each is
+filled (`prefix_lengths`), a GPU reads no more than that. cuDNN's attention is left out: it plans
+anew for every length, which takes longer than the attention does.
 """
 
 from __future__ import annotations
@@ -16,6 +17,12 @@ from torch.nn.functional import scaled_dot_product_attention
 from transformers import AttentionInterface, AttentionMaskInterface
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
 from transformers.masking_utils import sdpa_mask
+
+attend_prefixes: Any
+try:
+    from bylaw.agents.hf_prefix import attend_prefixes
+except ModuleNotFoundError:  # Triton comes with torch wherever there can be a GPU
+    attend_prefixes = None
 
 _NAME: Final = "bylaw_shared_keys"
 _BACKENDS: Final = (
@@ -33,6 +40,12 @@ def share_keys(model: Any) -> None:
         model.set_attn_implementation(_NAME)
 
 
+def reads_prefixes(model: Any) -> bool:
+    """Does the model heed `prefix_lengths`? It must still be told by a mask what to attend to."""
+    on_gpu = next(model.parameters()).device.type == "cuda"
+    return on_gpu and attend_prefixes is not None and model.config._attn_implementation == _NAME
+
+
 def without_planning() -> Any:
     """The context to generate in."""
     return sdpa_kernel(list(_BACKENDS))
@@ -43,6 +56,10 @@ def _attend(
 ) -> tuple[Any, Any]:
     rows, heads, positions, size = query.shape
     shared = key.shape[1]
+    lengths = options.pop("prefix_lengths", None)
+    if lengths is not None:
+        scale = options.get("scaling") or size**-0.5
+        return attend_prefixes(query[:, :, 0], key, value, lengths, scale)[:, None], None
     plain = heads == shared or positions > 1 or attention_mask is None
     if plain or options.get("position_bias") is not None:
         return tuple(sdpa_attention_forward(module, query, key, value, attention_mask, **options))

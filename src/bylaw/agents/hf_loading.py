@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Final
 
+import torch
 from tokenizers.decoders import ByteLevel
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
@@ -14,7 +15,10 @@ _TURN_ENDS: Final = ("<|im_end|>", "<|eot_id|>", "<|end|>", "<end_of_turn>", "<|
 """Tokens that end a turn wherever they exist: what is read from a GGUF often names another one."""
 
 _MARKS: Final = ("<tool_call>", "</tool_call>", "<tool_response>", "</tool_response>")
-"""Tokens that must not be split. A tokenizer read from a GGUF would, and so misread its model."""
+"""Tokens that must not be split, if the model knows them. A tokenizer read from a GGUF would."""
+
+_ALIKE: Final = 0.999
+"""The cosine from which on a model cannot tell two tokens apart."""
 
 _LINE_BREAK: Final = "Ċ"
 """How a vocabulary of bytes writes one; the decoder is then the one for bytes, and no other."""
@@ -25,19 +29,35 @@ def loaded(path: Path, dtype: Any) -> tuple[Any, Any]:
     gguf = {"gguf_file": path.name} if path.suffix == ".gguf" else {}
     where = path.parent if gguf else path
     tokenizer = AutoTokenizer.from_pretrained(where, **gguf)
+    model = AutoModelForCausalLM.from_pretrained(where, dtype=dtype, **gguf)
     if gguf:
-        _mend(tokenizer)
+        _mend(tokenizer, model)
     if tokenizer.chat_template is None:
         tokenizer.chat_template = CHATML
-    return AutoModelForCausalLM.from_pretrained(where, dtype=dtype, **gguf), tokenizer
+    return model, tokenizer
 
 
-def _mend(tokenizer: Any) -> None:
+def _mend(tokenizer: Any, model: Any) -> None:
     """Gives a tokenizer that was read from a GGUF what is lost on the way."""
     vocabulary = tokenizer.get_vocab()
-    tokenizer.add_tokens([mark for mark in _MARKS if mark in vocabulary])
+    marks = [mark for mark in _MARKS if mark in vocabulary]
+    # As letters a mark can be read and learned; as a token that was never trained it cannot.
+    tokenizer.add_tokens([mark for mark in marks if knows(model, vocabulary[mark])])
     if _LINE_BREAK in vocabulary:
         tokenizer.backend_tokenizer.decoder = ByteLevel()
+
+
+def knows(model: Any, token: int) -> bool:
+    """Can the model tell a token from all others? Those it never met in training are all alike."""
+    rows = model.get_input_embeddings().weight.detach().float()
+    alike = torch.cosine_similarity(rows, rows[token : token + 1]) >= _ALIKE
+    return int(alike.sum()) == 1
+
+
+def unknown_marks(tokenizer: Any, model: Any) -> list[str]:
+    """Marks that are tokens, and that the model does not know."""
+    added = tokenizer.get_added_vocab()
+    return [mark for mark in _MARKS if mark in added and not knows(model, added[mark])]
 
 
 def adapted(model: Any, adapter: Path) -> Any:

@@ -208,8 +208,8 @@ class Rollouts:
             return width
         free, _ = torch.cuda.mem_get_info(device)
         free += torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
-        # Narrower ones come later and need as much again; the rest is for what else there is.
-        room = free // (3 * length * _bytes_per_token(self.model))
+        # Narrower ones come later and need as much again; a little is for what else there is.
+        room = int(free / (2.25 * length * _bytes_per_token(self.model)))
         while width > max(room, 1):
             width //= 2
         return width

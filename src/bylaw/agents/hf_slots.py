@@ -19,6 +19,7 @@ from typing import Any, Final
 import torch
 from transformers.cache_utils import Cache, CacheLayerMixin
 
+from bylaw.agents.hf_attention import reads_prefixes
 from bylaw.agents.hf_choice import Choice
 
 _PREFILL: Final = 64
@@ -88,6 +89,7 @@ class Slots:
         self._token: Final = torch.zeros(width, 1, dtype=torch.long, device=device)
         """What the recorded step reads."""
         self._cache: Cache | None = None
+        self._reads_prefixes: Final = reads_prefixes(model)
         self._records = device.type == "cuda"
         self._graph: Any = None
         self._logits: Any = None
@@ -220,12 +222,14 @@ class Slots:
 
     def _forward(self) -> Any:
         seen = self._columns[None, :] <= self._place[:, None]
+        lengths = {"prefix_lengths": self._place + 1} if self._reads_prefixes else {}
         return self._model(
             input_ids=self._token,
             position_ids=self._place[:, None],
             attention_mask=seen[:, None, None, :],
             past_key_values=self._cache,
             use_cache=True,
+            **lengths,
         ).logits[:, -1]
 
     def _of(self, numbers: Iterable[int]) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
@@ -13,7 +14,7 @@ from peft import LoraConfig, PeftModel, get_peft_model
 
 from bylaw.agents.chat_tokens import ChatTokens
 from bylaw.agents.hf_attention import share_keys
-from bylaw.agents.hf_loading import loaded, takes_tools, turn_ends
+from bylaw.agents.hf_loading import loaded, takes_tools, turn_ends, unknown_marks
 from bylaw.agents.local import found_file
 
 Precision: TypeAlias = Literal["fp32", "bf16"]
@@ -65,6 +66,11 @@ def learner(
     """
     path = _found(base)
     model, tokenizer = loaded(path, PRECISIONS[precision])
+    unknown = unknown_marks(tokenizer, model)
+    if unknown:
+        marks = " and ".join(unknown)
+        trained = "an adapter cannot teach it to write them; choose another base"
+        warnings.warn(f"the model cannot tell {marks} from other tokens: {trained}", stacklevel=2)
     chat = ChatTokens(tokenizer, turn_ends(model, tokenizer), takes_tools=takes_tools(tokenizer))
     tokenizer.eos_token = tokenizer.convert_ids_to_tokens(chat.end)
     tokenizer.pad_token = tokenizer.pad_token or tokenizer.eos_token

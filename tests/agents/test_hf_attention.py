@@ -1,0 +1,115 @@
+"""What a model attends to when one token more is written in each of many rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from torch_needed import torch_and
+
+pytestmark = pytest.mark.models
+
+SHAPES = {"seven share a head": (2, 7, 64), "one each": (4, 1, 32), "large heads": (2, 6, 128)}
+"""Shared heads, how many share each, and their size."""
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _needed() -> Iterator[None]:
+    yield from torch_and("transformers", "peft")
+
+
+def in_plain_torch(query: Any, keys: Any, values: Any, lengths: Any, scale: float) -> Any:
+    """What the kernel computes, with a mask."""
+    import torch
+
+    rows, heads, size = query.shape
+    shared, places = keys.shape[1:3]
+    filled = torch.arange(places, device=keys.device) < lengths[:, None]
+    attended = torch.nn.functional.scaled_dot_product_attention(
+        query.reshape(rows, shared, heads // shared, size),
+        keys,
+        values,
+        attn_mask=filled[:, None, None],
+        scale=scale,
+    )
+    return attended.reshape(rows, heads, size)
+
+
+def test_rows_that_are_read_as_far_as_they_are_filled_go_on_as_with_a_mask(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import tiny_model
+
+    from bylaw.agents import hf_attention, hf_slots
+    from bylaw.agents.hf_rollouts import Rollouts
+    from bylaw.training.corpus import corpus
+    from bylaw.training.lora import learner
+    from bylaw.training.task import begun
+
+    asked = []
+
+    def noted(*given: Any) -> Any:
+        asked.append(given)
+        return in_plain_torch(*given)
+
+    folder = tiny_model.save(tmp_path, taught=False, template=tiny_model.WITH_TOOLS)
+    tried = learner(folder)
+
+    def written() -> list[tuple[list[int], list[float]]]:
+        rollouts = Rollouts(tried.model, tried.chat, width=4, turn_tokens=8)
+        runs = [begun(example) for example in corpus()[:6]]
+        made = rollouts.carry_out(runs, most_tokens=64, choice=rollouts.drawing(1.0, 1))
+        return [(each.tokens.ids, each.tokens.chances) for each in made]
+
+    masked = written()
+    monkeypatch.setattr(hf_attention, "attend_prefixes", noted)
+    monkeypatch.setattr(hf_slots, "reads_prefixes", lambda model: True)
+    by_length = written()
+    assert len(asked) > 0
+    assert [ids for ids, _ in by_length] == [ids for ids, _ in masked]
+    for (_, chances), (_, expected) in zip(by_length, masked, strict=True):
+        assert chances == pytest.approx(expected, abs=1e-4)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("precision", ["float32", "float16", "bfloat16"])
+def test_the_kernel_reads_each_row_as_far_as_it_is_filled(shape: str, precision: str) -> None:
+    import torch
+
+    if not torch.cuda.is_available():
+        pytest.skip("the kernel needs a GPU")
+    from bylaw.agents.hf_prefix import attend_prefixes
+
+    shared, group, size = SHAPES[shape]
+    rows, places = 5, 300
+    torch.manual_seed(1)
+    dtype = getattr(torch, precision)
+    query = torch.randn(rows, shared * group, size, device="cuda", dtype=dtype)
+    keys, values = torch.randn(2, rows, shared, places, size, device="cuda", dtype=dtype)
+    lengths = torch.tensor([1, 64, 65, 299, 300], device="cuda")
+    expected = in_plain_torch(query.float(), keys.float(), values.float(), lengths, 0.1)
+    for row, length in enumerate(lengths.tolist()):
+        keys[row, :, length:] = values[row, :, length:] = torch.nan  # must not be looked at
+    attended = attend_prefixes(query, keys, values, lengths, 0.1)
+    assert attended.dtype == dtype
+    assert float((attended.float() - expected).abs().max()) < 0.02
+
+
+def test_a_token_that_was_never_trained_is_not_known(tmp_path: Path) -> None:
+    import tiny_model
+    import torch
+
+    from bylaw.agents.hf_loading import knows, loaded, unknown_marks
+
+    folder = tiny_model.save(tmp_path, taught=False, template=tiny_model.WITH_TOOLS)
+    model, tokenizer = loaded(folder, torch.bfloat16)
+    tokenizer.add_tokens(["<tool_call>", "</tool_call>"])
+    call, end = tokenizer.convert_tokens_to_ids(["<tool_call>", "</tool_call>"])
+    assert unknown_marks(tokenizer, model) == []
+    with torch.no_grad():  # as in models that were never shown a call
+        model.get_input_embeddings().weight[call] = model.get_input_embeddings().weight[-1]
+    assert not knows(model, call)
+    assert knows(model, end)
+    assert unknown_marks(tokenizer, model) == ["<tool_call>"]
