@@ -1,7 +1,8 @@
-"""Gold transcripts with notes: true sums and comparisons, each where it leads to a call."""
+"""Gold transcripts with notes: what leads to each call is true, and the prompt is quoted."""
 
 from __future__ import annotations
 
+import json
 import operator
 import re
 
@@ -9,6 +10,7 @@ import pytest
 from training_examples import built
 
 from bylaw import BylawError
+from bylaw.training.clauses import clauses
 from bylaw.training.corpus import TRAIN
 from bylaw.training.example import Example
 from bylaw.training.notes import notes
@@ -48,11 +50,35 @@ def test_there_is_a_note_for_each_call_and_one_for_the_answer() -> None:
 
 def test_a_note_stands_before_the_call_that_it_leads_to() -> None:
     example = first(TRAIN, "three_call_branch_bridge")
-    seed, (before, branch, *after) = example.parameters["t"], notes(example)
-    taken = example.gold[1].tool
-    assert before == ""
-    assert branch.endswith(f"> {seed}: {'yes' if taken == 'tool_b' else 'no'}.")
-    assert after == ["", ""]
+    threshold, seed = (example.parameters[name] for name in ("t", "seed"))
+    before, branch, *after = notes(example)
+    v, w, y = (json.loads(call.result)["result"] for call in example.gold)
+    taken = {
+        "tool_b": f"{v} > {threshold}: yes. tool_b(i = v, j = {example.parameters['j']}), v = {v}.",
+        "tool_c": f"{v} > {threshold}: no. tool_c(x = v), v = {v}.",
+    }
+    assert before == f"tool_a(i = {seed})."
+    assert branch == taken[example.gold[1].tool]
+    assert after == [f"tool_c(x = w), w = {w}.", f"N is y: {y}."]
+
+
+def test_each_call_carries_out_the_words_that_its_note_quotes() -> None:
+    for example in SIMPLIFIED:
+        for note, call in zip(notes(example), example.gold, strict=False):
+            (clause,) = clauses(note)
+            assert clause.text in example.prompt
+            assert clause.fits(call.tool, call.arguments)
+            for name, worded in clause.worded.items():
+                if worded.isalpha():
+                    assert f"{worded} = {call.arguments[name]}" in note
+
+
+def test_names_that_stand_for_several_numbers_are_all_told() -> None:
+    example = first(TRAIN, "branch_then_reprocess")
+    numbers = example.gold[-1].arguments["numbers"]
+    assert isinstance(numbers, list)
+    told = ", ".join(f"{name} = {value}" for name, value in zip("wyz", numbers, strict=True))
+    assert notes(example)[-2] == f"tool_d(numbers = [w, y, z]), {told}."
 
 
 def test_a_running_total_is_carried_along() -> None:
@@ -64,8 +90,8 @@ def test_a_running_total_is_carried_along() -> None:
 
 def test_what_an_extra_call_gives_is_added_at_the_end() -> None:
     example = first(AUGMENTED, "chain_then_branch", "both")
-    assert notes(example)[-1].endswith(f"= {example.answer}.")
-    assert notes(example)[-1].count("+") == 2
+    assert notes(example)[-1].endswith(f"N is z plus p plus s: {example.answer}.")
+    assert notes(example)[-1].count(" + ") == 2
 
 
 def test_a_transcript_with_notes_makes_the_same_calls() -> None:

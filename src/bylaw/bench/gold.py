@@ -52,6 +52,8 @@ class Execution:
     """How often each side of a branch was taken; None is the side without a call."""
     iterations: Counter[str] = field(default_factory=Counter)
     """How often each loop was run through."""
+    sentence: int = 0
+    """Which sentence of the prompt is carried out, counted from 0; for templates that say so."""
 
     def call(self, tool: str, *, instead: Alternative | None = None, **arguments: Value) -> int:
         """Makes a call whose arguments depend on results; its result, an integer."""

@@ -30,9 +30,10 @@ what the tools return. The adapter is in peft's format.
   bylaw bench run hf:models/qwen-0.5b --adapter warm/adapter
   bylaw train grpo models/qwen-0.5b --adapter warm/adapter -o run
 
-With --notes, each turn begins with the sums and comparisons that lead to its
-call (`35 + 53 = 88.`), which code works out from the gold run. A small model
-that may write them down can keep a running total; one that may not cannot.
+With --notes, each turn begins with what leads to its call, worked out by code
+from the gold run, and with the words of the prompt that it carries out:
+`35 + 53 = 88. tool_b(i = n, j = 6), n = 7.` A small model that writes this down
+can keep a running total and its place; to quote helps with any procedure.
 """
 
 

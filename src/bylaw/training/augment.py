@@ -9,7 +9,7 @@ from typing import Final, Literal, TypeAlias
 from bylaw.bench.gold import Execution
 from bylaw.trace.event import Call
 from bylaw.training.distance import keys
-from bylaw.training.templates.pattern import Parameters, Pattern
+from bylaw.training.templates.pattern import Parameters, Pattern, Text
 
 Augmentation: TypeAlias = Literal["none", "prefix", "suffix", "both"]
 
@@ -92,8 +92,8 @@ def carried_out(
     return run, sum(addends, answer)
 
 
-def prompt(core: Core, extras: Extras) -> str:
-    """The task, as an agent reads it: a few sentences."""
+def steps_of(core: Core, extras: Extras) -> Text:
+    """The task in its parts, with those of the extra calls."""
     text = core.pattern.text(core.parameters)
     steps, answer = list(text.steps), text.answer
     if extras.prefix is not None:
@@ -104,8 +104,14 @@ def prompt(core: Core, extras: Extras) -> str:
         last = f"At the end call tool_a(i = {extras.suffix}) and let s be its result"
         steps.append(f"{last}: it is added to your answer, too.")
         answer += " plus s"
+    return Text(steps, answer)
+
+
+def prompt(core: Core, extras: Extras) -> str:
+    """The task, as an agent reads it: a few sentences."""
+    text = steps_of(core, extras)
     closing = (
         "Make these calls one at a time, in this order, and no others. Then call "
-        f"final_answer(answer = N), where N is {answer}, an integer."
+        f"final_answer(answer = N), where N is {text.answer}, an integer."
     )
-    return " ".join([*steps, closing])
+    return " ".join([*text.steps, closing])

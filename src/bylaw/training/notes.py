@@ -1,22 +1,25 @@
-"""What an agent would jot down before a call: the sums and comparisons that lead to it.
+"""What an agent would jot down before a call: what leads to it, and the words it carries out.
 
 A procedure is carried out once more with numbers that remember what is done to them. So a note is
-true, and it says what the template's own code worked out, no more: `3 > 4: no.`, `26 + 12 = 38.`
+true, and it says what the template's own code worked out, no more; then it quotes the prompt:
+`3 > 4: no. tool_c(x = v), v = 3.` To quote is what can be learned for every procedure alike.
 """
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, SupportsInt, cast
 
 from bylaw.bench.gold import Alternative, Execution
 from bylaw.bench.tools import Value
 from bylaw.errors import Diagnostic, UsageError
-from bylaw.training.augment import Core, Extras, carried_out
+from bylaw.training.augment import Core, Extras, carried_out, steps_of
+from bylaw.training.clauses import clause_of
 from bylaw.training.example import Example
 from bylaw.training.templates import HELD_OUT, TRAINING
+from bylaw.training.templates.pattern import Text
 
 Say = Callable[[str], None]
 
@@ -77,12 +80,15 @@ class NotedExecution(Execution):
 
     notes: list[str] = field(default_factory=list)
     """What was worked out since the call before; "" where nothing was."""
+    sentences: list[int] = field(default_factory=list)
+    """Which sentence of the prompt each call belongs to."""
     _said: list[str] = field(default_factory=list)
 
     def _call(
         self, tool: str, arguments: dict[str, Any], given: bool, instead: Alternative | None
     ) -> Value:
         self.close()
+        self.sentences.append(self.sentence)
         plain = {name: _plain(value) for name, value in arguments.items()}
         # Not `super()`: a class with slots is made anew, and would not find itself.
         result = cast(int, Execution._call(self, tool, plain, given, instead))
@@ -107,11 +113,21 @@ def notes(example: Example) -> Sequence[str]:
         first if example.augmentation in ("prefix", "both") else None,
         last if example.augmentation in ("suffix", "both") else None,
     )
-    run, answer = carried_out(Core(pattern, example.parameters), extras, NotedExecution)
+    core = Core(pattern, example.parameters)
+    run, answer = carried_out(core, extras, NotedExecution)
     assert isinstance(run, NotedExecution)
     run.close()
     made = [(call.tool, call.arguments) for call in run.calls]
     if made != [(call.tool, call.arguments) for call in example.gold] or answer != example.answer:
         message = f"there are no notes for {example.name}, whose tools have other names"
         raise UsageError(Diagnostic("E402", message, "Notes are made for the training corpus."))
-    return run.notes
+    return list(_quoting(run, steps_of(core, extras), core, answer))
+
+
+def _quoting(run: NotedExecution, prompt: Text, core: Core, answer: int) -> Iterator[str]:
+    """The notes, each with the words that are carried out then."""
+    own = core.pattern.text(core.parameters).steps
+    for note, call, sentence in zip(run.notes, run.calls, run.sentences, strict=False):
+        clause = clause_of(call.tool, call.arguments, own[sentence], prompt.steps)
+        yield f"{note} {clause.with_values(call.arguments)}.".lstrip()
+    yield f"{run.notes[-1]} N is {prompt.answer}: {answer}.".lstrip()

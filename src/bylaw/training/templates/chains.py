@@ -20,7 +20,9 @@ def _bridge_text(p: Parameters) -> Text:
 
 def _bridge(run: Execution, p: Parameters) -> int:
     v = run.call_given("tool_a", i=p["seed"])
+    run.sentence = 1
     w = branch(run, v > p["t"], b(v, p["j"]), c(v))
+    run.sentence = 2
     return run.call("tool_c", x=w)
 
 
@@ -41,8 +43,11 @@ def _chain_text(p: Parameters) -> Text:
 
 def _chain(run: Execution, p: Parameters) -> int:
     v = run.call_given("tool_a", i=p["seed"])
+    run.sentence = 1
     w = run.call("tool_b", i=v, j=p["j"])
+    run.sentence = 2
     y = branch(run, w > p["t"], c(w), b(w, p["j"]))
+    run.sentence = 3
     return run.call("tool_c", x=y)
 
 
@@ -63,8 +68,11 @@ def _rebranch_text(p: Parameters) -> Text:
 
 def _rebranch(run: Execution, p: Parameters) -> int:
     v = run.call_given("tool_a", i=p["seed"])
+    run.sentence = 1
     w = run.call("tool_c", x=v)
+    run.sentence = 2
     y = branch(run, w > p["t"], b(w, p["j"]), c(w))
+    run.sentence = 3
     return run.call("tool_b", i=y, j=p["j"])
 
 
@@ -88,8 +96,11 @@ def _verify_text(p: Parameters) -> Text:
 
 def _verify(run: Execution, p: Parameters) -> int:
     v = run.call_given("tool_a", i=p["seed"])
+    run.sentence = 1
     w = branch(run, v > p["t"], c(v), b(v, p["j"]))
+    run.sentence = 2
     y = run.call("tool_b", i=w, j=p["j"])
+    run.sentence = 3
     return branch(run, y > p["u"], c(y), b(y, p["j"]))
 
 

@@ -43,7 +43,10 @@ def _branching_text(p: Parameters) -> Text:
 
 
 def _branching(run: Execution, p: Parameters) -> int:
-    results = [branch(run, n % 2 == 1, c(n), b(n, p["j"])) for n in _fanned_out(run, p)]
+    numbers = _fanned_out(run, p)
+    run.sentence = 1
+    results = [branch(run, n % 2 == 1, c(n), b(n, p["j"])) for n in numbers]
+    run.sentence = 2
     return run.call("tool_d", numbers=results)
 
 
@@ -53,7 +56,10 @@ def _forall_text(p: Parameters) -> Text:
 
 
 def _forall(run: Execution, p: Parameters) -> int:
-    results = [run.call("tool_b", i=n, j=p["j"]) for n in _fanned_out(run, p)]
+    numbers = _fanned_out(run, p)
+    run.sentence = 1
+    results = [run.call("tool_b", i=n, j=p["j"]) for n in numbers]
+    run.sentence = 2
     return run.call("tool_d", numbers=results)
 
 
@@ -72,8 +78,9 @@ def _exists_text(p: Parameters) -> Text:
 
 
 def _exists(run: Execution, p: Parameters) -> int:
-    total = 0
-    for n in _fanned_out(run, p):
+    total, numbers = 0, _fanned_out(run, p)
+    run.sentence = 1
+    for n in numbers:
         w = run.call("tool_b", i=n, j=p["j"])
         total += run.call("tool_c", x=w) if w % p["m"] == 0 else w
     return total

@@ -24,6 +24,7 @@ def _loop_text(p: Parameters) -> Text:
 
 def _loop(run: Execution, p: Parameters) -> int:
     total, i = 0, p["seed"]
+    run.sentence = 1
     while total < p["target"]:
         v = run.call_given("tool_a", i=i)
         total += v if v % 2 == 0 else 2 * v
@@ -49,7 +50,9 @@ def _selection_text(p: Parameters) -> Text:
 def _selection(run: Execution, p: Parameters) -> int:
     total = 0
     for k in range(p["k"]):
+        run.sentence = 1
         v = run.call_given("tool_a", i=p["seed"] + k)
+        run.sentence = 2
         total += branch(run, v > p["t"], c(v), b(v, p["j"]))
     return total
 

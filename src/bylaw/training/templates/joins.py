@@ -22,9 +22,13 @@ def _join_text(p: Parameters) -> Text:
 
 def _join(run: Execution, p: Parameters) -> int:
     v = run.call_given("tool_a", i=p["seed"])
+    run.sentence = 1
     w = run.call("tool_b", i=v, j=p["j"])
+    run.sentence = 2
     y = run.call("tool_c", x=v)
+    run.sentence = 3
     z = run.call("tool_b", i=w, j=y)
+    run.sentence = 4
     return branch(run, z > p["t"], c(z), b(z, p["j"]))
 
 
@@ -48,8 +52,11 @@ def _dual_text(p: Parameters) -> Text:
 
 def _dual(run: Execution, p: Parameters) -> int:
     v = run.call_given("tool_a", i=p["seed"])
+    run.sentence = 1
     left = branch(run, v > p["t"], c(v), b(v, p["j"]))
+    run.sentence = 2
     right = branch(run, v > p["u"], b(v, p["k"]), c(v))
+    run.sentence = 3
     return run.call("tool_b", i=left, j=right)
 
 
@@ -70,8 +77,11 @@ def _loop_text(p: Parameters) -> Text:
 
 def _loop(run: Execution, p: Parameters) -> int:
     v = run.call_given("tool_a", i=p["seed"])
+    run.sentence = 1
     first, second = (run.call("tool_b", i=v, j=j) for j in (1, 2))
+    run.sentence = 2
     w = run.call("tool_b", i=first, j=second)
+    run.sentence = 3
     return branch(run, w > p["t"], c(w), b(w, p["j"]))
 
 
@@ -97,10 +107,15 @@ def _double_text(p: Parameters) -> Text:
 
 def _double(run: Execution, p: Parameters) -> int:
     v = run.call_given("tool_a", i=p["seed"])
+    run.sentence = 1
     w = run.call("tool_b", i=v, j=p["j"])
+    run.sentence = 2
     x = branch(run, w > p["t"], c(w), b(w, p["j"]))
+    run.sentence = 3
     y = run.call("tool_b", i=x, j=p["j"])
+    run.sentence = 4
     z = branch(run, y > p["u"], c(y), b(y, p["j"]))
+    run.sentence = 5
     return run.call("tool_c", x=z)
 
 

@@ -55,7 +55,9 @@ def _grid_text(tool: str, p: Parameters) -> Text:
 
 def _grid(tool: str, run: Execution, p: Parameters) -> int:
     numbers = _both_made(run, tool, p)
+    run.sentence = 1
     results = [run.call("tool_b", i=n, j=j) for n in numbers for j in (1, 2)]
+    run.sentence = 2
     return run.call("tool_d", numbers=results)
 
 
@@ -75,8 +77,12 @@ def _filter_text(tool: str, p: Parameters) -> Text:
 
 
 def _filter(tool: str, run: Execution, p: Parameters) -> int:
-    results = [run.call("tool_b", i=n, j=p["j"]) for n in _both_made(run, tool, p)]
+    numbers = _both_made(run, tool, p)
+    run.sentence = 1
+    results = [run.call("tool_b", i=n, j=p["j"]) for n in numbers]
+    run.sentence = 2
     results = [run.call("tool_c", x=w) if w > p["t"] else w for w in results]
+    run.sentence = 3
     return run.call("tool_d", numbers=results)
 
 
@@ -96,8 +102,13 @@ def _fan_text(tool: str, p: Parameters) -> Text:
 
 
 def _fan(tool: str, run: Execution, p: Parameters) -> int:
-    results = [branch(run, n % 2 == 0, c(n), b(n, p["j"])) for n in _both_made(run, tool, p)]
-    return run.call("tool_d", numbers=[run.call("tool_b", i=w, j=p["j"]) for w in results])
+    numbers = _both_made(run, tool, p)
+    run.sentence = 1
+    results = [branch(run, n % 2 == 0, c(n), b(n, p["j"])) for n in numbers]
+    run.sentence = 2
+    results = [run.call("tool_b", i=w, j=p["j"]) for w in results]
+    run.sentence = 3
+    return run.call("tool_d", numbers=results)
 
 
 def _reprocess_text(tool: str, p: Parameters) -> Text:
@@ -121,9 +132,13 @@ def _reprocess_text(tool: str, p: Parameters) -> Text:
 
 def _reprocess(tool: str, run: Execution, p: Parameters) -> int:
     v = _transformed(run, tool, p["seed"])
+    run.sentence = 1
     w = branch(run, v % 2 == 0, c(v), b(v, p["j"]))
+    run.sentence = 2
     y = run.call("tool_b", i=w, j=p["j"])
+    run.sentence = 3
     z = branch(run, y > p["t"], c(y), b(y, p["j"]))
+    run.sentence = 4
     return run.call("tool_d", numbers=[w, y, z])
 
 

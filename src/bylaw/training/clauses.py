@@ -1,0 +1,66 @@
+"""The words of a prompt that a call carries out: `tool_b(i = v, j = 4), v = 7`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from bylaw.values import Json
+
+_CALL: Final = re.compile(r"(\w+)\(([^()]+)\)")
+_ARGUMENT: Final = re.compile(r"(\w+) = (\[[^\]]*\]|\w+)")
+_NAME: Final = re.compile(r"[a-z]\w*")
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """A call as a prompt words it, with names where its arguments are not known yet."""
+
+    text: str
+    tool: str
+    worded: Mapping[str, str]
+    """What stands behind each argument: a number, a name, or a list in brackets."""
+
+    def fits(self, tool: str, arguments: Mapping[str, Json]) -> bool:
+        """Can this call be what the clause means?"""
+        return tool == self.tool and all(
+            str(arguments[name]) == worded
+            for name, worded in self.worded.items()
+            if worded.isdigit()
+        )
+
+    @property
+    def literal(self) -> bool:
+        """Are all arguments given as numbers?"""
+        return all(worded.isdigit() for worded in self.worded.values())
+
+    def with_values(self, arguments: Mapping[str, Json]) -> str:
+        """The clause, and what its names stand for."""
+        known = [
+            f"{name} = {value}"
+            for argument, worded in self.worded.items()
+            for name, value in zip(_NAME.findall(worded), _each(arguments[argument]), strict=False)
+        ]
+        return ", ".join([self.text, *dict.fromkeys(known)])
+
+
+def clauses(sentence: str) -> Iterator[Clause]:
+    """The calls that a sentence speaks of."""
+    for found in _CALL.finditer(sentence):
+        yield Clause(found[0], found[1], dict(_ARGUMENT.findall(found[2])))
+
+
+def clause_of(
+    tool: str, arguments: Mapping[str, Json], sentence: str, prompt: Sequence[str]
+) -> Clause:
+    """What a call carries out: words of a sentence, or those that name its very arguments."""
+    said = [each for each in clauses(sentence) if each.fits(tool, arguments)]
+    named = [each for part in prompt for each in clauses(part)]
+    literal = [each for each in named if each.literal and each.fits(tool, arguments)]
+    return (literal or said)[0]
+
+
+def _each(value: Json) -> Sequence[Json]:
+    return value if isinstance(value, list) else [value]
