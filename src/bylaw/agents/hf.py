@@ -46,7 +46,14 @@ from bylaw.agents.driving import Driven
 from bylaw.agents.hf_attention import share_keys, without_planning
 from bylaw.agents.hf_choice import TurnByTurn
 from bylaw.agents.hf_decoding import Draw, Grammars
-from bylaw.agents.hf_loading import adapted, loaded, longest_context, takes_tools, turn_ends
+from bylaw.agents.hf_loading import (
+    adapted,
+    loaded,
+    longest_context,
+    reads_marks,
+    takes_tools,
+    turn_ends,
+)
 from bylaw.agents.hf_rollouts import Rollouts, Written
 
 D = TypeVar("D", bound=Driven)
@@ -123,6 +130,7 @@ class HFModel:
             "constrained": constrained,
             "line_tokens": line_tokens if constrained else None,
             "tools": "by the chat template" if self._takes_tools else "in the system message",
+            "tags": "tokens" if reads_marks(self._tokenizer) else "letters",
         }
 
     def reply(self, conversations: Sequence[Conversation]) -> list[Reply]:

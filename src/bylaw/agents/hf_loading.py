@@ -54,6 +54,11 @@ def knows(model: Any, token: int) -> bool:
     return int(alike.sum()) == 1
 
 
+def reads_marks(tokenizer: Any) -> bool:
+    """Is each of the tags around a call one token to the tokenizer?"""
+    return set(_MARKS[:2]) <= tokenizer.get_added_vocab().keys()
+
+
 def unknown_marks(tokenizer: Any, model: Any) -> list[str]:
     """Marks that are tokens, and that the model does not know."""
     added = tokenizer.get_added_vocab()
