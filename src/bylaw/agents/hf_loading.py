@@ -56,7 +56,8 @@ def knows(model: Any, token: int) -> bool:
 
 def reads_marks(tokenizer: Any) -> bool:
     """Is each of the tags around a call one token to the tokenizer?"""
-    return set(_MARKS[:2]) <= tokenizer.get_added_vocab().keys()
+    added = tokenizer.get_added_vocab()
+    return all(tag in added for tag in _MARKS[:2])
 
 
 def unknown_marks(tokenizer: Any, model: Any) -> list[str]:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
@@ -23,6 +22,7 @@ from bylaw.enforcement.hints import HINTS, Hints, message
 from bylaw.enforcement.journal import Journal
 from bylaw.enforcement.judge import Judge, Trial
 from bylaw.enforcement.log import AuditLog
+from bylaw.enforcement.recent import RecentCalls
 from bylaw.enforcement.report import GuardReport
 from bylaw.enforcement.severity import (
     SETTINGS,
@@ -41,8 +41,6 @@ from bylaw.procedure.procedure import Procedure
 from bylaw.trace.event import ROLES, Call, Message, Role
 from bylaw.values import Json, canonical
 
-SHOWN_CALLS: Final = 5
-"""How many calls that led to a refusal are named."""
 SAVED: Final = 1
 """The version of saved runs."""
 
@@ -94,9 +92,7 @@ class Guard:
         """The calls warned about in the latest turn, and the rules that were shown."""
         self._approved: dict[str, set[int]] = {}
         """The calls that a person let pass afterwards, and the rules that were shown."""
-        self._recent: dict[str, deque[str]] = {}
-        """The latest calls of each tool, for messages."""
-        self._calls = 0
+        self._recent: Final = RecentCalls(self._judge.named)
         self.turn = 0
         """How many turns there have been; a message is one, unless it comes with calls."""
         self._speaking = False
@@ -210,7 +206,7 @@ class Guard:
         if call.tool == FINAL_ANSWER:
             self.finished, self._answer = True, trial
         else:
-            self._note(call)
+            self._recent.note(call.tool)
         return Decision(
             call,
             Action.ALLOW,
@@ -239,13 +235,12 @@ class Guard:
         # What is tolerated is not told: a rule of layer L6 would hand its values over.
         enforced = {i: v for i, v in violations.items() if blocks(v.severity)}
         tools = frozenset().union(*(self._judge.named[i] for i in enforced))
-        led_here = sorted((n for t in tools for n in self._recent.get(t, ())), key=_number)
         told = message(
             action,
             call.tool,
             tuple(enforced.values()),
             self.hints,
-            led_here[-SHOWN_CALLS:],
+            self._recent.of(tools),
             self._judge.still_open(turn.number) if self.hints == "open" else None,
             denied=denied,
         )
@@ -259,16 +254,6 @@ class Guard:
             message=told,
             named=tuple(named),
         )
-
-    def _note(self, call: Call) -> None:
-        """Remembers the latest calls of each tool, for messages."""
-        self._calls += 1
-        recent = self._recent.get(call.tool)
-        if recent is None:
-            if not any(call.tool in named for named in self._judge.named):
-                return  # no message will speak of it
-            recent = self._recent[call.tool] = deque(maxlen=SHOWN_CALLS)
-        recent.append(f"#{self._calls} {call.tool}")
 
     # ── running tools ────────────────────────────────────────────────────────────────────
 
@@ -385,8 +370,7 @@ class Guard:
                 "pointers": _written(self._pointers),
                 "approved": _written(self._approved),
                 "escalation": self._escalation.save(),
-                "calls": self._calls,
-                "recent": {tool: list(recent) for tool, recent in self._recent.items()},
+                "recent": self._recent.save(),
                 "journal": self._journal.save(),
                 "rules": self._judge.save(),
             }
@@ -402,10 +386,7 @@ class Guard:
             self.stopped, self.finished = saved["stopped"], saved["finished"]
             self._pointers, self._approved = _read(saved["pointers"]), _read(saved["approved"])
             self._escalation.restore(saved["escalation"])
-            self._calls = saved["calls"]
-            self._recent = {
-                tool: deque(latest, maxlen=SHOWN_CALLS) for tool, latest in saved["recent"].items()
-            }
+            self._recent.restore(saved["recent"])
             self._journal.restore(saved["journal"])
             self._judge.restore(saved["rules"])
 
@@ -446,7 +427,3 @@ def _written(calls: Mapping[str, set[int]]) -> Json:
 
 def _read(written: Json) -> dict[str, set[int]]:
     return {call: set(rules) for call, rules in written}
-
-
-def _number(noted: str) -> int:
-    return int(noted[1:].partition(" ")[0])
