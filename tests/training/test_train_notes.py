@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import operator
 import re
+from collections.abc import Callable
 
 import pytest
 from training_examples import built
@@ -17,13 +18,16 @@ from bylaw.training.notes import notes
 from bylaw.training.splits import AUGMENTED, DIVERSE, UNSEEN
 from bylaw.training.transcripts import transcript
 
-SIGNS = {
-    "+": operator.add,
-    "*": operator.mul,
-    ">": operator.gt,
-    "<": operator.lt,
+SIGNS = {"+": operator.add, "*": operator.mul}
+WORKED_OUT = re.compile(r"(\d+) ([+*]) (\d+) = (\d+)\.")
+CONDITIONS: dict[str, Callable[..., bool]] = {
+    "greater than": operator.gt,
+    "less than": operator.lt,
+    "divisible by": lambda number, by: number % by == 0,
+    "even": lambda number: number % 2 == 0,
+    "odd": lambda number: number % 2 == 1,
 }
-WRITTEN = re.compile(r"(\d+) ([+*<>]) (\d+)(?: = (\d+)|: (yes|no))")
+ASKED = re.compile(rf"(\d+) is ({'|'.join(CONDITIONS)})(?: (\d+))?: (yes|no)\.")
 SIMPLIFIED = [each for split, all in built().items() if split != DIVERSE for each in all]
 
 
@@ -37,11 +41,23 @@ def first(split: str, template: str, augmentation: str = "none") -> Example:
 
 @pytest.mark.parametrize("split", [TRAIN, AUGMENTED, UNSEEN])
 def test_what_a_note_says_is_true(split: str) -> None:
-    said = [found for each in built()[split] for found in WRITTEN.finditer(" ".join(notes(each)))]
-    assert said
-    for left, sign, right, result, verdict in (found.groups() for found in said):
-        worked_out = SIGNS[sign](int(left), int(right))
-        assert worked_out == (int(result) if result else verdict == "yes")
+    said = " ".join(note for each in built()[split] for note in notes(each))
+    worked_out, asked = WORKED_OUT.findall(said), ASKED.findall(said)
+    assert worked_out
+    assert asked
+    assert said.count(": yes.") + said.count(": no.") == len(asked)
+    for left, sign, right, result in worked_out:
+        assert SIGNS[sign](int(left), int(right)) == int(result)
+    for number, condition, other, verdict in asked:
+        numbers = [int(each) for each in (number, other) if each]
+        assert CONDITIONS[condition](*numbers) == (verdict == "yes")
+
+
+@pytest.mark.parametrize("split", [TRAIN, UNSEEN])
+def test_a_condition_is_asked_in_the_words_of_the_prompt(split: str) -> None:
+    for example in built()[split]:
+        for _, condition, other, _ in ASKED.findall(" ".join(notes(example))):
+            assert f" is {condition} {other}".rstrip() in example.prompt
 
 
 def test_there_is_a_note_for_each_call_and_one_for_the_answer() -> None:
@@ -54,11 +70,11 @@ def test_a_note_stands_before_the_call_that_it_leads_to() -> None:
     before, branch, *after = notes(example)
     v, w, y = (json.loads(call.result)["result"] for call in example.gold)
     taken = {
-        "tool_b": f"{v} > {threshold}: yes. tool_b(i = v, j = {example.parameters['j']}), v = {v}.",
-        "tool_c": f"{v} > {threshold}: no. tool_c(x = v), v = {v}.",
+        "tool_b": f"yes. tool_b(i = v, j = {example.parameters['j']}), v = {v}.",
+        "tool_c": f"no. tool_c(x = v), v = {v}.",
     }
     assert before == f"tool_a(i = {seed})."
-    assert branch == taken[example.gold[1].tool]
+    assert branch == f"{v} is greater than {threshold}: {taken[example.gold[1].tool]}"
     assert after == [f"tool_c(x = w), w = {w}.", f"N is y: {y}."]
 
 
@@ -83,7 +99,7 @@ def test_names_that_stand_for_several_numbers_are_all_told() -> None:
 
 def test_a_running_total_is_carried_along() -> None:
     example = first(UNSEEN, "branch_selection")
-    sums = [int(found[4]) for found in WRITTEN.finditer(" ".join(notes(example))) if found[4]]
+    sums = [int(result) for *_, result in WORKED_OUT.findall(" ".join(notes(example)))]
     assert sums == sorted(sums)
     assert sums[-1] == example.answer
 

@@ -2,15 +2,14 @@
 
 A procedure is carried out once more with numbers that remember what is done to them. So a note is
 true, and it says what the template's own code worked out, no more; then it quotes the prompt:
-`3 > 4: no. tool_c(x = v), v = 3.` To quote is what can be learned for every procedure alike.
+`3 is greater than 4: no. tool_c(x = v), v = 3.` To quote is a habit that serves any procedure.
 """
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, SupportsInt, cast
+from typing import Any, SupportsInt, cast
 
 from bylaw.bench.gold import Alternative, Execution
 from bylaw.bench.tools import Value
@@ -38,9 +37,8 @@ class Noted(int):
         self.say(f"{left:d} {sign} {right:d} = {result:d}.")
         return Noted(result, self.say)
 
-    def _compared(self, sign: str, other: int) -> bool:
-        holds = _COMPARISONS[sign](int(self), int(other))
-        self.say(f"{self:d} {sign} {other:d}: {'yes' if holds else 'no'}.")
+    def _asked(self, condition: str, holds: bool) -> bool:
+        self.say(f"{self:d} is {condition}: {'yes' if holds else 'no'}.")
         return holds
 
     def __add__(self, other: int) -> Noted:
@@ -56,22 +54,31 @@ class Noted(int):
         return self._worked_out(other, "*", self, int(other) * int(self))
 
     def __gt__(self, other: int) -> bool:
-        return self._compared(">", other)
+        return self._asked(f"greater than {other:d}", int(self) > int(other))
 
     def __lt__(self, other: int) -> bool:
-        return self._compared("<", other)
+        return self._asked(f"less than {other:d}", int(self) < int(other))
 
     def __mod__(self, other: int) -> int:
-        """Procedures ask for a remainder only to see whether there is one."""
-        rest = int(self) % other
-        if other == 2:
-            self.say(f"{self:d} is {'odd' if rest else 'even'}.")
-        else:
-            self.say(f"{self:d} is {'not ' if rest else ''}divisible by {other:d}.")
-        return rest
+        return Remainder(self, other)
 
 
-_COMPARISONS: Final[Mapping[str, Callable[[int, int], bool]]] = {">": operator.gt, "<": operator.lt}
+class Remainder(int):
+    """What is left of a number. Procedures only ask whether there is something left, or nothing."""
+
+    _of: Noted
+    _by: int
+
+    def __new__(cls, of: Noted, by: int) -> Remainder:
+        made = super().__new__(cls, int(of) % by)
+        made._of, made._by = of, by
+        return made
+
+    def __eq__(self, other: object) -> bool:
+        condition = "odd" if other == 1 else f"divisible by {self._by:d}"
+        return self._of._asked(condition, int(self) == other)
+
+    __hash__ = int.__hash__
 
 
 @dataclass(slots=True)
@@ -127,7 +134,9 @@ def notes(example: Example) -> Sequence[str]:
 def _quoting(run: NotedExecution, prompt: Text, core: Core, answer: int) -> Iterator[str]:
     """The notes, each with the words that are carried out then."""
     own = core.pattern.text(core.parameters).steps
-    for note, call, sentence in zip(run.notes, run.calls, run.sentences, strict=False):
+    even = "divisible by 2" if any("divisible by 2" in each for each in own) else "even"
+    *notes, last = (note.replace("divisible by 2:", f"{even}:") for note in run.notes)
+    for note, call, sentence in zip(notes, run.calls, run.sentences, strict=True):
         clause = clause_of(call.tool, call.arguments, own[sentence], prompt.steps)
         yield f"{note} {clause.with_values(call.arguments)}.".lstrip()
-    yield f"{run.notes[-1]} N is {prompt.answer}: {answer}.".lstrip()
+    yield f"{last} N is {prompt.answer}: {answer}.".lstrip()
