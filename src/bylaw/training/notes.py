@@ -7,7 +7,7 @@ true, and it says what the template's own code worked out, no more; then it quot
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, SupportsInt, cast
 
@@ -85,8 +85,8 @@ class Remainder(int):
 class NotedExecution(Execution):
     """A procedure while it is carried out, with a note for each call."""
 
-    notes: list[str] = field(default_factory=list)
-    """What was worked out since the call before; "" where nothing was."""
+    notes: list[list[str]] = field(default_factory=list)
+    """What was worked out between two calls, or before the answer."""
     sentences: list[int] = field(default_factory=list)
     """Which sentence of the prompt each call belongs to."""
     _said: list[str] = field(default_factory=list)
@@ -103,7 +103,7 @@ class NotedExecution(Execution):
 
     def close(self) -> None:
         """The note is complete: what comes next is a call, or the answer."""
-        self.notes.append(" ".join(self._said))
+        self.notes.append(self._said[:])
         self._said.clear()
 
 
@@ -128,15 +128,29 @@ def notes(example: Example) -> Sequence[str]:
     if made != [(call.tool, call.arguments) for call in example.gold] or answer != example.answer:
         message = f"there are no notes for {example.name}, whose tools have other names"
         raise UsageError(Diagnostic("E402", message, "Notes are made for the training corpus."))
-    return list(_quoting(run, steps_of(core, extras), core, answer))
+    return list(_quoting(run, core, extras, answer))
 
 
-def _quoting(run: NotedExecution, prompt: Text, core: Core, answer: int) -> Iterator[str]:
+def _quoting(run: NotedExecution, core: Core, extras: Extras, answer: int) -> Iterator[str]:
     """The notes, each with the words that are carried out then."""
-    own = core.pattern.text(core.parameters).steps
-    even = "divisible by 2" if any("divisible by 2" in each for each in own) else "even"
-    *notes, last = (note.replace("divisible by 2:", f"{even}:") for note in run.notes)
-    for note, call, sentence in zip(notes, run.calls, run.sentences, strict=True):
-        clause = clause_of(call.tool, call.arguments, own[sentence], prompt.steps)
-        yield f"{note} {clause.with_values(call.arguments)}.".lstrip()
-    yield f"{last} N is {prompt.answer}: {answer}.".lstrip()
+    own, whole = core.pattern.text(core.parameters), steps_of(core, extras)
+    *notes, last = run.notes
+    for said, call, sentence in zip(notes, run.calls, run.sentences, strict=True):
+        clause = clause_of(call.tool, call.arguments, own.steps[sentence], whole.steps)
+        yield _note(_worded(said, own), f"{clause.with_values(call.arguments)}.")
+    added = len(last) - (extras.prefix is not None) - (extras.suffix is not None)
+    yield _note(_worded(last[:added], own), f"N is {whole.answer}:", last[added:] or [f"{answer}."])
+
+
+def _note(*parts: str | Iterable[str]) -> str:
+    return " ".join(part if isinstance(part, str) else " ".join(part) for part in parts).strip()
+
+
+def _worded(said: Iterable[str], text: Text) -> Iterator[str]:
+    """What was worked out, as the procedure puts it."""
+    speaks_of_two = any("divisible by 2" in step for step in text.steps)
+    for each in said:
+        if " + " in each and text.answer == "the total":
+            yield f"total = {each}"
+        else:
+            yield each if speaks_of_two else each.replace("divisible by 2:", "even:")
