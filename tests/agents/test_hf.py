@@ -109,6 +109,7 @@ class TestTurns:
         assert plain.name == f"hf:{taught.name}"
         assert plain.about["tools"] == "in the system message"
         assert by_template.about["tools"] == "by the chat template"
+        assert by_template.about["tags"] == "tokens"
         assert (plain.about["constrained"], by_template.about["constrained"]) == (False, True)
         assert {"device", "dtype", "torch", "transformers"} <= plain.about.keys()
         assert (plain.batched, by_template.width) == (True, 3)

@@ -73,6 +73,36 @@ def test_rows_that_are_read_as_far_as_they_are_filled_go_on_as_with_a_mask(
         assert chances == pytest.approx(expected, abs=1e-4)
 
 
+@pytest.mark.parametrize(("size", "by_length"), [(16, True), (24, False), (80, False)])
+def test_heads_of_odd_sizes_are_left_to_the_mask(
+    size: int, by_length: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import torch
+    from transformers import AttentionInterface, Qwen2Config, Qwen2ForCausalLM
+
+    from bylaw.agents import hf_attention
+
+    small = {"num_hidden_layers": 1, "num_attention_heads": 4, "num_key_value_heads": 2}
+    model = Qwen2ForCausalLM(Qwen2Config(vocab_size=8, hidden_size=64, **small))
+    hf_attention.share_keys(model)
+    asked = []
+
+    def noted(*given: Any) -> Any:
+        asked.append(given)
+        return in_plain_torch(*given)
+
+    monkeypatch.setattr(hf_attention, "attend_prefixes", noted)
+    attend = AttentionInterface()[model.config._attn_implementation]
+    torch.manual_seed(1)
+    query, (keys, values) = torch.randn(3, 4, 1, size), torch.randn(2, 3, 2, 9, size)
+    lengths = torch.tensor([1, 5, 9])
+    mask = (torch.arange(9) < lengths[:, None])[:, None, None]
+    attended, _ = attend(model, query, keys, values, mask, scaling=0.3, prefix_lengths=lengths)
+    expected = in_plain_torch(query[:, :, 0], keys, values, lengths, 0.3)
+    assert torch.allclose(attended[:, 0], expected, atol=1e-5)
+    assert bool(asked) == by_length
+
+
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("precision", ["float32", "float16", "bfloat16"])
 def test_the_kernel_reads_each_row_as_far_as_it_is_filled(shape: str, precision: str) -> None:

@@ -57,7 +57,8 @@ def _attend(
     rows, heads, positions, size = query.shape
     shared = key.shape[1]
     lengths = options.pop("prefix_lengths", None)
-    if lengths is not None:
+    powers = size.bit_count() == 1 and value.shape[-1] == size  # the kernel's blocks are of such
+    if lengths is not None and powers:
         scale = options.get("scaling") or size**-0.5
         return attend_prefixes(query[:, :, 0], key, value, lengths, scale)[:, None], None
     plain = heads == shared or positions > 1 or attention_mask is None

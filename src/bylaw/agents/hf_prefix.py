@@ -46,7 +46,7 @@ def attend_prefixes(query: Any, keys: Any, values: Any, lengths: Any, scale: flo
     return attended.to(query.dtype)
 
 
-@triton.jit  # type: ignore[untyped-decorator]
+@triton.jit  # type: ignore[untyped-decorator]  # Triton has no types
 def _attend(
     query: Any,
     keys: Any,

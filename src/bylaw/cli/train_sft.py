@@ -32,8 +32,7 @@ what the tools return. The adapter is in peft's format.
 
 With --notes, each turn begins with what leads to its call, worked out by code
 from the gold run, and with the words of the prompt that it carries out:
-`total = 35 + 53 = 88. tool_b(i = n, j = 6), n = 7.` A small model that writes
-this down can keep a total, and its place; to quote helps with any procedure.
+`total = 35 + 53 = 88. tool_b(i = n, j = 6), n = 7.`
 """
 
 

@@ -69,8 +69,8 @@ def learner(
     unknown = unknown_marks(tokenizer, model)
     if unknown:
         marks = " and ".join(unknown)
-        trained = "an adapter cannot teach it to write them; choose another base"
-        warnings.warn(f"the model cannot tell {marks} from other tokens: {trained}", stacklevel=2)
+        help = "an adapter cannot teach it to write them; choose another base"
+        warnings.warn(f"the model cannot tell {marks} from other tokens: {help}", stacklevel=2)
     chat = ChatTokens(tokenizer, turn_ends(model, tokenizer), takes_tools=takes_tools(tokenizer))
     tokenizer.eos_token = tokenizer.convert_ids_to_tokens(chat.end)
     tokenizer.pad_token = tokenizer.pad_token or tokenizer.eos_token

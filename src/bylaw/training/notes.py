@@ -2,7 +2,7 @@
 
 A procedure is carried out once more with numbers that remember what is done to them. So a note is
 true, and it says what the template's own code worked out, no more; then it quotes the prompt:
-`3 is greater than 4: no. tool_c(x = v), v = 3.` To quote is a habit that serves any procedure.
+`3 is greater than 4: no. tool_c(x = v), v = 3.`
 """
 
 from __future__ import annotations
