@@ -104,6 +104,27 @@ def test_heads_of_odd_sizes_are_left_to_the_mask(
 
 
 @pytest.mark.parametrize("shape", SHAPES)
+def test_the_kernel_compiles_for_a_gpu_that_is_not_there(
+    shape: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TRITON_DEFAULT_FP_FUSION", "1")  # it asks to be told
+    triton = pytest.importorskip("triton", reason="the kernel needs Triton")
+    from triton.backends.compiler import GPUTarget
+    from triton.compiler import ASTSource
+
+    from bylaw.agents.hf_prefix import _attend
+
+    _, group, size = SHAPES[shape]
+    fixed = {"group": group, "grouped": 16, "size": size, "block": 64}
+    types = dict.fromkeys(_attend.arg_names, "i32")
+    types |= dict.fromkeys(["query", "keys", "values", "attended"], "*bf16")
+    types |= {"lengths": "*i64", "scale": "fp32"} | dict.fromkeys(fixed, "constexpr")
+    source = ASTSource(_attend, types, fixed)
+    made = triton.compile(source, target=GPUTarget("cuda", 90, 32))
+    assert "wgmma" in made.asm["ptx"] or "mma.sync" in made.asm["ptx"]
+
+
+@pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("precision", ["float32", "float16", "bfloat16"])
 def test_the_kernel_reads_each_row_as_far_as_it_is_filled(shape: str, precision: str) -> None:
     import torch

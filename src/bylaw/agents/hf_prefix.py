@@ -47,25 +47,25 @@ def attend_prefixes(query: Any, keys: Any, values: Any, lengths: Any, scale: flo
 
 
 @triton.jit  # type: ignore[untyped-decorator]  # Triton has no types
-def _attend(
-    query: Any,
-    keys: Any,
-    values: Any,
-    attended: Any,
-    lengths: Any,
-    scale: Any,
-    keys_row: Any,
-    keys_head: Any,
-    keys_place: Any,
-    values_row: Any,
-    values_head: Any,
-    values_place: Any,
-    shared: Any,
+def _attend(  # type: ignore[no-untyped-def]  # of annotations, Triton takes its own alone
+    query,
+    keys,
+    values,
+    attended,
+    lengths,
+    scale,
+    keys_row,
+    keys_head,
+    keys_place,
+    values_row,
+    values_head,
+    values_place,
+    shared,
     group: tl.constexpr,
     grouped: tl.constexpr,
     size: tl.constexpr,
     block: tl.constexpr,
-) -> None:
+):
     """One row, one shared head: the softmax is kept up block by block, as Flash Attention does."""
     row = tl.program_id(0).to(tl.int64)  # a table may have more elements than 32 bits can count
     head = tl.program_id(1)
