@@ -1,4 +1,4 @@
-"""Gold transcripts with notes: what leads to each call is true, and the prompt is quoted."""
+"""Gold transcripts with notes: where a run is, what leads to a call, the words it carries out."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from bylaw.training.splits import AUGMENTED, DIVERSE, UNSEEN
 from bylaw.training.transcripts import transcript
 
 SIGNS = {"+": operator.add, "*": operator.mul}
-WORKED_OUT = re.compile(r"(\d+) ([+*]) (\d+) = (\d+)\.")
+WORKED_OUT = re.compile(r"(?<!\* )\b(\d+) ([+*]) (\d+) = (\d+)\.")
 CONDITIONS: dict[str, Callable[..., bool]] = {
     "greater than": operator.gt,
     "less than": operator.lt,
@@ -27,6 +27,10 @@ CONDITIONS: dict[str, Callable[..., bool]] = {
     "even": lambda number: number % 2 == 0,
     "odd": lambda number: number % 2 == 1,
 }
+LARGER = re.compile(r"The larger of (\d+) and (\d+) is (\d+)\.|(\d+) equals (\d+)\.")
+LEFT_OVER = re.compile(r"(\d+) = (\d+) \* (\d+) \+ (\d+)\.")
+PARITY = re.compile(r"(\d+) is (even|odd)\.")
+ROUND = re.compile(r"for (\w) = (\d+) of ([\d, to]+\d)(, the last)?[.:]")
 ASKED = re.compile(rf"(\d+) is ({'|'.join(CONDITIONS)})(?: (\d+))?: (yes|no)\.")
 SIMPLIFIED = [each for split, all in built().items() if split != DIVERSE for each in all]
 
@@ -51,6 +55,36 @@ def test_what_a_note_says_is_true(split: str) -> None:
     for number, condition, other, verdict in asked:
         numbers = [int(each) for each in (number, other) if each]
         assert CONDITIONS[condition](*numbers) == (verdict == "yes")
+    for one, other, larger, same, equal in LARGER.findall(said):
+        assert same == equal
+        assert (one == other == "") or (one != other and int(larger) == max(int(one), int(other)))
+    for number, parity in PARITY.findall(said):
+        assert CONDITIONS[parity](int(number))
+    for whole, by, times, rest in LEFT_OVER.findall(said):
+        assert divmod(int(whole), int(by)) == (int(times), int(rest))
+
+
+def test_what_decides_a_condition_is_said_before_it() -> None:
+    said = " ".join(note for each in SIMPLIFIED for note in notes(each))
+    decided = [*LARGER.findall(said), *PARITY.findall(said), *LEFT_OVER.findall(said)]
+    assert len(decided) == len(ASKED.findall(said)) > 0
+    for found in ASKED.finditer(said):
+        before = said[: found.start()].rpartition(". ")[0].rpartition(". ")[2]
+        assert found[1] in before
+
+
+@pytest.mark.parametrize("split", [TRAIN, AUGMENTED, UNSEEN])
+def test_a_round_of_a_loop_says_what_the_rounds_are_and_which_is_the_last(split: str) -> None:
+    rounds = [
+        found for each in built()[split] for note in notes(each) for found in ROUND.findall(note)
+    ]
+    assert rounds
+    for _, value, values, last in rounds:
+        ends = values.split(" to ")
+        listed = range(int(ends[0]), int(ends[1]) + 1) if len(ends) == 2 else values.split(", ")
+        *_, final = map(str, listed)
+        assert value in map(str, listed)
+        assert bool(last) == (value == final)
 
 
 @pytest.mark.parametrize("split", [TRAIN, UNSEEN])
@@ -73,9 +107,29 @@ def test_a_note_stands_before_the_call_that_it_leads_to() -> None:
         "tool_b": f"yes. tool_b(i = v, j = {example.parameters['j']}), v = {v}.",
         "tool_c": f"no. tool_c(x = v), v = {v}.",
     }
-    assert before == f"tool_a(i = {seed})."
-    assert branch == f"{v} is greater than {threshold}: {taken[example.gold[1].tool]}"
-    assert after == [f"tool_c(x = w), w = {w}.", f"N is y: {y}."]
+    assert before == f"Step 1: tool_a(i = {seed})."
+    assert branch == (
+        f"v = {v}. Step 2: The larger of {v} and {threshold} is {max(v, threshold)}. "
+        f"{v} is greater than {threshold}: {taken[example.gold[1].tool]}"
+    )
+    assert after == [f"w = {w}. Step 3: tool_c(x = w), w = {w}.", f"y = {y}. N is y: {y}."]
+
+
+def test_every_step_that_a_note_names_is_a_step_of_the_prompt() -> None:
+    for example in SIMPLIFIED:
+        steps = dict(re.findall(r"^(\d+)\. (.*)$", example.prompt, re.MULTILINE))
+        for note, call in zip(notes(example), example.gold, strict=False):
+            *_, at = re.findall(r"Step (\d+)", note)
+            assert f"{call.tool}(" in steps[at]
+
+
+def test_a_loop_of_several_steps_is_begun_at_the_step_that_speaks_of_it() -> None:
+    example = first(UNSEEN, "branch_selection")
+    i = example.parameters["seed"]
+    k = i + example.parameters["k"] - 1
+    begun = f"Step 1: total = 0. steps 2 and 3 for i = {i} of {i} to {k}."
+    assert notes(example)[0] == f"{begun} Step 2: tool_a(i = i), i = {i}."
+    assert f" Step 1: steps 2 and 3 for i = {i + 1} of {i} to {k}" in notes(example)[2]
 
 
 def test_each_call_carries_out_the_words_that_its_note_quotes() -> None:
@@ -94,23 +148,23 @@ def test_names_that_stand_for_several_numbers_are_all_told() -> None:
     numbers = example.gold[-1].arguments["numbers"]
     assert isinstance(numbers, list)
     told = ", ".join(f"{name} = {value}" for name, value in zip("wyz", numbers, strict=True))
-    assert notes(example)[-2] == f"tool_d(numbers = [w, y, z]), {told}."
+    assert notes(example)[-2].endswith(f" Step 5: tool_d(numbers = [w, y, z]), {told}.")
 
 
 def test_a_running_total_is_carried_along() -> None:
     example = first(UNSEEN, "branch_selection")
     said = " ".join(notes(example))
-    sums = [int(result) for *_, result in WORKED_OUT.findall(said)]
-    assert said.count("total = ") == len(sums)
-    assert sums == sorted(sums)
-    assert sums[-1] == example.answer
+    totals = [int(total) for total in re.findall(r"total = (?:\d+ \+ \d+ = )?(\d+)\.", said)]
+    assert said.count("total = ") == len(totals)
+    assert totals == sorted(totals)
+    assert (totals[0], totals[-1]) == (0, example.answer)
 
 
 def test_what_an_extra_call_gives_is_added_at_the_end() -> None:
     example = first(AUGMENTED, "chain_then_branch", "both")
     z, p, s = (json.loads(example.gold[at].result)["result"] for at in (-2, 0, -1))
     assert notes(example)[-1] == (
-        f"N is z plus p plus s: {z} + {p} = {z + p}. {z + p} + {s} = {example.answer}."
+        f"s = {s}. N is z plus p plus s: {z} + {p} = {z + p}. {z + p} + {s} = {example.answer}."
     )
 
 

@@ -100,7 +100,7 @@ def test_prompt_tools_trace_and_rules_are_renamed_alike() -> None:
     }
     found = renamed(example, aliases)
     seed = example.parameters["seed"]
-    assert found.prompt.startswith(f"Call verify_checksum(index = {seed}) and let v be its result.")
+    assert f"1. Call verify_checksum(index = {seed}). Let v be its result.\n" in found.prompt
     assert "cross_reference(primary_id = v, secondary_id = " in found.prompt
     assert found.gold[0].arguments == {"index": seed}
     assert f"CalledWith(verify_checksum, index = {seed})" in {

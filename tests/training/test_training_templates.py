@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 from collections import Counter
 from itertools import islice
+from typing import Any
 
 import pytest
 
 from bylaw.bench.constraints import WEIGHTS
+from bylaw.bench.gold import Execution
+from bylaw.bench.instance import instance
 from bylaw.training.augment import PLAIN, Core, carried_out, prompt
 from bylaw.training.corpus import cores
 from bylaw.training.example import simplified
@@ -94,15 +97,53 @@ def test_numbers_are_small(template: str) -> None:
 
 
 @pytest.mark.parametrize("template", ALL)
-def test_prompts_are_short_and_name_every_number_that_is_given(template: str) -> None:
+def test_prompts_are_short_and_name_the_numbers_that_are_given(template: str) -> None:
     for core in _sample(template)[:10]:
         text = prompt(core, PLAIN)
-        assert "\n" not in text
-        assert len(text.split()) < 130
+        assert len(text[: text.index("RULES")].split()) < 130
         calls = carried_out(core, PLAIN)[0].calls
-        given = [str(n) for call in calls if call.given for n in call.arguments.values()]
-        counted = template in HELD_OUT  # from the first on
-        assert set(given[:1] if counted else given) <= set(re.findall(r"\d+", text))
+        given = [n for call in calls if call.given for n in call.arguments.values()]
+        named = [int(number) for number in re.findall(r"\d+", text)]
+        assert given[0] in named
+        # Others are named as well, or counted from the first on.
+        assert all(n in named or given[0] < n == given[at - 1] + 1 for at, n in enumerate(given))
+
+
+@pytest.mark.parametrize("template", ALL)
+def test_prompts_are_laid_out_as_those_of_the_benchmark(template: str) -> None:
+    for core in _sample(template)[:10]:
+        headings = re.findall(r"^[A-Z ]{5,}$", prompt(core, PLAIN), re.MULTILINE)
+        assert headings == ["PROCEDURE", "RULES", "ANSWER FORMAT"]
+
+
+@pytest.mark.parametrize("template", ["branch_selection", "loop_termination"])
+def test_what_is_held_out_is_worded_as_the_benchmark_words_it(template: str) -> None:
+    def procedure(text: str) -> str:
+        return re.sub(r"\d+", "N", text[: text.index("RULES")])
+
+    assert procedure(prompt(_sample(template)[0], PLAIN)) == procedure(
+        instance(template, difficulty=1, seed=42).prompt
+    )
+
+
+@pytest.mark.parametrize("template", TRAINING)
+def test_a_loop_of_one_step_is_told_in_one_sentence_or_in_two(template: str) -> None:
+    forms = {"Do step " in prompt(core, PLAIN) for core in _sample(template)}
+    loops = {"loop2_then_branch", "fan_out_fan_in", "forall_processing", "exists_selection"}
+    loops |= {"filter_then_process", "fanout_then_transform"}
+    assert forms == ({True, False} if template in loops else {False})
+
+
+@pytest.mark.parametrize("template", ALL)
+def test_every_call_belongs_to_a_step_that_speaks_of_its_tool(template: str) -> None:
+    class Followed(Execution):
+        def _call(self, tool: str, *given: Any) -> Any:
+            assert f"{tool}(" in steps[self.step - 1]
+            return super()._call(tool, *given)
+
+    for core in _sample(template)[:20]:
+        steps = core.pattern.text(core.parameters).procedure
+        carried_out(core, PLAIN, Followed(core.parameters["seed"], 1))
 
 
 @pytest.mark.parametrize("template", ALL)

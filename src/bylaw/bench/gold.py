@@ -8,7 +8,7 @@ would have called.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -52,8 +52,8 @@ class Execution:
     """How often each side of a branch was taken; None is the side without a call."""
     iterations: Counter[str] = field(default_factory=Counter)
     """How often each loop was run through."""
-    sentence: int = 0
-    """Which sentence of the prompt is carried out, counted from 0; for templates that say so."""
+    step: int = 0
+    """Which step of the prompt is carried out, counted from 1; for templates that say so."""
 
     def call(self, tool: str, *, instead: Alternative | None = None, **arguments: Value) -> int:
         """Makes a call whose arguments depend on results; its result, an integer."""
@@ -66,6 +66,24 @@ class Execution:
     def numbers(self, tool: str, *, given: bool, **arguments: Value) -> list[int]:
         """Makes a call that returns a list."""
         return cast(list[int], self._call(tool, arguments, given, None))
+
+    def let(self, name: str, value: int) -> int:
+        """A value to begin with; `name` is what the prompt calls it."""
+        return value
+
+    def each(self, name: str, values: Sequence[int], body: int | None = None) -> Iterator[int]:
+        """The values of a loop that the present step speaks of, round by round.
+
+        `body` is the step that a round begins with, where that is another one.
+        """
+        header = self.step
+        for value in values:
+            self.step = body or header
+            yield value
+
+    def answered(self, result: int, extras: Sequence[int]) -> int:
+        """The answer: what the procedure came to, and what is added to it."""
+        return sum(extras, result)
 
     def branch(self, taken: str, other: str | None) -> None:
         """Notes which of two tools a condition led to."""

@@ -10,7 +10,7 @@ from typing import Final
 from bylaw.bench.constraints import compiled
 from bylaw.bench.gold import Execution
 from bylaw.bench.templates import TEMPLATES
-from bylaw.bench.templates.template import DIFFICULTIES, Template, prompt
+from bylaw.bench.templates.template import DIFFICULTIES, Template, worded
 from bylaw.errors import Diagnostic, UsageError, did_you_mean
 from bylaw.procedure.procedure import Procedure
 from bylaw.values import Json
@@ -91,7 +91,7 @@ def instance(template: str, difficulty: int, seed: int) -> Instance:
         seed,
         parameters,
         scheduled,
-        prompt(pattern, parameters),
+        worded(pattern.text(parameters), pattern.tools),
         run,
         answer,
         compiled(run, pattern.tools, name),

@@ -30,9 +30,11 @@ what the tools return. The adapter is in peft's format.
   bylaw bench run hf:models/qwen-0.5b --adapter warm/adapter
   bylaw train grpo models/qwen-0.5b --adapter warm/adapter -o run
 
-With --notes, each turn begins with what leads to its call, worked out by code
-from the gold run, and with the words of the prompt that it carries out:
-`total = 35 + 53 = 88. tool_b(i = n, j = 6), n = 7.`
+With --notes, each turn begins with a line of reasoning, made by code from the
+gold run: which step this is, what decides a condition, and the words of the
+prompt that the call carries out.
+`v = 3. Step 2: The larger of 3 and 4 is 4. 3 is greater than 4: no.
+tool_c(x = v), v = 3.`
 """
 
 

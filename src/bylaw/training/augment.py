@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import random
+import re
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
 from bylaw.bench.gold import Execution
+from bylaw.bench.templates.template import Text, worded
 from bylaw.trace.event import Call
 from bylaw.training.distance import keys
-from bylaw.training.templates.pattern import Parameters, Pattern, Text
+from bylaw.training.templates.pattern import POOL, Parameters, Pattern
 
 Augmentation: TypeAlias = Literal["none", "prefix", "suffix", "both"]
 
@@ -18,6 +20,8 @@ MOST_CALLS: Final = 8
 """No trace is longer; a core of seven calls leaves room for one more."""
 PREFIX_SEEDS: Final = range(1000, 10_000)
 SUFFIX_SEEDS: Final = range(10_000, 20_000)
+_REFERENCE: Final = re.compile(r"#(\d+)")
+"""How a step speaks of another, by its number within the core."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +75,11 @@ class Extras:
             return "none" if self.suffix is None else "suffix"
         return "prefix" if self.suffix is None else "both"
 
+    @property
+    def shift(self) -> int:
+        """By how much the numbers of a core's own steps grow."""
+        return int(self.prefix is not None)
+
 
 PLAIN: Final = Extras()
 
@@ -80,38 +89,35 @@ def possible(core: Core) -> tuple[Augmentation, ...]:
     return AUGMENTATIONS if core.length + 2 <= MOST_CALLS else ("none", "prefix")
 
 
-def carried_out(
-    core: Core, extras: Extras, carry_out: type[Execution] = Execution
-) -> tuple[Execution, int]:
+def carried_out(core: Core, extras: Extras, run: Execution | None = None) -> tuple[Execution, int]:
     """The gold run and its answer; what the extra calls give is added to it."""
-    run = carry_out(core.parameters["seed"], difficulty=1)  # the four tools depend on neither
+    run = run or Execution(core.parameters["seed"], difficulty=1)  # the tools depend on neither
     addends = [run.call_given("tool_a", i=extras.prefix)] if extras.prefix is not None else []
     answer = core.pattern.execute(run, core.parameters)
     if extras.suffix is not None:
+        run.step = len(core.pattern.text(core.parameters).procedure) + 1
         addends.append(run.call_given("tool_a", i=extras.suffix))
-    return run, sum(addends, answer)
+    return run, run.answered(answer, addends)
 
 
-def steps_of(core: Core, extras: Extras) -> Text:
+def text_of(core: Core, extras: Extras) -> Text:
     """The task in its parts, with those of the extra calls."""
     text = core.pattern.text(core.parameters)
-    steps, answer = list(text.steps), text.answer
+    steps, answer = list(text.procedure), text.answer
     if extras.prefix is not None:
-        first = f"First call tool_a(i = {extras.prefix}) and let p be its result"
-        steps.insert(0, f"{first}: it is added to your answer at the end.")
+        steps.insert(0, f"Call tool_a(i = {extras.prefix}). Let p be its result.")
         answer += " plus p"
     if extras.suffix is not None:
-        last = f"At the end call tool_a(i = {extras.suffix}) and let s be its result"
-        steps.append(f"{last}: it is added to your answer, too.")
+        steps.append(f"Call tool_a(i = {extras.suffix}). Let s be its result.")
         answer += " plus s"
-    return Text(steps, answer)
+    return Text([_numbered(step, extras.shift) for step in steps], answer)
+
+
+def _numbered(step: str, shift: int) -> str:
+    """A step, with the numbers of those that it refers to."""
+    return _REFERENCE.sub(lambda found: str(int(found[1]) + shift), step)
 
 
 def prompt(core: Core, extras: Extras) -> str:
-    """The task, as an agent reads it: a few sentences."""
-    text = steps_of(core, extras)
-    closing = (
-        "Make these calls one at a time, in this order, and no others. Then call "
-        f"final_answer(answer = N), where N is {text.answer}, an integer."
-    )
-    return " ".join([*text.steps, closing])
+    """The task, as an agent reads it."""
+    return worded(text_of(core, extras), POOL)

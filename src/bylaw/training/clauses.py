@@ -12,6 +12,8 @@ from bylaw.values import Json
 _CALL: Final = re.compile(r"(\w+)\(([^()]+)\)")
 _ARGUMENT: Final = re.compile(r"(\w+) = (\[[^\]]*\]|\w+)")
 _NAME: Final = re.compile(r"[a-z]\w*")
+_OPEN: Final = "[...]"
+"""A list that the rest of the sentence speaks of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +43,7 @@ class Clause:
         known = [
             f"{name} = {value}"
             for argument, worded in self.worded.items()
-            for name, value in zip(_NAME.findall(worded), _each(arguments[argument]), strict=False)
+            for name, value in _known(argument, worded, arguments[argument])
         ]
         return ", ".join([self.text, *dict.fromkeys(known)])
 
@@ -62,5 +64,11 @@ def clause_of(
     return (literal or said)[0]
 
 
-def _each(value: Json) -> Sequence[Json]:
-    return value if isinstance(value, list) else [value]
+def _known(argument: str, worded: str, value: Json) -> Iterator[tuple[str, Json]]:
+    """What the names of an argument stand for; `[...]` has none but the argument's own."""
+    if worded == _OPEN:
+        yield argument, value
+    else:
+        yield from zip(
+            _NAME.findall(worded), value if isinstance(value, list) else [value], strict=False
+        )

@@ -6,6 +6,7 @@ have kept: what TRL hands to a reward function can be cut short.
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import zlib
@@ -165,7 +166,10 @@ def train(
     if plan.rollouts == "environment":
         # The model reads the tools as it will when it is used: TRL would describe them anew.
         trainer._env_tools = {tool_set(each): _schemas(each) for each in [*examples, *held_out]}
+    gc.collect()
+    gc.freeze()  # what is here by now stays: to look through it again and again takes seconds
     trainer.train(resume_from_checkpoint=last)
+    gc.unfreeze()
     save_adapter(trainer.model, output / ADAPTER)
     state = trainer.state
     return Trained(state.global_step, state.global_step >= state.max_steps, clock)

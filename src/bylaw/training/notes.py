@@ -1,114 +1,162 @@
-"""What an agent would jot down before a call: what leads to it, and the words it carries out.
+"""What an agent would jot down before a call: where it is, what leads to it, what it carries out.
 
-A procedure is carried out once more with numbers that remember what is done to them. So a note is
-true, and it says what the template's own code worked out, no more; then it quotes the prompt:
-`3 is greater than 4: no. tool_c(x = v), v = 3.`
+A procedure is carried out once more with numbers that say what is done to them. So a note is true,
+and it tells what the template's own code worked out, no more; then it quotes the prompt:
+`v = 3. Step 2: The larger of 3 and 4 is 4. 3 is greater than 4: no. tool_c(x = v), v = 3.`
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, SupportsInt, cast
+from typing import Any, Final, cast
 
 from bylaw.bench.gold import Alternative, Execution
+from bylaw.bench.templates.template import Text
 from bylaw.bench.tools import Value
 from bylaw.errors import Diagnostic, UsageError
-from bylaw.training.augment import Core, Extras, carried_out, steps_of
+from bylaw.training.augment import Core, Extras, carried_out, text_of
 from bylaw.training.clauses import clause_of
 from bylaw.training.example import Example
+from bylaw.training.noted import Noted
 from bylaw.training.templates import HELD_OUT, TRAINING
-from bylaw.training.templates.pattern import Text
 
-Say = Callable[[str], None]
-
-
-class Noted(int):
-    """A number that came from a tool, or from such numbers. It says what is worked out from it."""
-
-    say: Say
-
-    def __new__(cls, value: SupportsInt, say: Say) -> Noted:
-        made = super().__new__(cls, int(value))
-        made.say = say
-        return made
-
-    def _worked_out(self, left: int, sign: str, right: int, result: int) -> Noted:
-        self.say(f"{left:d} {sign} {right:d} = {result:d}.")
-        return Noted(result, self.say)
-
-    def _asked(self, condition: str, holds: bool) -> bool:
-        self.say(f"{self:d} is {condition}: {'yes' if holds else 'no'}.")
-        return holds
-
-    def __add__(self, other: int) -> Noted:
-        return self._worked_out(self, "+", other, int(self) + int(other))
-
-    def __radd__(self, other: int) -> Noted:
-        return self._worked_out(other, "+", self, int(other) + int(self))
-
-    def __mul__(self, other: int) -> Noted:
-        return self._worked_out(self, "*", other, int(self) * int(other))
-
-    def __rmul__(self, other: int) -> Noted:
-        return self._worked_out(other, "*", self, int(other) * int(self))
-
-    def __gt__(self, other: int) -> bool:
-        return self._asked(f"greater than {other:d}", int(self) > int(other))
-
-    def __lt__(self, other: int) -> bool:
-        return self._asked(f"less than {other:d}", int(self) < int(other))
-
-    def __mod__(self, other: int) -> int:
-        return Remainder(self, other)
+_BODY: Final = re.compile(r"Do (steps? \d+(?: (?:and|to) \d+)?) for each")
+"""The steps of a loop, where they are not the one that speaks of it."""
+_SUM: Final = re.compile(r"\d+( \+ .*)?\.")
+"""A sum; what is added to nothing is one, too."""
+_NAMES: Final = re.compile(r"Let (\w+(?: and \w+)*) be ")
+"""What a step calls its results."""
 
 
-class Remainder(int):
-    """What is left of a number. Procedures only ask whether there is something left, or nothing."""
+@dataclass(frozen=True, slots=True)
+class Round:
+    """One time through a loop."""
 
-    _of: Noted
-    _by: int
+    header: int
+    """The step that speaks of the loop."""
+    name: str
+    """What the prompt calls the value that changes from round to round."""
+    values: Sequence[int]
+    at: int
 
-    def __new__(cls, of: Noted, by: int) -> Remainder:
-        made = super().__new__(cls, int(of) % by)
-        made._of, made._by = of, by
-        return made
-
-    def __eq__(self, other: object) -> bool:
-        condition = "odd" if other == 1 else f"divisible by {self._by:d}"
-        return self._of._asked(condition, int(self) == other)
-
-    __hash__ = int.__hash__
+    def __str__(self) -> str:
+        values = [int(value) for value in self.values]
+        counts = not any(isinstance(value, Noted) for value in self.values)
+        all_of_them = f"{values[0]} to {values[-1]}" if counts else ", ".join(map(str, values))
+        last = ", the last" if self.at == len(values) - 1 else ""
+        return f"for {self.name} = {values[self.at]} of {all_of_them}{last}"
 
 
 @dataclass(slots=True)
 class NotedExecution(Execution):
     """A procedure while it is carried out, with a note for each call."""
 
-    notes: list[list[str]] = field(default_factory=list)
-    """What was worked out between two calls, or before the answer."""
-    sentences: list[int] = field(default_factory=list)
-    """Which sentence of the prompt each call belongs to."""
+    text: Text = field(kw_only=True)
+    """The task, with the steps of extra calls."""
+    shift: int = field(kw_only=True)
+    """How many steps come before those of the template itself."""
+    notes: list[str] = field(default_factory=list)
     _said: list[str] = field(default_factory=list)
+    """The note that is being written."""
+    _at: int | None = None
+    """The step that it speaks of, if any yet."""
+    _new_round: Round | None = None
+    """A time through a loop of which nothing was said yet."""
+    _named: Counter[int] = field(default_factory=Counter)
+    """How many results of each step have a name."""
+
+    def let(self, name: str, value: int) -> int:
+        """A value to begin with, which is said."""
+        self._say(f"{name} = {value}.")
+        return value
+
+    def each(self, name: str, values: Sequence[int], body: int | None = None) -> Iterator[int]:
+        """The values of a loop; notes say which round it is."""
+        header = self.step
+        for at, value in enumerate(Execution.each(self, name, values, body)):
+            self._new_round = Round(header, name, values, at)
+            yield value
 
     def _call(
         self, tool: str, arguments: dict[str, Any], given: bool, instead: Alternative | None
     ) -> Value:
-        self.close()
-        self.sentences.append(self.sentence)
+        self._mark()
         plain = {name: _plain(value) for name, value in arguments.items()}
+        clause = clause_of(tool, plain, self._words, self.text.procedure)
+        self._said.append(f"{clause.with_values(plain)}.")
+        self._close()
         # Not `super()`: a class with slots is made anew, and would not find itself.
         result = cast(int, Execution._call(self, tool, plain, given, instead))
-        return Noted(result, self._said.append)
+        self._name(result)
+        return Noted(result, self._say)
 
-    def close(self) -> None:
+    @property
+    def _words(self) -> str:
+        return self._wording(self.step)
+
+    def _wording(self, step: int) -> str:
+        return self.text.procedure[step + self.shift - 1]
+
+    def _mark(self) -> None:
+        """Says which step comes now, and which round of a loop, if that is news."""
+        begun, self._new_round = self._new_round, None
+        if begun and (body := _BODY.search(self._wording(begun.header))):
+            self._at_step(begun.header)
+            self._said.append(f"{body[1]} {begun}.")
+            self._at_step(self.step)
+        elif begun:
+            self._said.append(f"Step {self.step + self.shift} {begun}:")
+            self._at = self.step
+        else:
+            self._at_step(self.step)
+
+    def _at_step(self, step: int) -> None:
+        if self._at != step:
+            self._said.append(f"Step {step + self.shift}:")
+            self._at = step
+
+    def _name(self, result: int) -> None:
+        """Says what a result is called from now on, where the step gives it a name."""
+        found = _NAMES.search(self._words)
+        names = found[1].split(" and ") if found else []
+        at, self._named[self.step] = self._named[self.step], self._named[self.step] + 1
+        if names:
+            self._said.append(f"{names[at % len(names)]} = {result}.")
+
+    def _say(self, fact: str) -> None:
+        self._mark()
+        self._said.append(_worded(fact, self.text))
+
+    def answered(self, result: int, extras: Sequence[int]) -> int:
+        """Says what the answer is, and how it is worked out."""
+        answer, sums = int(result), []
+        for extra in map(int, extras):
+            sums.append(f"{answer} + {extra} = {answer + extra}.")
+            answer += extra
+        self._said += [f"N is {self.text.answer}:", *(sums or [f"{answer}."])]
+        self._close()
+        return answer
+
+    def _close(self) -> None:
         """The note is complete: what comes next is a call, or the answer."""
-        self.notes.append(self._said[:])
+        self.notes.append(" ".join(self._said))
         self._said.clear()
+        self._at = None
 
 
 def _plain(value: Value) -> Value:
     return [int(each) for each in value] if isinstance(value, list) else int(value)
+
+
+def _worded(fact: str, text: Text) -> str:
+    """What was worked out, as the procedure puts it."""
+    if _SUM.fullmatch(fact) and text.answer.startswith("the total"):
+        return f"total = {fact}"
+    speaks_of_two = any("divisible by 2" in step for step in text.procedure)
+    return fact if speaks_of_two else fact.replace("divisible by 2:", "even:")
 
 
 def notes(example: Example) -> Sequence[str]:
@@ -121,36 +169,11 @@ def notes(example: Example) -> Sequence[str]:
         last if example.augmentation in ("suffix", "both") else None,
     )
     core = Core(pattern, example.parameters)
-    run, answer = carried_out(core, extras, NotedExecution)
-    assert isinstance(run, NotedExecution)
-    run.close()
+    text = text_of(core, extras)
+    run = NotedExecution(core.parameters["seed"], 1, text=text, shift=extras.shift)
+    _, answer = carried_out(core, extras, run)
     made = [(call.tool, call.arguments) for call in run.calls]
     if made != [(call.tool, call.arguments) for call in example.gold] or answer != example.answer:
         message = f"there are no notes for {example.name}, whose tools have other names"
         raise UsageError(Diagnostic("E402", message, "Notes are made for the training corpus."))
-    return list(_quoting(run, core, extras, answer))
-
-
-def _quoting(run: NotedExecution, core: Core, extras: Extras, answer: int) -> Iterator[str]:
-    """The notes, each with the words that are carried out then."""
-    own, whole = core.pattern.text(core.parameters), steps_of(core, extras)
-    *notes, last = run.notes
-    for said, call, sentence in zip(notes, run.calls, run.sentences, strict=True):
-        clause = clause_of(call.tool, call.arguments, own.steps[sentence], whole.steps)
-        yield _note(_worded(said, own), f"{clause.with_values(call.arguments)}.")
-    added = len(last) - (extras.prefix is not None) - (extras.suffix is not None)
-    yield _note(_worded(last[:added], own), f"N is {whole.answer}:", last[added:] or [f"{answer}."])
-
-
-def _note(*parts: str | Iterable[str]) -> str:
-    return " ".join(part if isinstance(part, str) else " ".join(part) for part in parts).strip()
-
-
-def _worded(said: Iterable[str], text: Text) -> Iterator[str]:
-    """What was worked out, as the procedure puts it."""
-    speaks_of_two = any("divisible by 2" in step for step in text.steps)
-    for each in said:
-        if " + " in each and text.answer == "the total":
-            yield f"total = {each}"
-        else:
-            yield each if speaks_of_two else each.replace("divisible by 2:", "even:")
+    return run.notes

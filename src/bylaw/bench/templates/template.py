@@ -59,12 +59,11 @@ _RULES: Final = (
 )
 
 
-def prompt(template: Template, parameters: Parameters) -> str:
+def worded(text: Text, tools: Sequence[str]) -> str:
     """The task as an agent reads it. It names numbers, never the difficulty."""
-    text = template.text(parameters)
     steps = [f"{number}. {step}" for number, step in enumerate(text.procedure, 1)]
-    tools = f"Use only these tools: {', '.join(template.tools)}, final_answer."
-    rules = [f"- {rule}" for rule in (tools, *_RULES, *text.rules)]
+    offered = f"Use only these tools: {', '.join(tools)}, final_answer."
+    rules = [f"- {rule}" for rule in (offered, *_RULES, *text.rules)]
     answer = f"Call final_answer(answer = N), where N is {text.answer}, an integer."
     return "\n".join(
         ["PROCEDURE", *steps, "", "RULES", *rules, "", "ANSWER FORMAT", answer],

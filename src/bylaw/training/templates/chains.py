@@ -1,93 +1,97 @@
 """Four templates of three or four calls: a chain with a branch in it."""
 
 from bylaw.bench.gold import Execution
-from bylaw.training.templates.pattern import SEEDS, Parameters, Pattern, Text, b, branch, c
+from bylaw.bench.templates.template import Text
+from bylaw.training.templates.pattern import SEEDS, Parameters, Pattern, b, branch, c
 
 
 def _bridge_text(p: Parameters) -> Text:
     return Text(
         [
-            f"Call tool_a(i = {p['seed']}) and let v be its result.",
+            f"Call tool_a(i = {p['seed']}). Let v be its result.",
             (
-                f"If v is greater than {p['t']}, call tool_b(i = v, j = {p['j']}), otherwise call "
-                "tool_c(x = v); let w be that result."
+                f"If v is greater than {p['t']}, call tool_b(i = v, j = {p['j']}); otherwise call "
+                "tool_c(x = v). Let w be the result."
             ),
-            "Call tool_c(x = w) and let y be its result.",
+            "Call tool_c(x = w). Let y be its result.",
         ],
         answer="y",
     )
 
 
 def _bridge(run: Execution, p: Parameters) -> int:
+    run.step = 1
     v = run.call_given("tool_a", i=p["seed"])
-    run.sentence = 1
+    run.step = 2
     w = branch(run, v > p["t"], b(v, p["j"]), c(v))
-    run.sentence = 2
+    run.step = 3
     return run.call("tool_c", x=w)
 
 
 def _chain_text(p: Parameters) -> Text:
     return Text(
         [
-            f"Call tool_a(i = {p['seed']}) and let v be its result.",
-            f"Call tool_b(i = v, j = {p['j']}) and let w be its result.",
+            f"Call tool_a(i = {p['seed']}). Let v be its result.",
+            f"Call tool_b(i = v, j = {p['j']}). Let w be its result.",
             (
-                f"If w is greater than {p['t']}, call tool_c(x = w), otherwise call "
-                f"tool_b(i = w, j = {p['j']}); let y be that result."
+                f"If w is greater than {p['t']}, call tool_c(x = w); otherwise call "
+                f"tool_b(i = w, j = {p['j']}). Let y be the result."
             ),
-            "Call tool_c(x = y) and let z be its result.",
+            "Call tool_c(x = y). Let z be its result.",
         ],
         answer="z",
     )
 
 
 def _chain(run: Execution, p: Parameters) -> int:
+    run.step = 1
     v = run.call_given("tool_a", i=p["seed"])
-    run.sentence = 1
+    run.step = 2
     w = run.call("tool_b", i=v, j=p["j"])
-    run.sentence = 2
+    run.step = 3
     y = branch(run, w > p["t"], c(w), b(w, p["j"]))
-    run.sentence = 3
+    run.step = 4
     return run.call("tool_c", x=y)
 
 
 def _rebranch_text(p: Parameters) -> Text:
     return Text(
         [
-            f"Call tool_a(i = {p['seed']}) and let v be its result.",
-            "Call tool_c(x = v) and let w be its result.",
+            f"Call tool_a(i = {p['seed']}). Let v be its result.",
+            "Call tool_c(x = v). Let w be its result.",
             (
-                f"If w is greater than {p['t']}, call tool_b(i = w, j = {p['j']}), otherwise call "
-                "tool_c(x = w); let y be that result."
+                f"If w is greater than {p['t']}, call tool_b(i = w, j = {p['j']}); otherwise call "
+                "tool_c(x = w). Let y be the result."
             ),
-            f"Call tool_b(i = y, j = {p['j']}) and let z be its result.",
+            f"Call tool_b(i = y, j = {p['j']}). Let z be its result.",
         ],
         answer="z",
     )
 
 
 def _rebranch(run: Execution, p: Parameters) -> int:
+    run.step = 1
     v = run.call_given("tool_a", i=p["seed"])
-    run.sentence = 1
+    run.step = 2
     w = run.call("tool_c", x=v)
-    run.sentence = 2
+    run.step = 3
     y = branch(run, w > p["t"], b(w, p["j"]), c(w))
-    run.sentence = 3
+    run.step = 4
     return run.call("tool_b", i=y, j=p["j"])
 
 
 def _verify_text(p: Parameters) -> Text:
     return Text(
         [
-            f"Call tool_a(i = {p['seed']}) and let v be its result.",
+            f"Call tool_a(i = {p['seed']}). Let v be its result.",
             (
-                f"If v is greater than {p['t']}, call tool_c(x = v), otherwise call "
-                f"tool_b(i = v, j = {p['j']}); let w be that result."
+                f"If v is greater than {p['t']}, call tool_c(x = v); otherwise call "
+                f"tool_b(i = v, j = {p['j']}). Let w be the result."
             ),
-            f"Verify it: call tool_b(i = w, j = {p['j']}) and let y be the result.",
+            f"Verify it: call tool_b(i = w, j = {p['j']}). Let y be its result.",
             (
-                f"If y is greater than {p['u']}, call tool_c(x = y), otherwise call "
-                f"tool_b(i = y, j = {p['j']}); let z be that result."
+                f"If y is greater than {p['u']}, call tool_c(x = y); otherwise call "
+                f"tool_b(i = y, j = {p['j']}). Let z be the result."
             ),
         ],
         answer="z",
@@ -95,12 +99,13 @@ def _verify_text(p: Parameters) -> Text:
 
 
 def _verify(run: Execution, p: Parameters) -> int:
+    run.step = 1
     v = run.call_given("tool_a", i=p["seed"])
-    run.sentence = 1
+    run.step = 2
     w = branch(run, v > p["t"], c(v), b(v, p["j"]))
-    run.sentence = 2
+    run.step = 3
     y = run.call("tool_b", i=w, j=p["j"])
-    run.sentence = 3
+    run.step = 4
     return branch(run, y > p["u"], c(y), b(y, p["j"]))
 
 

@@ -1,9 +1,18 @@
-"""Two templates that no training example uses: simplified from the benchmark's, in 3 to 6 calls."""
+"""Two templates that no training example uses: the benchmark's, in 3 to 6 calls."""
 
 from typing import Final
 
 from bylaw.bench.gold import Execution
-from bylaw.training.templates.pattern import SEEDS, Parameters, Pattern, Text, b, branch, c
+from bylaw.bench.templates.template import Text
+from bylaw.training.templates.pattern import (
+    SEEDS,
+    Parameters,
+    Pattern,
+    b,
+    branch,
+    c,
+    seeds,
+)
 
 _CALLS: Final = range(3, 7)
 
@@ -12,35 +21,41 @@ def _loop_text(p: Parameters) -> Text:
     return Text(
         [
             f"Begin with total = 0 and i = {p['seed']}.",
-            (
-                "Call tool_a(i = i) and let v be its result; add v to total if v is even, and 2 "
-                "times v if v is odd."
-            ),
-            f"As long as total is less than {p['target']}, increase i by 1 and do the same again.",
+            "Call tool_a(i = i). Let v be its result.",
+            "If v is even, add v to total. If v is odd, add 2 times v to total.",
+            f"If total is less than {p['target']}, increase i by 1 and go back to step #2.",
+            f"Once total is {p['target']} or more, stop calling tools and answer.",
         ],
         answer="the total",
     )
 
 
 def _loop(run: Execution, p: Parameters) -> int:
-    total, i = 0, p["seed"]
-    run.sentence = 1
-    while total < p["target"]:
+    run.step = 1
+    total, i = run.let("total", 0), run.let("i", p["seed"])
+    while True:
+        run.step = 2
         v = run.call_given("tool_a", i=i)
+        run.step = 3
         total += v if v % 2 == 0 else 2 * v
+        run.step = 4
+        if not total < p["target"]:
+            return total
         i += 1
-    return total
 
 
 def _selection_text(p: Parameters) -> Text:
-    first, last = p["seed"], p["seed"] + p["k"] - 1
+    first, *_, last = seeds(p)
     return Text(
         [
-            f"Begin with total = 0. For each i from {first} to {last}, in order:",
-            "call tool_a(i = i) and let v be its result;",
             (
-                f"if v is greater than {p['t']}, call tool_c(x = v), otherwise call "
-                f"tool_b(i = v, j = {p['j']}); add that result to total."
+                f"Begin with total = 0. Do steps #2 and #3 for each i from {first} to {last}, "
+                "in order."
+            ),
+            "Call tool_a(i = i). Let v be its result.",
+            (
+                f"If v is greater than {p['t']}, call tool_c(x = v); otherwise call "
+                f"tool_b(i = v, j = {p['j']}). Add the result to total."
             ),
         ],
         answer="the total",
@@ -48,11 +63,11 @@ def _selection_text(p: Parameters) -> Text:
 
 
 def _selection(run: Execution, p: Parameters) -> int:
-    total = 0
-    for k in range(p["k"]):
-        run.sentence = 1
-        v = run.call_given("tool_a", i=p["seed"] + k)
-        run.sentence = 2
+    run.step = 1
+    total = run.let("total", 0)
+    for i in run.each("i", seeds(p), body=2):
+        v = run.call_given("tool_a", i=i)
+        run.step = 3
         total += branch(run, v > p["t"], c(v), b(v, p["j"]))
     return total
 

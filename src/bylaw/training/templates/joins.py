@@ -1,19 +1,29 @@
 """Four templates of four to six calls: results that come together, and a second branch."""
 
 from bylaw.bench.gold import Execution
-from bylaw.training.templates.pattern import SEEDS, Parameters, Pattern, Text, b, branch, c
+from bylaw.bench.templates.template import Text
+from bylaw.training.templates.pattern import (
+    SEEDS,
+    Parameters,
+    Pattern,
+    apart,
+    b,
+    branch,
+    c,
+    looped,
+)
 
 
 def _join_text(p: Parameters) -> Text:
     return Text(
         [
-            f"Call tool_a(i = {p['seed']}) and let v be its result.",
-            f"Call tool_b(i = v, j = {p['j']}) and let w be its result.",
-            "Call tool_c(x = v) and let y be its result.",
-            "Join them: call tool_b(i = w, j = y) and let z be its result.",
+            f"Call tool_a(i = {p['seed']}). Let v be its result.",
+            f"Call tool_b(i = v, j = {p['j']}). Let w be its result.",
+            "Call tool_c(x = v). Let y be its result.",
+            "Join them: call tool_b(i = w, j = y). Let z be its result.",
             (
-                f"If z is greater than {p['t']}, call tool_c(x = z), otherwise call "
-                f"tool_b(i = z, j = {p['j']}); let r be that result."
+                f"If z is greater than {p['t']}, call tool_c(x = z); otherwise call "
+                f"tool_b(i = z, j = {p['j']}). Let r be the result."
             ),
         ],
         answer="r",
@@ -21,54 +31,57 @@ def _join_text(p: Parameters) -> Text:
 
 
 def _join(run: Execution, p: Parameters) -> int:
+    run.step = 1
     v = run.call_given("tool_a", i=p["seed"])
-    run.sentence = 1
+    run.step = 2
     w = run.call("tool_b", i=v, j=p["j"])
-    run.sentence = 2
+    run.step = 3
     y = run.call("tool_c", x=v)
-    run.sentence = 3
+    run.step = 4
     z = run.call("tool_b", i=w, j=y)
-    run.sentence = 4
+    run.step = 5
     return branch(run, z > p["t"], c(z), b(z, p["j"]))
 
 
 def _dual_text(p: Parameters) -> Text:
     return Text(
         [
-            f"Call tool_a(i = {p['seed']}) and let v be its result.",
+            f"Call tool_a(i = {p['seed']}). Let v be its result.",
             (
-                f"Left: if v is greater than {p['t']}, call tool_c(x = v), otherwise call "
-                f"tool_b(i = v, j = {p['j']}); let g be that result."
+                f"Left: if v is greater than {p['t']}, call tool_c(x = v); otherwise call "
+                f"tool_b(i = v, j = {p['j']}). Let g be the result."
             ),
             (
-                f"Right: if v is greater than {p['u']}, call tool_b(i = v, j = {p['k']}), "
-                "otherwise call tool_c(x = v); let h be that result."
+                f"Right: if v is greater than {p['u']}, call tool_b(i = v, j = {p['k']}); "
+                "otherwise call tool_c(x = v). Let h be the result."
             ),
-            "Merge them: call tool_b(i = g, j = h) and let y be its result.",
+            "Merge them: call tool_b(i = g, j = h). Let y be its result.",
         ],
         answer="y",
     )
 
 
 def _dual(run: Execution, p: Parameters) -> int:
+    run.step = 1
     v = run.call_given("tool_a", i=p["seed"])
-    run.sentence = 1
+    run.step = 2
     left = branch(run, v > p["t"], c(v), b(v, p["j"]))
-    run.sentence = 2
+    run.step = 3
     right = branch(run, v > p["u"], b(v, p["k"]), c(v))
-    run.sentence = 3
+    run.step = 4
     return run.call("tool_b", i=left, j=right)
 
 
 def _loop_text(p: Parameters) -> Text:
+    body = "call tool_b(i = v, j = j). Let g and h be the results."
     return Text(
         [
-            f"Call tool_a(i = {p['seed']}) and let v be its result.",
-            "Call tool_b(i = v, j = 1) and tool_b(i = v, j = 2); let g and h be their results.",
-            "Bring them together: call tool_b(i = g, j = h) and let w be its result.",
+            f"Call tool_a(i = {p['seed']}). Let v be its result.",
+            *looped(p, 2, "each j from 1 to 2", body),
+            "Bring them together: call tool_b(i = g, j = h). Let w be its result.",
             (
-                f"If w is greater than {p['t']}, call tool_c(x = w), otherwise call "
-                f"tool_b(i = w, j = {p['j']}); let y be that result."
+                f"If w is greater than {p['t']}, call tool_c(x = w); otherwise call "
+                f"tool_b(i = w, j = {p['j']}). Let y be the result."
             ),
         ],
         answer="y",
@@ -76,46 +89,49 @@ def _loop_text(p: Parameters) -> Text:
 
 
 def _loop(run: Execution, p: Parameters) -> int:
+    run.step = 1
     v = run.call_given("tool_a", i=p["seed"])
-    run.sentence = 1
-    first, second = (run.call("tool_b", i=v, j=j) for j in (1, 2))
-    run.sentence = 2
+    run.step = 2
+    rounds = run.each("j", (1, 2), body=2 + apart(p))
+    first, second = (run.call("tool_b", i=v, j=j) for j in rounds)
+    run.step += 1
     w = run.call("tool_b", i=first, j=second)
-    run.sentence = 3
+    run.step += 1
     return branch(run, w > p["t"], c(w), b(w, p["j"]))
 
 
 def _double_text(p: Parameters) -> Text:
     return Text(
         [
-            f"Call tool_a(i = {p['seed']}) and let v be its result.",
-            f"Call tool_b(i = v, j = {p['j']}) and let w be its result.",
+            f"Call tool_a(i = {p['seed']}). Let v be its result.",
+            f"Call tool_b(i = v, j = {p['j']}). Let w be its result.",
             (
-                f"If w is greater than {p['t']}, call tool_c(x = w), otherwise call "
-                f"tool_b(i = w, j = {p['j']}); let x be that result."
+                f"If w is greater than {p['t']}, call tool_c(x = w); otherwise call "
+                f"tool_b(i = w, j = {p['j']}). Let x be the result."
             ),
-            f"Call tool_b(i = x, j = {p['j']}) and let y be its result.",
+            f"Call tool_b(i = x, j = {p['j']}). Let y be its result.",
             (
-                f"If y is greater than {p['u']}, call tool_c(x = y), otherwise call "
-                f"tool_b(i = y, j = {p['j']}); let z be that result."
+                f"If y is greater than {p['u']}, call tool_c(x = y); otherwise call "
+                f"tool_b(i = y, j = {p['j']}). Let z be the result."
             ),
-            "Call tool_c(x = z) and let r be its result.",
+            "Call tool_c(x = z). Let r be its result.",
         ],
         answer="r",
     )
 
 
 def _double(run: Execution, p: Parameters) -> int:
+    run.step = 1
     v = run.call_given("tool_a", i=p["seed"])
-    run.sentence = 1
+    run.step = 2
     w = run.call("tool_b", i=v, j=p["j"])
-    run.sentence = 2
+    run.step = 3
     x = branch(run, w > p["t"], c(w), b(w, p["j"]))
-    run.sentence = 3
+    run.step = 4
     y = run.call("tool_b", i=x, j=p["j"])
-    run.sentence = 4
+    run.step = 5
     z = branch(run, y > p["u"], c(y), b(y, p["j"]))
-    run.sentence = 5
+    run.step = 6
     return run.call("tool_c", x=z)
 
 

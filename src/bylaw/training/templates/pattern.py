@@ -1,13 +1,14 @@
-"""What a simplified template is: a short procedure over four tools, told in a few sentences."""
+"""What a simplified template is: a short procedure over four tools, told as the benchmark does."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from bylaw.bench.gold import Alternative, Execution
+from bylaw.bench.templates.template import Text
 
 Parameters: TypeAlias = Mapping[str, int]
 """The numbers of one core: those that its prompt names."""
@@ -20,15 +21,6 @@ SEEDS: Final = range(1, 51)
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
-    """A prompt in its parts."""
-
-    steps: Sequence[str]
-    answer: str
-    """What the answer is, as the end of "where N is …"."""
-
-
-@dataclass(frozen=True, slots=True)
 class Pattern:
     """A template, with the tool that performs its seed transform."""
 
@@ -38,6 +30,7 @@ class Pattern:
     ranges: Mapping[str, range]
     """What each parameter may be."""
     text: Callable[[Parameters], Text]
+    """The task. Its steps refer to each other as #1, #2 and so on: others may come before them."""
     execute: Callable[[Execution, Parameters], int]
     """Carries the procedure out; the answer."""
     transform: str = "tool_a"
@@ -65,12 +58,18 @@ def branch(run: Execution, condition: bool, then: Alternative, otherwise: Altern
     return run.call(taken.tool, instead=other, **taken.arguments)
 
 
+def looped(p: Parameters, at: int, over: str, body: str) -> list[str]:
+    """A loop around one call, `at` this step: a sentence, or a step that speaks of the next."""
+    if apart(p):
+        return [f"Do step #{at + 1} for {over}, in order.", body[0].upper() + body[1:]]
+    return [f"For {over}, in order: {body}"]
+
+
+def apart(p: Parameters) -> int:
+    """By how many steps a loop is apart from its only call: 0, or 1 in every other core."""
+    return p["seed"] % 2
+
+
 def seeds(p: Parameters) -> list[int]:
     """The seeds of a fan-out: one call after another, counting from the first."""
     return [p["seed"] + k for k in range(p["k"])]
-
-
-def enumerated(parts: Sequence[str]) -> str:
-    """`a`, `a and b`, `a, b and c`."""
-    *most, last = parts
-    return f"{', '.join(most)} and {last}" if most else last

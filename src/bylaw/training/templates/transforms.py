@@ -7,16 +7,18 @@ from functools import partial
 from typing import Final
 
 from bylaw.bench.gold import Execution
+from bylaw.bench.templates.template import Text
 from bylaw.bench.tools import TOOLS
 from bylaw.training.templates.pattern import (
     SEEDS,
     TRANSFORMS,
     Parameters,
     Pattern,
-    Text,
+    apart,
     b,
     branch,
     c,
+    looped,
 )
 
 _GAPS: Final = range(1, 7)
@@ -34,111 +36,140 @@ def _transformed(run: Execution, tool: str, seed: int) -> int:
 
 
 def _both(tool: str, p: Parameters) -> str:
-    first, second = (_transform(tool, seed) for seed in (p["seed"], p["seed"] + p["gap"]))
-    return f"Call {first} and {second}, in this order; their results are the numbers."
+    first, second = (_transform(tool, seed) for seed in _pair(p))
+    return f"Call {first}, then {second}. The results are the numbers."
 
 
 def _both_made(run: Execution, tool: str, p: Parameters) -> list[int]:
-    return [_transformed(run, tool, seed) for seed in (p["seed"], p["seed"] + p["gap"])]
+    return [_transformed(run, tool, seed) for seed in _pair(p)]
+
+
+def _pair(p: Parameters) -> tuple[int, int]:
+    return p["seed"], p["seed"] + p["gap"]
 
 
 def _grid_text(tool: str, p: Parameters) -> Text:
     return Text(
         [
             _both(tool, p),
-            "For each number n, in order: call tool_b(i = n, j = 1), then tool_b(i = n, j = 2).",
-            "Call tool_d(numbers = [...]) with the four results in order; let y be its result.",
+            "Do steps #3 and #4 for each number n, in order.",
+            "Call tool_b(i = n, j = 1).",
+            "Call tool_b(i = n, j = 2).",
+            (
+                "Call tool_d(numbers = [...]) once, with the four results of steps #3 and #4 in "
+                "their order. Let y be its result."
+            ),
         ],
         answer="y",
     )
 
 
 def _grid(tool: str, run: Execution, p: Parameters) -> int:
+    run.step = 1
     numbers = _both_made(run, tool, p)
-    run.sentence = 1
-    results = [run.call("tool_b", i=n, j=j) for n in numbers for j in (1, 2)]
-    run.sentence = 2
+    run.step = 2
+    results: list[int] = []
+    for n in run.each("n", numbers, body=3):
+        results.append(run.call("tool_b", i=n, j=1))
+        run.step = 4
+        results.append(run.call("tool_b", i=n, j=2))
+    run.step = 5
     return run.call("tool_d", numbers=results)
 
 
 def _filter_text(tool: str, p: Parameters) -> Text:
+    second = 2 + apart(p)
     return Text(
         [
             _both(tool, p),
-            f"For each number n, in order, call tool_b(i = n, j = {p['j']}).",
+            *looped(p, 2, "each number n", f"call tool_b(i = n, j = {p['j']})."),
             (
-                f"Then for each of these results w, in order: if w is greater than {p['t']}, call "
-                "tool_c(x = w) and put its result in the place of w."
+                f"Then go through the results of step #{second}, in order: for each result w that "
+                f"is greater than {p['t']}, call tool_c(x = w), and put its result in the place "
+                "of w."
             ),
-            "Call tool_d(numbers = [...]) with the two results in order; let y be its result.",
+            (
+                f"Call tool_d(numbers = [...]) once, with the results of step #{second} as changed "
+                f"by step #{second + 1}, in their order. Let y be its result."
+            ),
         ],
         answer="y",
     )
 
 
 def _filter(tool: str, run: Execution, p: Parameters) -> int:
+    run.step = 1
     numbers = _both_made(run, tool, p)
-    run.sentence = 1
-    results = [run.call("tool_b", i=n, j=p["j"]) for n in numbers]
-    run.sentence = 2
-    results = [run.call("tool_c", x=w) if w > p["t"] else w for w in results]
-    run.sentence = 3
+    run.step = 2
+    rounds = run.each("n", numbers, body=2 + apart(p))
+    results = [run.call("tool_b", i=n, j=p["j"]) for n in rounds]
+    run.step += 1
+    results = [run.call("tool_c", x=w) if w > p["t"] else w for w in run.each("w", results)]
+    run.step += 1
     return run.call("tool_d", numbers=results)
 
 
 def _fan_text(tool: str, p: Parameters) -> Text:
+    second = 2 + apart(p)
+    third = second + 1 + apart(p)
+    body = f"if n is even, call tool_c(x = n); otherwise call tool_b(i = n, j = {p['j']})."
+    over = f"each result w of step #{second}"
     return Text(
         [
             _both(tool, p),
+            *looped(p, 2, "each number n", body),
+            *looped(p, second + 1, over, f"call tool_b(i = w, j = {p['j']})."),
             (
-                "For each number n, in order: if n is even, call tool_c(x = n), otherwise call "
-                f"tool_b(i = n, j = {p['j']})."
+                f"Call tool_d(numbers = [...]) once, with the results of step #{third} in their "
+                "order. Let y be its result."
             ),
-            f"Then for each of these results w, in order, call tool_b(i = w, j = {p['j']}).",
-            "Call tool_d(numbers = [...]) with the last two results in order; let y be its result.",
         ],
         answer="y",
     )
 
 
 def _fan(tool: str, run: Execution, p: Parameters) -> int:
+    run.step = 1
     numbers = _both_made(run, tool, p)
-    run.sentence = 1
-    results = [branch(run, n % 2 == 0, c(n), b(n, p["j"])) for n in numbers]
-    run.sentence = 2
-    results = [run.call("tool_b", i=w, j=p["j"]) for w in results]
-    run.sentence = 3
+    run.step = 2
+    rounds = run.each("n", numbers, body=2 + apart(p))
+    results = [branch(run, n % 2 == 0, c(n), b(n, p["j"])) for n in rounds]
+    run.step += 1
+    rounds = run.each("w", results, body=run.step + apart(p))
+    results = [run.call("tool_b", i=w, j=p["j"]) for w in rounds]
+    run.step += 1
     return run.call("tool_d", numbers=results)
 
 
 def _reprocess_text(tool: str, p: Parameters) -> Text:
     return Text(
         [
-            f"Call {_transform(tool, p['seed'])} and let v be its result.",
+            f"Call {_transform(tool, p['seed'])}. Let v be its result.",
             (
-                "If v is even, call tool_c(x = v), otherwise call "
-                f"tool_b(i = v, j = {p['j']}); let w be that result."
+                "If v is even, call tool_c(x = v); otherwise call "
+                f"tool_b(i = v, j = {p['j']}). Let w be the result."
             ),
-            f"Call tool_b(i = w, j = {p['j']}) and let y be its result.",
+            f"Call tool_b(i = w, j = {p['j']}). Let y be its result.",
             (
-                f"If y is greater than {p['t']}, call tool_c(x = y), otherwise call "
-                f"tool_b(i = y, j = {p['j']}); let z be that result."
+                f"If y is greater than {p['t']}, call tool_c(x = y); otherwise call "
+                f"tool_b(i = y, j = {p['j']}). Let z be the result."
             ),
-            "Call tool_d(numbers = [w, y, z]) and let r be its result.",
+            "Call tool_d(numbers = [w, y, z]). Let r be its result.",
         ],
         answer="r",
     )
 
 
 def _reprocess(tool: str, run: Execution, p: Parameters) -> int:
+    run.step = 1
     v = _transformed(run, tool, p["seed"])
-    run.sentence = 1
+    run.step = 2
     w = branch(run, v % 2 == 0, c(v), b(v, p["j"]))
-    run.sentence = 2
+    run.step = 3
     y = run.call("tool_b", i=w, j=p["j"])
-    run.sentence = 3
+    run.step = 4
     z = branch(run, y > p["t"], c(y), b(y, p["j"]))
-    run.sentence = 4
+    run.step = 5
     return run.call("tool_d", numbers=[w, y, z])
 
 
