@@ -51,7 +51,7 @@ def save(folder: Path, lessons: int = 2) -> Path:
         )
     )
     chat = ChatTokens(tokenizer, turn_ends(model, tokenizer), takes_tools=True)
-    _teach(model, [lesson(chat, transcript(example, with_notes=True)) for example in examples])
+    _teach(model, [lesson(chat, transcript(example)) for example in examples])
     model.save_pretrained(folder)
     return folder
 
@@ -83,10 +83,8 @@ def _tokenizer(examples: list[Example]) -> Any:
     """Its end token is not the one that ends turns, as with those read from a GGUF."""
     made = ByteLevelBPETokenizer()
     texts = [
-        write_json(
-            [example.opening, [tool.to_dict() for tool in example.specs], example.transcript]
-        )
-        for example in examples
+        write_json([each.opening, [tool.to_dict() for tool in each.specs], each.transcript])
+        for each in examples
     ]
     texts.append(TEMPLATE.read_text(encoding="utf-8"))
     made.train_from_iterator(

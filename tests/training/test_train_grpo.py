@@ -68,11 +68,13 @@ def command(name: str, *arguments: str | int | Path) -> int:
 def warm(base: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The adapter of a short warm-up."""
     output = tmp_path_factory.mktemp("warm")
-    code = command(
-        "train_sft", base, "-o", output, "--notes", "--examples", 4, "--epochs", 2, "--batch", 2
-    )
-    assert code == 0
+    assert warmed_up(base, output) == 0
     return output / "adapter"
+
+
+def warmed_up(base: Path, output: Path, *how: str) -> int:
+    size = ("--examples", 4, "--epochs", 2, "--batch", 2)
+    return command("train_sft", base, "-o", output, *size, *how)
 
 
 def weights(adapter: Path) -> dict[str, Any]:
@@ -112,6 +114,13 @@ def test_a_warm_up_lowers_the_loss_and_writes_an_adapter_of_peft(warm: Path) -> 
     assert any(weight.any() for name, weight in weights(warm).items() if "lora_B" in name)
 
 
+def test_a_line_of_reasoning_can_be_learned_with_each_call(base: Path, tmp_path: Path) -> None:
+    assert warmed_up(base, tmp_path, "--notes") == 0
+    first, *_, last = [row["loss"] for row in read_metrics(tmp_path / "metrics.jsonl")]
+    assert math.isfinite(first)
+    assert last < first
+
+
 def test_grpo_makes_real_steps(whole: Path, warm: Path) -> None:
     steps = [row for row in read_metrics(whole / "metrics.jsonl") if row["phase"] == "train"]
     assert [row["step"] for row in steps] == [1, 2, 3, 4]
@@ -120,10 +129,49 @@ def test_grpo_makes_real_steps(whole: Path, warm: Path) -> None:
     assert not same(weights(warm), weights(whole / "adapter"))
 
 
+def test_rollouts_can_be_learned_from_more_than_once(
+    base: Path, warm: Path, tmp_path: Path
+) -> None:
+    done = trained(base, warm, tmp_path, replace(PLAN, iterations=2))
+    assert (done.steps, done.finished) == (8, True)
+    rows = [row for row in read_metrics(tmp_path / "metrics.jsonl") if row["phase"] == "train"]
+    assert [row["rollouts"] for row in rows] == [0, 4, 8, 8, 8, 12, 16, 16]
+    assert [row["step"] for row in rows if "reward" in row] == [1, 5]
+
+
 def test_what_is_held_out_is_tried_before_and_at_every_checkpoint(whole: Path) -> None:
     rows = [row for row in read_metrics(whole / "metrics.jsonl") if row["phase"] == "evaluation"]
     assert [(row["step"], row["rollouts"]) for row in rows] == [(0, 0), (2, 8), (4, 16)]
     assert all(0 <= row[term] <= 1 for row in rows for term in ("compliance", "answer", "reward"))
+
+
+def test_what_is_not_computed_on_padding_changes_nothing(
+    base: Path, warm: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import torch
+
+    from bylaw.training import grpo_trainer
+
+    monkeypatch.setattr(torch.nn.Dropout, "forward", lambda self, given: given)
+    computed = []
+    trimmed = grpo_trainer.Trainer._trimmed
+
+    def watched(self: Any, model: Any, ids: Any, mask: Any, *others: Any, **how: Any) -> Any:
+        computed.append((int(mask.any(0).sum()), ids.size(1)))
+        return trimmed(self, model, ids, mask, *others, **how)
+
+    monkeypatch.setattr(grpo_trainer.Trainer, "_trimmed", watched)
+    trained(base, warm, tmp_path / "trimmed")
+    monkeypatch.delattr(grpo_trainer.Trainer, "_get_per_token_logps_and_entropies")
+    trained(base, warm, tmp_path / "padded")
+    assert any(used < padded for used, padded in computed)
+    trimmed_steps, padded_steps = (
+        [row for row in read_metrics(tmp_path / name / "metrics.jsonl") if row["after"] < 2]
+        for name in ("trimmed", "padded")
+    )
+    for one, other in zip(trimmed_steps, padded_steps, strict=True):
+        for name in ("loss", "kl", "entropy", "grad_norm"):
+            assert one[name] == pytest.approx(other[name], rel=1e-3, abs=1e-5)
 
 
 @pytest.mark.parametrize("path", ["batched", "environment"])

@@ -33,6 +33,7 @@ _NUMBERS: Final[tuple[tuple[str, Callable[[str], float], str], ...]] = (
     ("prompts", at_least_one, "prompts in a round of rollouts"),
     ("batch", at_least_one, "rollouts for a change of the weights"),
     ("at_once", at_least_one, "rollouts that go through the model at once"),
+    ("iterations", at_least_one, "how often to learn from a round of rollouts"),
     ("epochs", float, "how often to go through the examples"),
     ("beta", float, "how strongly to hold on to the model it was"),
     ("learning_rate", float, "constant"),

@@ -1,4 +1,4 @@
-"""GRPO on TRL's trainer: our rollouts and our reward at its edges. Nothing else imports TRL.
+"""GRPO on TRL's trainer: our rollouts and our reward at its edges. Nothing else knows of TRL.
 
 The reward is the pure function of `training/reward.py`, on the trace that the tools themselves
 have kept: what TRL hands to a reward function can be cut short.
@@ -21,7 +21,7 @@ import torch
 from datasets import Dataset
 from transformers import PrinterCallback
 from transformers.trainer import TRAINER_STATE_NAME
-from trl import GRPOConfig, GRPOTrainer
+from trl import GRPOConfig
 
 from bylaw.agents.clock import Clock
 from bylaw.agents.hf_rollouts import Rollouts
@@ -29,6 +29,7 @@ from bylaw.training.curves import TERMS, Metrics
 from bylaw.training.environment import environments, tool_set
 from bylaw.training.example import Example
 from bylaw.training.grpo_callbacks import Curves, TimeLimit
+from bylaw.training.grpo_trainer import Trainer
 from bylaw.training.lora import Learner, Precision, save_adapter
 from bylaw.training.plan import Plan
 from bylaw.training.reward import Goals, Reward, Rollout
@@ -149,7 +150,7 @@ def train(
     if plan.rollouts == "environment":
         made = environments([*examples, *held_out], plan.setting, clock)
         how = {"environment_factory": made}
-    trainer = GRPOTrainer(
+    trainer = Trainer(
         model=learner.model,
         reward_funcs=[edge.reward],
         args=_config(plan, checkpoints, len(held_out), precision, resumed=last is not None),
@@ -198,6 +199,7 @@ def _config(
         per_device_train_batch_size=plan.at_once,
         gradient_accumulation_steps=plan.accumulated,
         steps_per_generation=plan.passes,
+        num_iterations=plan.iterations,
         num_train_epochs=plan.epochs,
         beta=plan.beta,
         learning_rate=plan.learning_rate,

@@ -43,7 +43,7 @@ class Curves(TrainerCallback):
             return
         seconds = round(self._clock.seconds, 2)
         after = state.global_step - (phase == "train")  # a step's rollouts were made before it
-        rollouts = after * self._plan.batch
+        rollouts = self._plan.rollouts_after(after)
         about = {"after": after, "rollouts": rollouts, "seconds": seconds}
         self._metrics.add(phase, state.global_step, {**about, **values})
         if "reward" in values:

@@ -29,6 +29,8 @@ class Plan:
     """Rollouts that a change of the weights is computed from."""
     at_once: int = 8
     """Rollouts that go through the model at once; memory is the limit."""
+    iterations: int = 1
+    """How often a round of rollouts is learned from: the μ of GRPO."""
     epochs: float = 1.0
     beta: float = 1e-3
     learning_rate: float = 2e-4
@@ -59,7 +61,13 @@ class Plan:
     @property
     def steps(self) -> int:
         """Changes of the weights for one round of rollouts."""
-        return self.passes // self.accumulated
+        return self.passes // self.accumulated * self.iterations
+
+    def rollouts_after(self, steps: int) -> int:
+        """How many rollouts so many changes of the weights were computed from."""
+        rounds, rest = divmod(steps, self.steps)
+        made = self.prompts * self.generations
+        return rounds * made + min(rest * self.batch, made)
 
     def check(self, examples: Sequence[Example]) -> None:
         """Says what does not divide what it should: TRL would leave the rest out in silence."""
