@@ -33,7 +33,7 @@ what the tools return. The adapter is in peft's format.
 With --notes, each turn begins with a line of reasoning, made by code from the
 gold run: which step this is, what decides a condition, and the words of the
 prompt that the call carries out.
-`v = 3. Step 2: The larger of 3 and 4 is 4. 3 is greater than 4: no.
+`v = 3. Step 2: The larger of 3 and 4 is 4. 3 is not greater than 4.
 tool_c(x = v), v = 3.`
 """
 
@@ -49,7 +49,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--batch", type=at_least_one, default=8, metavar="N", help="transcripts a step; default: 8"
     )
     parser.add_argument(
-        "--learning-rate", type=float, default=3e-4, metavar="N", help="default: 3e-4"
+        "--learning-rate",
+        type=float,
+        default=3e-4,
+        metavar="N",
+        help="at the beginning; it falls to nothing (default: 3e-4)",
     )
     add_adapter_options(parser)
     parser.add_argument("--json", action="store_true", help="print what was done as JSON")

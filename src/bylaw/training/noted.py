@@ -28,12 +28,12 @@ class Noted(int):
         return Noted(int(left) * int(right), self.say)
 
     def _compared(self, other: int) -> None:
-        """Says which is larger: a small model reads that off more reliably than yes or no."""
+        """Says which is larger: a small model tells that more reliably than whether one is."""
         larger = f"The larger of {self:d} and {other:d} is {max(int(self), int(other))}."
         self.say(larger if int(self) != int(other) else f"{self:d} equals {other:d}.")
 
-    def _asked(self, condition: str, holds: bool) -> bool:
-        self.say(f"{self:d} is {condition}: {'yes' if holds else 'no'}.")
+    def _is(self, condition: str, holds: bool) -> bool:
+        self.say(f"{self:d} is {condition if holds else f'not {condition}'}.")
         return holds
 
     def __add__(self, other: int) -> Noted:
@@ -50,11 +50,11 @@ class Noted(int):
 
     def __gt__(self, other: int) -> bool:
         self._compared(other)
-        return self._asked(f"greater than {other:d}", int(self) > int(other))
+        return self._is(f"greater than {other:d}", int(self) > int(other))
 
     def __lt__(self, other: int) -> bool:
         self._compared(other)
-        return self._asked(f"less than {other:d}", int(self) < int(other))
+        return self._is(f"less than {other:d}", int(self) < int(other))
 
     def __mod__(self, other: int) -> int:
         return Remainder(self, other)
@@ -73,8 +73,10 @@ class Remainder(int):
 
     def __eq__(self, other: object) -> bool:
         of, by = self._of, self._by
-        even = f"{of:d} is {'odd' if of & 1 else 'even'}."
-        of.say(even if by == 2 else f"{of:d} = {by:d} * {of // by:d} + {self:d}.")
-        return of._asked("odd" if other == 1 else f"divisible by {by:d}", int(self) == other)
+        if by == 2:
+            of.say(f"{of:d} is {'odd' if self else 'even'}.")
+            return int(self) == other
+        of.say(f"{of:d} = {by:d} * {of // by:d} + {self:d}.")
+        return of._is(f"divisible by {by:d}", int(self) == other)
 
     __hash__ = int.__hash__

@@ -2,7 +2,7 @@
 
 A procedure is carried out once more with numbers that say what is done to them. So a note is true,
 and it tells what the template's own code worked out, no more; then it quotes the prompt:
-`v = 3. Step 2: The larger of 3 and 4 is 4. 3 is greater than 4: no. tool_c(x = v), v = 3.`
+`v = 3. Step 2: The larger of 3 and 4 is 4. 3 is not greater than 4. tool_c(x = v), v = 3.`
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from bylaw.training.example import Example
 from bylaw.training.noted import Noted
 from bylaw.training.templates import HELD_OUT, TRAINING
 
-_BODY: Final = re.compile(r"Do (steps? \d+(?: (?:and|to) \d+)?) for each")
+_BODY: Final = re.compile(r"Do steps? \d+(?: (?:and|to) \d+)? for")
 """The steps of a loop, where they are not the one that speaks of it."""
 _SUM: Final = re.compile(r"\d+( \+ .*)?\.")
 """A sum; what is added to nothing is one, too."""
@@ -43,11 +43,9 @@ class Round:
     at: int
 
     def __str__(self) -> str:
-        values = [int(value) for value in self.values]
-        counts = not any(isinstance(value, Noted) for value in self.values)
-        all_of_them = f"{values[0]} to {values[-1]}" if counts else ", ".join(map(str, values))
-        last = ", the last" if self.at == len(values) - 1 else ""
-        return f"for {self.name} = {values[self.at]} of {all_of_them}{last}"
+        value, *later = (int(value) for value in self.values[self.at :])
+        left = f"then {', '.join(map(str, later))}" if later else "the last"
+        return f"{self.name} = {value}, {left}"
 
 
 @dataclass(slots=True)
@@ -105,10 +103,10 @@ class NotedExecution(Execution):
         begun, self._new_round = self._new_round, None
         if begun and (body := _BODY.search(self._wording(begun.header))):
             self._at_step(begun.header)
-            self._said.append(f"{body[1]} {begun}.")
+            self._said.append(f"{body[0]} {begun}.")
             self._at_step(self.step)
         elif begun:
-            self._said.append(f"Step {self.step + self.shift} {begun}:")
+            self._said.append(f"Step {self.step + self.shift} for {begun}:")
             self._at = self.step
         else:
             self._at_step(self.step)
@@ -152,11 +150,10 @@ def _plain(value: Value) -> Value:
 
 
 def _worded(fact: str, text: Text) -> str:
-    """What was worked out, as the procedure puts it."""
+    """What was worked out; a sum is called what the procedure calls it."""
     if _SUM.fullmatch(fact) and text.answer.startswith("the total"):
         return f"total = {fact}"
-    speaks_of_two = any("divisible by 2" in step for step in text.procedure)
-    return fact if speaks_of_two else fact.replace("divisible by 2:", "even:")
+    return fact
 
 
 def notes(example: Example) -> Sequence[str]:

@@ -23,6 +23,7 @@ class WarmUp:
     epochs: int = 3
     batch: int = 8
     learning_rate: float = 3e-4
+    """At the beginning; it falls to nothing, so that it matters little where a run ends."""
     seed: int = 42
 
 
@@ -60,7 +61,9 @@ def warm_up(
     torch.manual_seed(settings.seed)
     losses: list[float] = []
     model.train()
-    for batch in _batches(lessons, settings):
+    batches = list(_batches(lessons, settings))
+    falling = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 1 / len(batches), len(batches) - 1)
+    for batch in batches:
         inputs = _padded(batch)
         inputs = {name: tensor.to(device) for name, tensor in inputs.items()}
         loss = model(**inputs).loss
@@ -68,6 +71,7 @@ def warm_up(
         loss.backward()
         torch.nn.utils.clip_grad_norm_(learned, 1.0)
         optimizer.step()
+        falling.step()
         losses.append(float(loss.detach()))
         told(len(losses), losses[-1])
     model.eval()
