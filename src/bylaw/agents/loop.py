@@ -15,6 +15,7 @@ from typing import Any, Final, Literal, TypeAlias
 from bylaw.agents.protocol import Conversation, Reply, ToolSpec
 from bylaw.enforcement.decision import Decision
 from bylaw.enforcement.guard import Guard
+from bylaw.enforcement.open_gate import OpenGate
 from bylaw.names import FINAL_ANSWER
 from bylaw.trace.event import Call, Event, Message
 from bylaw.values import Json
@@ -61,7 +62,7 @@ class Episode:
     conversation: Conversation
     tools: Mapping[str, Callable[..., str]]
     """What runs a tool; its result is JSON text, a failure an exception."""
-    guard: Guard
+    guard: Guard | OpenGate
     budget: int
     """How many calls may be executed; refused ones and the answer do not count."""
     events: list[Event] = field(default_factory=list)

@@ -15,6 +15,7 @@ from bylaw.agents.protocol import ChatModel, Conversation, Reply
 from bylaw.bench.episodes import Harness, conditions, episode, recorded
 from bylaw.bench.jobs import Job
 from bylaw.bench.results import Results
+from bylaw.enforcement.guard import Guard
 from bylaw.enforcement.hints import Hints
 from bylaw.errors import Diagnostic, UsageError
 from bylaw.values import Json
@@ -106,7 +107,9 @@ class Runner:
                 self._step()
 
     def _recorded(self, active: _Active) -> dict[str, Json]:
-        report = active.episode.guard.finish()
+        guard = active.episode.guard
+        assert isinstance(guard, Guard), "runs of the benchmark are guarded, if only to count"
+        report = guard.finish()
         seconds = perf_counter() - active.begun
         return recorded(active.job, active.episode, report, self.conditions, seconds)
 

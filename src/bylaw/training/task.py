@@ -7,24 +7,20 @@ from typing import Final
 from bylaw.agents.loop import Episode
 from bylaw.agents.protocol import Conversation
 from bylaw.enforcement.guard import Guard
+from bylaw.enforcement.open_gate import OpenGate
 from bylaw.enforcement.severity import Setting
-from bylaw.procedure.constraint import Constraint
-from bylaw.procedure.procedure import Procedure
-from bylaw.syntax.parser import parse
 from bylaw.training.example import Example
 from bylaw.training.reward import Rollout
 
 UNGATED: Final[Setting] = "baseline"
 
-_ANYTHING_GOES: Final = Procedure([Constraint("anything", parse("true"))])
-"""Without a gate, nobody needs to follow the rules along: the reward reads the finished trace."""
-
 
 def begun(example: Example, key: str = "", setting: Setting = UNGATED) -> Episode:
     """The run of an example, before its first turn."""
-    rules = _ANYTHING_GOES if setting == UNGATED else example.procedure
+    # Without a gate, nobody needs to follow the rules along: the reward reads the finished trace.
+    gate = OpenGate() if setting == UNGATED else Guard(example.procedure, setting)
     conversation = Conversation(key or example.name, example.specs, list(example.opening))
-    return Episode(conversation, example.functions, Guard(rules, setting), example.budget)
+    return Episode(conversation, example.functions, gate, example.budget)
 
 
 def rollout(run: Episode) -> Rollout:

@@ -1,0 +1,41 @@
+"""A gate without rules. All calls may run; it only counts turns, as a guard does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from bylaw.enforcement.decision import Action, Decision
+from bylaw.names import FINAL_ANSWER
+from bylaw.trace.event import Call, Role
+from bylaw.values import Json
+
+
+class OpenGate:
+    """For runs that nobody holds to rules while they go on, thousands of them: it costs nothing."""
+
+    stopped: Final = False
+
+    def __init__(self) -> None:
+        self.turn = 0
+        self._speaking = False
+
+    def propose(self, calls: Iterable[Call]) -> list[Decision]:
+        """Allows the calls of one turn."""
+        number, spoke = self.turn, self._speaking
+        self.turn, self._speaking = number + 1, False
+        made = (_at(call, number + (spoke and call.tool == FINAL_ANSWER)) for call in calls)
+        return [Decision(call, Action.ALLOW, number, at) for at, call in enumerate(made)]
+
+    def record(self, decision: Decision, result: Json, *, error: str | None = None) -> None:
+        """Takes in the result of a call."""
+
+    def say(self, role: Role, text: str) -> None:
+        """Takes in a message; what the assistant says belongs to the calls that come next."""
+        self.turn += self._speaking
+        self._speaking = role == "assistant"
+        self.turn += not self._speaking
+
+
+def _at(call: Call, step: int) -> Call:
+    return Call(call.tool, call.args, step=step, id=call.id, agent=call.agent)
