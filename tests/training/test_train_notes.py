@@ -165,6 +165,25 @@ def test_a_running_total_is_carried_along() -> None:
     assert (totals[0], totals[-1]) == (0, example.answer)
 
 
+def test_a_list_is_carried_along_until_it_is_handed_over() -> None:
+    filled = [each for each in SIMPLIFIED if "Begin with an empty list." in each.prompt]
+    assert {each.template for each in filled} == {
+        "fan_out_fan_in",
+        "forall_processing",
+        "filter_then_process",
+        "fanout_then_transform",
+    }
+    for example in filled:
+        lists = [
+            json.loads(found)
+            for note in notes(example)
+            for found in re.findall(r"\blist = (\[.*?\])\.", note)
+        ]
+        (handed_over,) = [call for call in example.gold if call.tool == "tool_d"]
+        assert lists == [lists[-1][:length] for length in range(len(lists))]
+        assert lists[-1] == handed_over.arguments["numbers"]
+
+
 def test_what_an_extra_call_gives_is_added_at_the_end() -> None:
     example = first(AUGMENTED, "chain_then_branch", "both")
     z, p, s = (json.loads(example.gold[at].result)["result"] for at in (-2, 0, -1))

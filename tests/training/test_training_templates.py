@@ -127,7 +127,9 @@ def test_what_is_held_out_is_worded_as_the_benchmark_words_it(template: str) -> 
 
 
 @pytest.mark.parametrize("template", TRAINING)
-def test_a_loop_of_one_step_is_told_in_one_sentence_or_in_two(template: str) -> None:
+def test_a_loop_around_one_call_is_told_in_one_sentence_or_in_steps_of_its_own(
+    template: str,
+) -> None:
     forms = {"Do step " in prompt(core, PLAIN) for core in _sample(template)}
     loops = {"loop2_then_branch", "fan_out_fan_in", "forall_processing", "exists_selection"}
     loops |= {"filter_then_process", "fanout_then_transform"}

@@ -10,10 +10,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from bylaw.bench.tools import Value, computed, written
 from bylaw.values import Json
+
+V = TypeVar("V", int, list[int])
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +69,13 @@ class Execution:
         """Makes a call that returns a list."""
         return cast(list[int], self._call(tool, arguments, given, None))
 
-    def let(self, name: str, value: int) -> int:
+    def let(self, name: str, value: V) -> V:
         """A value to begin with; `name` is what the prompt calls it."""
         return value
+
+    def put(self, values: list[int], value: int) -> None:
+        """Puts a value at the end of a list."""
+        values.append(value)
 
     def each(self, name: str, values: Sequence[int], body: int | None = None) -> Iterator[int]:
         """The values of a loop that the present step speaks of, round by round.

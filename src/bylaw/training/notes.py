@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, cast
 
-from bylaw.bench.gold import Alternative, Execution
+from bylaw.bench.gold import Alternative, Execution, V
 from bylaw.bench.templates.template import Text
 from bylaw.bench.tools import Value
 from bylaw.errors import Diagnostic, UsageError
@@ -63,13 +63,22 @@ class NotedExecution(Execution):
     """The step that it speaks of, if any yet."""
     _new_round: Round | None = None
     """A time through a loop of which nothing was said yet."""
+    _list: str | None = None
+    """What the procedure calls the list that it fills."""
     _named: Counter[int] = field(default_factory=Counter)
     """How many results of each step have a name."""
 
-    def let(self, name: str, value: int) -> int:
+    def let(self, name: str, value: V) -> V:
         """A value to begin with, which is said."""
         self._say(f"{name} = {value}.")
+        self._list = name if isinstance(value, list) else self._list
         return value
+
+    def put(self, values: list[int], value: int) -> None:
+        """Puts a value at the end of a list; if that has a name, notes say what is in it."""
+        values.append(value)
+        if self._list is not None:
+            self._say(f"{self._list} = {_plain(values)}.")
 
     def each(self, name: str, values: Sequence[int], body: int | None = None) -> Iterator[int]:
         """The values of a loop; notes say which round it is."""

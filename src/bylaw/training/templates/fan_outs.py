@@ -1,12 +1,11 @@
-"""Three templates that do something for each of a few seeds: all, some, or one way or the other.
+"""Three templates that do something for each of a few seeds: all, some, or one way or the other."""
 
-Prompts come in two layouts: a loop of one step is told in one sentence, or it is a step that
-speaks of the next.
-"""
+from collections.abc import Callable
 
 from bylaw.bench.gold import Execution
 from bylaw.bench.templates.template import Text
 from bylaw.training.templates.pattern import (
+    FAN_IN,
     SEEDS,
     Parameters,
     Pattern,
@@ -14,6 +13,7 @@ from bylaw.training.templates.pattern import (
     b,
     branch,
     c,
+    collected,
     looped,
     seeds,
 )
@@ -21,67 +21,60 @@ from bylaw.training.templates.pattern import (
 _NUMBERS = "call tool_a(i = i). The results are the numbers."
 
 
-def _each_seed(p: Parameters) -> str:
+def _fan_out(p: Parameters, begin: str) -> list[str]:
+    """The steps that make the numbers; one that begins with something may do so on its own."""
     first, *_, last = seeds(p)
-    return f"each i from {first} to {last}"
+    loop, *body = looped(p, 1, f"each i from {first} to {last}", _NUMBERS)
+    return [f"{begin} {loop}", *body] if apart(p) else [begin, loop]
 
 
-def _fan_in(step: int) -> str:
-    results = f"the results of step #{step} in their order"
-    return f"Call tool_d(numbers = [...]) once, with {results}. Let y be its result."
+def _fanned_text(p: Parameters, process: str) -> Text:
+    """A fan-out, something for each number, and a fan-in."""
+    if apart(p):
+        begun = _fan_out(p, "Begin with an empty list.")
+        return Text([*begun, *collected(3, "each number n", process), FAN_IN], answer="y")
+    _, fan_out = _fan_out(p, "")
+    each = f"For each number n, in order: {process}"
+    last = FAN_IN.replace("the list", "the results of step #2 in their order")
+    return Text([fan_out, each, last], answer="y")
+
+
+def _fanned(run: Execution, p: Parameters, process: Callable[[int], int]) -> int:
+    run.step = 1
+    results: list[int] = run.let("list", []) if apart(p) else []
+    numbers = [run.call_given("tool_a", i=i) for i in run.each("i", seeds(p), body=1 + apart(p))]
+    run.step += 1
+    for n in run.each("n", numbers, body=run.step + apart(p)):
+        result = process(n)
+        run.step += apart(p)
+        run.put(results, result)
+    run.step += 1
+    return run.call("tool_d", numbers=results)
 
 
 def _branching_text(p: Parameters) -> Text:
-    second = 2 + apart(p)
-    body = f"if n is odd, call tool_c(x = n); otherwise call tool_b(i = n, j = {p['j']})."
-    return Text(
-        [
-            *looped(p, 1, _each_seed(p), _NUMBERS),
-            *looped(p, second, "each number n", body),
-            _fan_in(second + apart(p)),
-        ],
-        answer="y",
-    )
+    call = f"if n is odd, call tool_c(x = n); otherwise call tool_b(i = n, j = {p['j']})."
+    return _fanned_text(p, call)
 
 
 def _branching(run: Execution, p: Parameters) -> int:
-    run.step = 1
-    numbers = [run.call_given("tool_a", i=i) for i in run.each("i", seeds(p), body=1 + apart(p))]
-    run.step += 1
-    rounds = run.each("n", numbers, body=run.step + apart(p))
-    results = [branch(run, n % 2 == 1, c(n), b(n, p["j"])) for n in rounds]
-    run.step += 1
-    return run.call("tool_d", numbers=results)
+    return _fanned(run, p, lambda n: branch(run, n % 2 == 1, c(n), b(n, p["j"])))
 
 
 def _forall_text(p: Parameters) -> Text:
-    second = 2 + apart(p)
-    return Text(
-        [
-            *looped(p, 1, _each_seed(p), _NUMBERS),
-            *looped(p, second, "each number n", f"call tool_b(i = n, j = {p['j']})."),
-            _fan_in(second + apart(p)),
-        ],
-        answer="y",
-    )
+    return _fanned_text(p, f"call tool_b(i = n, j = {p['j']}).")
 
 
 def _forall(run: Execution, p: Parameters) -> int:
-    run.step = 1
-    numbers = [run.call_given("tool_a", i=i) for i in run.each("i", seeds(p), body=1 + apart(p))]
-    run.step += 1
-    rounds = run.each("n", numbers, body=run.step + apart(p))
-    results = [run.call("tool_b", i=n, j=p["j"]) for n in rounds]
-    run.step += 1
-    return run.call("tool_d", numbers=results)
+    return _fanned(run, p, lambda n: run.call("tool_b", i=n, j=p["j"]))
 
 
 def _exists_text(p: Parameters) -> Text:
     each = f"Call tool_b(i = n, j = {p['j']}). Let w be its result."
+    begun = _fan_out(p, "Begin with total = 0.")
     if apart(p):
         steps = [
-            f"Begin with total = 0. Do step #2 for {_each_seed(p)}, in order.",
-            f"{_NUMBERS[0].upper()}{_NUMBERS[1:]}",
+            *begun,
             "Do steps #4 and #5 for each number n, in order.",
             each,
             (
@@ -91,8 +84,7 @@ def _exists_text(p: Parameters) -> Text:
         ]
     else:
         steps = [
-            "Begin with total = 0.",
-            f"For {_each_seed(p)}, in order: {_NUMBERS}",
+            *begun,
             "Do steps #4 to #6 for each number n, in order.",
             each,
             f"If w is divisible by {p['m']}, call tool_c(x = w). Let w be its result.",

@@ -18,6 +18,7 @@ POOL: Final = ("tool_a", "tool_b", "tool_c", "tool_d")
 TRANSFORMS: Final = ("tool_a", "tool_c")
 """The tools that can perform a seed transform, and are interchangeable there."""
 SEEDS: Final = range(1, 51)
+FAN_IN: Final = "Call tool_d(numbers = [...]) once, with the list. Let y be its result."
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +64,15 @@ def looped(p: Parameters, at: int, over: str, body: str) -> list[str]:
     if apart(p):
         return [f"Do step #{at + 1} for {over}, in order.", body[0].upper() + body[1:]]
     return [f"For {over}, in order: {body}"]
+
+
+def collected(at: int, over: str, body: str) -> list[str]:
+    """A loop around one call whose results make a list, `at` this step."""
+    return [
+        f"Do steps #{at + 1} and #{at + 2} for {over}, in order.",
+        body[0].upper() + body[1:],
+        "Put the result into the list.",
+    ]
 
 
 def apart(p: Parameters) -> int:

@@ -10,6 +10,7 @@ from bylaw.bench.gold import Execution
 from bylaw.bench.templates.template import Text
 from bylaw.bench.tools import TOOLS
 from bylaw.training.templates.pattern import (
+    FAN_IN,
     SEEDS,
     TRANSFORMS,
     Parameters,
@@ -18,6 +19,7 @@ from bylaw.training.templates.pattern import (
     b,
     branch,
     c,
+    collected,
     looped,
 )
 
@@ -78,67 +80,79 @@ def _grid(tool: str, run: Execution, p: Parameters) -> int:
 
 
 def _filter_text(tool: str, p: Parameters) -> Text:
-    second = 2 + apart(p)
-    return Text(
-        [
+    call = f"call tool_b(i = n, j = {p['j']})."
+    if apart(p):
+        steps = [
+            f"Begin with an empty list. {_both(tool, p)}",
+            *looped(p, 2, "each number n", call),
+            "Do steps #5 and #6 for each result w of step #3, in order.",
+            f"If w is greater than {p['t']}, call tool_c(x = w). Let w be its result.",
+            "Put w into the list.",
+            FAN_IN,
+        ]
+    else:
+        steps = [
             _both(tool, p),
-            *looped(p, 2, "each number n", f"call tool_b(i = n, j = {p['j']})."),
+            *looped(p, 2, "each number n", call),
             (
-                f"Then go through the results of step #{second}, in order: for each result w that "
-                f"is greater than {p['t']}, call tool_c(x = w), and put its result in the place "
-                "of w."
+                "Then go through the results of step #2, in order: for each result w that is "
+                f"greater than {p['t']}, call tool_c(x = w), and put its result in the place of w."
             ),
-            (
-                f"Call tool_d(numbers = [...]) once, with the results of step #{second} as changed "
-                f"by step #{second + 1}, in their order. Let y be its result."
-            ),
-        ],
-        answer="y",
-    )
+            FAN_IN.replace("the list", "the results of step #2 as changed by step #3"),
+        ]
+    return Text(steps, answer="y")
 
 
 def _filter(tool: str, run: Execution, p: Parameters) -> int:
     run.step = 1
+    changed: list[int] = run.let("list", []) if apart(p) else []
     numbers = _both_made(run, tool, p)
     run.step = 2
     rounds = run.each("n", numbers, body=2 + apart(p))
     results = [run.call("tool_b", i=n, j=p["j"]) for n in rounds]
     run.step += 1
-    results = [run.call("tool_c", x=w) if w > p["t"] else w for w in run.each("w", results)]
+    for result in run.each("w", results, body=run.step + apart(p)):
+        w = run.call("tool_c", x=result) if result > p["t"] else result
+        run.step += apart(p)
+        run.put(changed, w)
     run.step += 1
-    return run.call("tool_d", numbers=results)
+    return run.call("tool_d", numbers=changed)
 
 
 def _fan_text(tool: str, p: Parameters) -> Text:
-    second = 2 + apart(p)
-    third = second + 1 + apart(p)
-    body = f"if n is even, call tool_c(x = n); otherwise call tool_b(i = n, j = {p['j']})."
-    over = f"each result w of step #{second}"
-    return Text(
-        [
+    call = f"if n is even, call tool_c(x = n); otherwise call tool_b(i = n, j = {p['j']})."
+    again = f"call tool_b(i = w, j = {p['j']})."
+    if apart(p):
+        steps = [
+            f"Begin with an empty list. {_both(tool, p)}",
+            *looped(p, 2, "each number n", call),
+            *collected(4, "each result w of step #3", again),
+            FAN_IN,
+        ]
+    else:
+        steps = [
             _both(tool, p),
-            *looped(p, 2, "each number n", body),
-            *looped(p, second + 1, over, f"call tool_b(i = w, j = {p['j']})."),
-            (
-                f"Call tool_d(numbers = [...]) once, with the results of step #{third} in their "
-                "order. Let y be its result."
-            ),
-        ],
-        answer="y",
-    )
+            *looped(p, 2, "each number n", call),
+            *looped(p, 3, "each result w of step #2", again),
+            FAN_IN.replace("the list", "the results of step #3 in their order"),
+        ]
+    return Text(steps, answer="y")
 
 
 def _fan(tool: str, run: Execution, p: Parameters) -> int:
     run.step = 1
+    last: list[int] = run.let("list", []) if apart(p) else []
     numbers = _both_made(run, tool, p)
     run.step = 2
     rounds = run.each("n", numbers, body=2 + apart(p))
     results = [branch(run, n % 2 == 0, c(n), b(n, p["j"])) for n in rounds]
     run.step += 1
-    rounds = run.each("w", results, body=run.step + apart(p))
-    results = [run.call("tool_b", i=w, j=p["j"]) for w in rounds]
+    for w in run.each("w", results, body=run.step + apart(p)):
+        result = run.call("tool_b", i=w, j=p["j"])
+        run.step += apart(p)
+        run.put(last, result)
     run.step += 1
-    return run.call("tool_d", numbers=results)
+    return run.call("tool_d", numbers=last)
 
 
 def _reprocess_text(tool: str, p: Parameters) -> Text:
