@@ -1,6 +1,6 @@
 """Fine-tunes a small model by warm-up and GRPO, and measures it before, between and after.
 
-    python benchmarks/finetune.py MODEL -o OUT [--minutes 9] [--work DIR] [--rehearsal]
+    python benchmarks/finetune.py MODEL -o OUT [--seed 43] [--minutes 9] [--work DIR] [--rehearsal]
 
 MODEL is a folder or a GGUF file. Each phase is a command of `bylaw`, which is printed; what a
 phase makes is in OUT as soon as it exists. Give the command again to go on: phases that are done
@@ -83,19 +83,17 @@ class Run:
         given = {
             name: shlex.split(getattr(self.options, name)) for name in ("warm_up", "grpo", "eval")
         }
+        seed = ["--seed", str(self.options.seed)]
         evaluate = ["train", "eval", base, *precision, "-o", str(out / "eval.jsonl")]
         evaluate += given["eval"]
         yield "eval base", [*evaluate, "--name", MODELS[0]]
         yield (
             "warm-up",
-            ["train", "sft", base, *precision, "-o", str(out / "warm"), *given["warm_up"]],
+            ["train", "sft", base, *precision, "-o", str(out / "warm"), *seed, *given["warm_up"]],
         )
         yield "eval warm-up", [*evaluate, *warm, "--name", MODELS[1]]
-        yield (
-            "grpo",
-            ["train", "grpo", base, *precision, *warm, "-o", str(out / "grpo"), "--resume"]
-            + given["grpo"],
-        )
+        learn = ["train", "grpo", base, *precision, *warm, "-o", str(out / "grpo"), "--resume"]
+        yield "grpo", [*learn, *seed, *given["grpo"]]
         yield "eval grpo", [*evaluate, *tuned, "--name", MODELS[2]]
 
     def _unpacked(self) -> Path:
@@ -210,6 +208,7 @@ def main() -> int:
     parser.add_argument("-o", "--output", required=True)
     parser.add_argument("--work", help="where to unpack a GGUF (default: the output folder)")
     parser.add_argument("--minutes", type=float, default=1e6)
+    parser.add_argument("--seed", type=int, default=42, help="of what training draws")
     parser.add_argument("--precision", choices=("fp32", "bf16"), default="bf16")
     parser.add_argument("--warm-up", default=f"{WARM_UP} {ADAPTER}", help="options of train sft")
     parser.add_argument("--grpo", default=GRPO, help="options of train grpo")

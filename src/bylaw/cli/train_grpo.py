@@ -132,7 +132,7 @@ def run(options: argparse.Namespace) -> int:
         learns,
         output,
         examples,
-        spread(options.held_out, options.seed),
+        spread(options.held_out),
         plan,
         precision=options.precision,
         resume=options.resume,
@@ -162,7 +162,7 @@ def plan_from(options: argparse.Namespace) -> Plan:
     )
 
 
-def spread(count: int, seed: int) -> list[Example]:
+def spread(count: int) -> list[Example]:
     """So many held-out examples, spread evenly over the four splits."""
-    everything = [example for each in splits(seed).values() for example in each]
+    everything = [example for each in splits().values() for example in each]
     return [everything[at * len(everything) // count] for at in range(count)]

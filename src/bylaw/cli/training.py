@@ -63,13 +63,19 @@ def add_examples(parser: argparse.ArgumentParser, most: int | None = None) -> No
         metavar="N",
         help=f"only so many, from the beginning (default: {shown})",
     )
-    parser.add_argument("--seed", type=int, default=SEED, metavar="N", help=f"default: {SEED}")
+    parser.add_argument(
+        "--seed",
+        type=int,
+        default=SEED,
+        metavar="N",
+        help=f"of what training draws; the data stay the same (default: {SEED})",
+    )
 
 
 def examples_from(options: argparse.Namespace) -> list[Example]:
     """The examples to train on, in the order of the curriculum."""
     if options.data is None:
-        return corpus(options.seed)[: options.examples]
+        return corpus()[: options.examples]
     rows = read_rows(Path(options.data))[: options.examples]
     return [from_row(row, options.data) for row in rows]
 
