@@ -38,11 +38,10 @@ ADAPTER: Final = "--targets q_proj,k_proj,v_proj,o_proj --rank 32 --alpha 64"
 WARM_UP: Final = "--notes --examples 60 --epochs 6 --batch 6 --learning-rate 4e-4"
 GRPO: Final = (
     "--rollouts batched --prompts 30 --batch 240 --at-once 12 --no-checkpointing --save-every 5 "
-    "--learning-rate 5e-5 --beta 0.02 --turn-tokens 192 --most-tokens 1280"
+    "--learning-rate 5e-5 --beta 0.02"
 )
 """Few changes of the weights, each computed from many prompts: of most of them, all rollouts of a
 warmed-up model are right or all are wrong, and Adam makes large steps of small gradients."""
-EVAL: Final = "--turn-tokens 192"
 TINY: Final = {
     "warm-up": "--notes --examples 4 --epochs 1 --batch 2",
     "grpo": (
@@ -212,7 +211,7 @@ def main() -> int:
     parser.add_argument("--precision", choices=("fp32", "bf16"), default="bf16")
     parser.add_argument("--warm-up", default=f"{WARM_UP} {ADAPTER}", help="options of train sft")
     parser.add_argument("--grpo", default=GRPO, help="options of train grpo")
-    parser.add_argument("--eval", default=EVAL, help="options of train eval")
+    parser.add_argument("--eval", default="", help="options of train eval")
     parser.add_argument("--rehearsal", action="store_true", help="tiny sizes, in fp32")
     options = parser.parse_args()
     if options.rehearsal:

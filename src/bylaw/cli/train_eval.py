@@ -64,7 +64,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--setting", choices=_SETTINGS, default="baseline", help="the gate (default: baseline)"
     )
     parser.add_argument(
-        "--turn-tokens", type=at_least_one, default=96, metavar="N", help="default: 96"
+        "--turn-tokens", type=at_least_one, default=192, metavar="N", help="default: 192"
     )
     parser.add_argument("--width", type=at_least_one, default=512, metavar="N", help="default: 512")
     parser.add_argument("--seed", type=int, default=SEED, metavar="N", help=f"default: {SEED}")

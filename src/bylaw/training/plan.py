@@ -35,9 +35,10 @@ class Plan:
     beta: float = 1e-3
     learning_rate: float = 2e-4
     temperature: float = 1.0
-    most_tokens: int = 1024
+    most_tokens: int = 1280
     """How long a rollout may get behind its prompt."""
-    turn_tokens: int = 96
+    turn_tokens: int = 192
+    """How long a turn may get; the longest note is 150 tokens, and its call comes behind it."""
     width: int = 512
     """Rollouts that are in the making at once, when we make them ourselves."""
     setting: Setting = UNGATED
