@@ -294,6 +294,15 @@ def test_numbers_that_would_leave_something_out_are_refused(
         command("train_grpo", base, "-o", tmp_path, *sizes.split())
 
 
+@pytest.mark.parametrize("name", ["train_sft", "train_grpo"])
+def test_a_file_without_examples_is_told_in_a_sentence(
+    name: str, base: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "empty.jsonl").touch()
+    with pytest.raises(BylawError, match="there are no examples"):
+        command(name, base, "-o", tmp_path / "run", "--data", tmp_path / "empty.jsonl")
+
+
 def test_a_model_that_is_not_there_is_said_to_be(tmp_path: Path) -> None:
     wanted: Sequence[tuple[str, str]] = (
         (str(tmp_path / "nowhere"), "there is no model at"),

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from bylaw.cli.inputs import at_least_one
-from bylaw.errors import Diagnostic, UsageError
+from bylaw.errors import Diagnostic, TraceError, UsageError
 from bylaw.training.corpus import SEED, corpus
 from bylaw.training.example import Example
 from bylaw.training.rows import from_row, read_rows
@@ -77,6 +77,8 @@ def examples_from(options: argparse.Namespace) -> list[Example]:
     if options.data is None:
         return corpus()[: options.examples]
     rows = read_rows(Path(options.data))[: options.examples]
+    if not rows:
+        raise TraceError(Diagnostic("E310", "there are no examples", source=options.data))
     return [from_row(row, options.data) for row in rows]
 
 

@@ -12,7 +12,7 @@ from bylaw.values import Json
 
 
 class OpenGate:
-    """For runs that nobody holds to rules while they go on, thousands of them: it costs nothing."""
+    """For runs that nobody holds to rules while they go on, thousands of them: it costs little."""
 
     stopped: Final = False
 

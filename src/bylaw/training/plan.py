@@ -38,7 +38,7 @@ class Plan:
     most_tokens: int = 1280
     """How long a rollout may get behind its prompt."""
     turn_tokens: int = 192
-    """How long a turn may get; the longest note is 150 tokens, and its call comes behind it."""
+    """How long a turn may get; with notes, the longest of the corpus has 179 of Qwen's tokens."""
     width: int = 512
     """Rollouts that are in the making at once, when we make them ourselves."""
     setting: Setting = UNGATED

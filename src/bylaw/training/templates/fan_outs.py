@@ -5,7 +5,6 @@ from collections.abc import Callable
 from bylaw.bench.gold import Execution
 from bylaw.bench.templates.template import Text
 from bylaw.training.templates.pattern import (
-    FAN_IN,
     SEEDS,
     Parameters,
     Pattern,
@@ -14,29 +13,27 @@ from bylaw.training.templates.pattern import (
     branch,
     c,
     collected,
+    fan_in,
     looped,
     seeds,
 )
 
-_NUMBERS = "call tool_a(i = i). The results are the numbers."
 
-
-def _fan_out(p: Parameters, begin: str) -> list[str]:
-    """The steps that make the numbers; one that begins with something may do so on its own."""
+def _fan_out(p: Parameters) -> list[str]:
     first, *_, last = seeds(p)
-    loop, *body = looped(p, 1, f"each i from {first} to {last}", _NUMBERS)
-    return [f"{begin} {loop}", *body] if apart(p) else [begin, loop]
+    call = "call tool_a(i = i). The results are the numbers."
+    return looped(p, 1, f"each i from {first} to {last}", call)
 
 
 def _fanned_text(p: Parameters, process: str) -> Text:
     """A fan-out, something for each number, and a fan-in."""
     if apart(p):
-        begun = _fan_out(p, "Begin with an empty list.")
-        return Text([*begun, *collected(3, "each number n", process), FAN_IN], answer="y")
-    _, fan_out = _fan_out(p, "")
+        loop, call = _fan_out(p)
+        begun = [f"Begin with an empty list. {loop}", call]
+        return Text([*begun, *collected(3, "each number n", process), fan_in()], answer="y")
     each = f"For each number n, in order: {process}"
-    last = FAN_IN.replace("the list", "the results of step #2 in their order")
-    return Text([fan_out, each, last], answer="y")
+    last = fan_in("the results of step #2 in their order")
+    return Text([*_fan_out(p), each, last], answer="y")
 
 
 def _fanned(run: Execution, p: Parameters, process: Callable[[int], int]) -> int:
@@ -71,10 +68,11 @@ def _forall(run: Execution, p: Parameters) -> int:
 
 def _exists_text(p: Parameters) -> Text:
     each = f"Call tool_b(i = n, j = {p['j']}). Let w be its result."
-    begun = _fan_out(p, "Begin with total = 0.")
     if apart(p):
+        loop, call = _fan_out(p)
         steps = [
-            *begun,
+            f"Begin with total = 0. {loop}",
+            call,
             "Do steps #4 and #5 for each number n, in order.",
             each,
             (
@@ -84,7 +82,8 @@ def _exists_text(p: Parameters) -> Text:
         ]
     else:
         steps = [
-            *begun,
+            "Begin with total = 0.",
+            *_fan_out(p),
             "Do steps #4 to #6 for each number n, in order.",
             each,
             f"If w is divisible by {p['m']}, call tool_c(x = w). Let w be its result.",

@@ -18,7 +18,6 @@ POOL: Final = ("tool_a", "tool_b", "tool_c", "tool_d")
 TRANSFORMS: Final = ("tool_a", "tool_c")
 """The tools that can perform a seed transform, and are interchangeable there."""
 SEEDS: Final = range(1, 51)
-FAN_IN: Final = "Call tool_d(numbers = [...]) once, with the list. Let y be its result."
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +72,11 @@ def collected(at: int, over: str, body: str) -> list[str]:
         body[0].upper() + body[1:],
         "Put the result into the list.",
     ]
+
+
+def fan_in(numbers: str = "the list") -> str:
+    """The step that hands these numbers over."""
+    return f"Call tool_d(numbers = [...]) once, with {numbers}. Let y be its result."
 
 
 def apart(p: Parameters) -> int:

@@ -10,7 +10,6 @@ from bylaw.bench.gold import Execution
 from bylaw.bench.templates.template import Text
 from bylaw.bench.tools import TOOLS
 from bylaw.training.templates.pattern import (
-    FAN_IN,
     SEEDS,
     TRANSFORMS,
     Parameters,
@@ -20,6 +19,7 @@ from bylaw.training.templates.pattern import (
     branch,
     c,
     collected,
+    fan_in,
     looped,
 )
 
@@ -88,7 +88,7 @@ def _filter_text(tool: str, p: Parameters) -> Text:
             "Do steps #5 and #6 for each result w of step #3, in order.",
             f"If w is greater than {p['t']}, call tool_c(x = w). Let w be its result.",
             "Put w into the list.",
-            FAN_IN,
+            fan_in(),
         ]
     else:
         steps = [
@@ -98,7 +98,7 @@ def _filter_text(tool: str, p: Parameters) -> Text:
                 "Then go through the results of step #2, in order: for each result w that is "
                 f"greater than {p['t']}, call tool_c(x = w), and put its result in the place of w."
             ),
-            FAN_IN.replace("the list", "the results of step #2 as changed by step #3"),
+            fan_in("the results of step #2 as changed by step #3"),
         ]
     return Text(steps, answer="y")
 
@@ -127,14 +127,14 @@ def _fan_text(tool: str, p: Parameters) -> Text:
             f"Begin with an empty list. {_both(tool, p)}",
             *looped(p, 2, "each number n", call),
             *collected(4, "each result w of step #3", again),
-            FAN_IN,
+            fan_in(),
         ]
     else:
         steps = [
             _both(tool, p),
             *looped(p, 2, "each number n", call),
             *looped(p, 3, "each result w of step #2", again),
-            FAN_IN.replace("the list", "the results of step #3 in their order"),
+            fan_in("the results of step #3 in their order"),
         ]
     return Text(steps, answer="y")
 
