@@ -153,25 +153,53 @@ def test_what_is_not_computed_on_padding_changes_nothing(
     from bylaw.training import grpo_trainer
 
     monkeypatch.setattr(torch.nn.Dropout, "forward", lambda self, given: given)
-    computed = []
-    trimmed = grpo_trainer.Trainer._trimmed
+    padded = []
+    aligned = grpo_trainer.Trainer._left_aligned
 
     def watched(self: Any, model: Any, ids: Any, mask: Any, *others: Any, **how: Any) -> Any:
-        computed.append((int(mask.any(0).sum()), ids.size(1)))
-        return trimmed(self, model, ids, mask, *others, **how)
+        padded.append([not mask[:, 0].all(), not mask[:, -1].all(), not mask.any(0).all()])
+        return aligned(self, model, ids, mask, *others, **how)
 
-    monkeypatch.setattr(grpo_trainer.Trainer, "_trimmed", watched)
-    trained(base, warm, tmp_path / "trimmed")
+    monkeypatch.setattr(grpo_trainer.Trainer, "_left_aligned", watched)
+    trained(base, warm, tmp_path / "aligned")
     monkeypatch.delattr(grpo_trainer.Trainer, "_get_per_token_logps_and_entropies")
     trained(base, warm, tmp_path / "padded")
-    assert any(used < padded for used, padded in computed)
-    trimmed_steps, padded_steps = (
+    on_the_left, on_the_right, everywhere = zip(*padded, strict=True)
+    assert any(on_the_left)
+    assert any(on_the_right)
+    assert any(everywhere)
+    aligned_steps, padded_steps = (
         [row for row in read_metrics(tmp_path / name / "metrics.jsonl") if row["after"] < 2]
-        for name in ("trimmed", "padded")
+        for name in ("aligned", "padded")
     )
-    for one, other in zip(trimmed_steps, padded_steps, strict=True):
+    for one, other in zip(aligned_steps, padded_steps, strict=True):
         for name in ("loss", "kl", "entropy", "grad_norm"):
             assert one[name] == pytest.approx(other[name], rel=1e-3, abs=1e-5)
+
+
+def test_a_gradient_that_is_no_number_changes_no_weight(
+    base: Path, warm: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from bylaw.training.grpo_trainer import Trainer
+
+    step = Trainer.training_step
+
+    def spoiled(self: Any, model: Any, *others: Any) -> Any:
+        loss = step(self, model, *others)
+        for weight in model.parameters():
+            if weight.grad is not None and self.state.global_step == 1:
+                weight.grad.fill_(math.nan)
+        return loss
+
+    monkeypatch.setattr(Trainer, "training_step", spoiled)
+    lines: list[str] = []
+    assert trained(base, warm, tmp_path, told=lines.append).steps == 4
+    assert [line for line in lines if "not finite" in line] == [
+        "step 2: the gradient is not finite, left out"
+    ]
+    adapter = weights(tmp_path / "adapter")
+    assert all(weight.isfinite().all() for weight in adapter.values())
+    assert not same(adapter, weights(warm))
 
 
 @pytest.mark.parametrize("path", ["batched", "environment"])

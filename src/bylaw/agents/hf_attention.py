@@ -47,7 +47,7 @@ def reads_prefixes(model: Any) -> bool:
 
 
 def without_planning() -> Any:
-    """The context to generate in."""
+    """The context to generate in, and to train in."""
     return sdpa_kernel(list(_BACKENDS))
 
 

@@ -24,11 +24,12 @@ from transformers.trainer import TRAINER_STATE_NAME
 from trl import GRPOConfig
 
 from bylaw.agents.clock import Clock
+from bylaw.agents.hf_attention import without_planning
 from bylaw.agents.hf_rollouts import Rollouts
 from bylaw.training.curves import TERMS, Metrics
 from bylaw.training.environment import environments, tool_set
 from bylaw.training.example import Example
-from bylaw.training.grpo_callbacks import Curves, TimeLimit
+from bylaw.training.grpo_callbacks import Curves, FiniteSteps, TimeLimit
 from bylaw.training.grpo_trainer import Trainer
 from bylaw.training.lora import Learner, Precision, save_adapter
 from bylaw.training.plan import Plan
@@ -157,7 +158,11 @@ def train(
         train_dataset=_dataset(examples),
         eval_dataset=_dataset(held_out) if held_out else None,
         processing_class=learner.tokenizer,
-        callbacks=[Curves(metrics, clock, plan, told), TimeLimit(clock, seconds, plan.steps)],
+        callbacks=[
+            Curves(metrics, clock, plan, told),
+            TimeLimit(clock, seconds, plan.steps),
+            FiniteSteps(told),
+        ],
         **how,
     )
     trainer.remove_callback(PrinterCallback)
@@ -169,7 +174,8 @@ def train(
         trainer._env_tools = {tool_set(each): _schemas(each) for each in [*examples, *held_out]}
     gc.collect()
     gc.freeze()  # what is here by now stays: to look through it again and again takes seconds
-    trainer.train(resume_from_checkpoint=last)
+    with without_planning():
+        trainer.train(resume_from_checkpoint=last)
     gc.unfreeze()
     save_adapter(trainer.model, output / ADAPTER)
     state = trainer.state

@@ -1,4 +1,7 @@
-"""What happens beside a training run: its metrics are put on record, and it ends in time."""
+"""What happens beside a training run.
+
+Its metrics are put on record, it ends in time, and nothing that is not a number gets into weights.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+import torch
 from transformers import TrainerCallback
 
 from bylaw.agents.clock import Clock
@@ -70,3 +74,20 @@ class TimeLimit(TrainerCallback):
         if late and state.global_step % self._steps == 0:
             control.should_save = True
             control.should_training_stop = True
+
+
+class FiniteSteps(TrainerCallback):
+    """Leaves out a change whose gradient is not finite: it would spoil all weights for good."""
+
+    def __init__(self, told: Callable[[str], None]) -> None:
+        self._told: Final = told
+
+    def on_pre_optimizer_step(
+        self, args: Any, state: Any, control: Any, model: Any, **_: Any
+    ) -> None:
+        """Takes such a gradient away; an optimizer passes over weights that have none."""
+        learned = [weight for weight in model.parameters() if weight.grad is not None]
+        if not torch.nn.utils.get_total_norm([each.grad for each in learned]).isfinite():
+            for weight in learned:
+                weight.grad = None
+            self._told(f"step {state.global_step + 1}: the gradient is not finite, left out")

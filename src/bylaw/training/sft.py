@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import torch
 
 from bylaw.agents.chat_tokens import ChatTokens
+from bylaw.agents.hf_attention import without_planning
 from bylaw.training.lora import Learner
 from bylaw.training.transcripts import Transcript
 
@@ -64,11 +65,11 @@ def warm_up(
     batches = list(_batches(lessons, settings))
     falling = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 1 / len(batches), len(batches) - 1)
     for batch in batches:
-        inputs = _padded(batch)
-        inputs = {name: tensor.to(device) for name, tensor in inputs.items()}
-        loss = model(**inputs).loss
+        inputs = {name: tensor.to(device) for name, tensor in _padded(batch).items()}
         optimizer.zero_grad()
-        loss.backward()
+        with without_planning():
+            loss = model(**inputs).loss
+            loss.backward()
         torch.nn.utils.clip_grad_norm_(learned, 1.0)
         optimizer.step()
         falling.step()
@@ -87,12 +88,11 @@ def _batches(lessons: Sequence[Lesson], settings: WarmUp) -> Iterator[list[Lesso
 
 
 def _padded(batch: Sequence[Lesson]) -> dict[str, torch.Tensor]:
+    """Padding is behind the lessons, where causal attention never looks: there need be no mask."""
     longest = max(len(each.ids) for each in batch)
     ids = torch.zeros(len(batch), longest, dtype=torch.long)
     labels = torch.full_like(ids, IGNORED)
-    mask = torch.zeros_like(ids)
     for row, each in enumerate(batch):
         ids[row, : len(each.ids)] = torch.tensor(each.ids)
         labels[row, : len(each.ids)] = torch.tensor(each.labels)
-        mask[row, : len(each.ids)] = 1
-    return {"input_ids": ids, "attention_mask": mask, "labels": labels}
+    return {"input_ids": ids, "labels": labels}
