@@ -159,10 +159,11 @@ def test_names_that_stand_for_several_numbers_are_all_told() -> None:
 def test_a_running_total_is_carried_along() -> None:
     example = first(UNSEEN, "branch_selection")
     said = " ".join(notes(example))
-    totals = [int(total) for total in re.findall(r"total = (?:\d+ \+ \d+ = )?(\d+)\.", said)]
-    assert said.count("total = ") == len(totals)
-    assert totals == sorted(totals)
-    assert (totals[0], totals[-1]) == (0, example.answer)
+    assert said.startswith("Step 1: total = 0. ")
+    sums = re.findall(r"total = (\d+) \+ (\d+) = (\d+)\.", said)
+    assert said.count("total = ") == 1 + len(sums) == 1 + example.parameters["k"]
+    assert [before for before, _, _ in sums] == ["0", *(total for *_, total in sums[:-1])]
+    assert int(sums[-1][-1]) == example.answer
 
 
 def test_a_list_is_carried_along_until_it_is_handed_over() -> None:

@@ -20,7 +20,7 @@ class Noted(int):
 
     def _sum(self, left: int, right: int) -> Noted:
         total = Noted(int(left) + int(right), self.say)
-        self.say(f"{left:d} + {right:d} = {total:d}." if left else f"{total:d}.")
+        self.say(f"{left:d} + {right:d} = {total:d}.")
         return total
 
     def _product(self, left: int, right: int) -> Noted:

@@ -25,8 +25,7 @@ from bylaw.training.templates import HELD_OUT, TRAINING
 
 _BODY: Final = re.compile(r"Do steps? \d+(?: (?:and|to) \d+)? for")
 """The steps of a loop, where they are not the one that speaks of it."""
-_SUM: Final = re.compile(r"\d+( \+ .*)?\.")
-"""A sum; what is added to nothing is one, too."""
+_SUM: Final = re.compile(r"\d+ \+ .*\.")
 _NAMES: Final = re.compile(r"Let (\w+(?: and \w+)*) be ")
 """What a step calls its results."""
 
