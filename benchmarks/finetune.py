@@ -35,10 +35,11 @@ from bylaw.training.eval_tables import tables
 MODELS: Final = ("base", "warm-up", "warm-up + GRPO")
 ADAPTER: Final = "--targets q_proj,k_proj,v_proj,o_proj --rank 32 --alpha 64"
 """Attention alone: what a model knows of numbers lies elsewhere; transcripts would spoil it."""
-WARM_UP: Final = "--notes --examples 60 --epochs 6 --batch 6 --learning-rate 4e-4"
+WARM_UP: Final = "--notes --examples 60 --epochs 4 --batch 6 --learning-rate 2e-4"
+"""Enough to write notes on tasks of another kind, too; more, and the model only knows those."""
 GRPO: Final = (
     "--rollouts batched --prompts 30 --batch 240 --at-once 12 --no-checkpointing --save-every 5 "
-    "--learning-rate 5e-5 --beta 0.02"
+    "--learning-rate 1e-4 --beta 0.02"
 )
 """Few changes of the weights, each computed from many prompts: the rollouts of a prompt often do
 not differ once a model is warmed up, and with changes from four prompts the reward fell."""
