@@ -1,4 +1,4 @@
-"""Fine-tunes a small model by warm-up and GRPO, and measures it before, between and after.
+"""Fine-tunes a small model by warm-up and GRPO, and measures it before, after one, and after both.
 
     python benchmarks/finetune.py MODEL -o OUT [--seed 43] [--minutes 9] [--work DIR] [--rehearsal]
 
@@ -91,9 +91,9 @@ class Run:
             "warm-up",
             ["train", "sft", base, *precision, "-o", str(out / "warm"), *seed, *given["warm_up"]],
         )
-        yield "eval warm-up", [*evaluate, *warm, "--name", MODELS[1]]
         learn = ["train", "grpo", base, *precision, *warm, "-o", str(out / "grpo"), "--resume"]
         yield "grpo", [*learn, *seed, *given["grpo"]]
+        yield "eval warm-up", [*evaluate, *warm, "--name", MODELS[1]]
         yield "eval grpo", [*evaluate, *tuned, "--name", MODELS[2]]
 
     def _unpacked(self) -> Path:
