@@ -41,8 +41,8 @@ GRPO: Final = (
     "--rollouts batched --prompts 30 --batch 240 --at-once 12 --no-checkpointing --save-every 5 "
     "--learning-rate 1e-4 --beta 0.02"
 )
-"""Few changes of the weights, each computed from many prompts: the rollouts of a prompt often do
-not differ once a model is warmed up, and with changes from four prompts the reward fell."""
+"""Few changes of the weights, each computed from many rollouts: those of a prompt often do not
+differ once a model is warmed up, and with changes from 60 of them the reward fell."""
 TINY: Final = {
     "warm-up": "--notes --examples 4 --epochs 1 --batch 2",
     "grpo": (

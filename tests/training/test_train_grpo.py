@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from importlib import import_module
@@ -307,15 +308,138 @@ def test_grpo_as_a_command(base: Path, tmp_path: Path, capsys: pytest.CaptureFix
     assert (tmp_path / "run" / "curves.svg").read_text(encoding="utf-8").startswith("<svg")
 
 
+def test_what_is_held_out_is_never_taken_for_what_is_trained_on(
+    base: Path, warm: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not even if it has the same name; and what is trained on is not held out."""
+    from bylaw.training import grpo
+
+    first, second, *_ = EXAMPLES
+    rewarded: dict[str, set[str]] = {}
+    reward = grpo._Edge.reward
+
+    def watched(self: Any, prompts: Any, *positional: Any, **named: Any) -> Any:
+        for name, prompt in zip(named["name"], prompts, strict=True):
+            rewarded.setdefault(name, set()).add(prompt[-1]["content"])
+        return reward(self, prompts, *positional, **named)
+
+    monkeypatch.setattr(grpo._Edge, "reward", watched)
+    trained(base, warm, tmp_path, held_out=[replace(HELD_OUT[0], name=first.name), second])
+    assert rewarded == {each.name: {each.prompt} for each in EXAMPLES} | {
+        f"held out: {first.name}": {HELD_OUT[0].prompt}
+    }
+
+
+def test_examples_that_could_be_mixed_up_are_refused(
+    base: Path, warm: Path, tmp_path: Path
+) -> None:
+    from bylaw.training.grpo import train
+    from bylaw.training.lora import learner
+
+    first, second, third, fourth = EXAMPLES
+    for twin in (replace(fourth, name=first.name), replace(fourth, prompt=first.prompt)):
+        with pytest.raises(BylawError, match="same name or prompt"):
+            train(learner(base, warm), tmp_path, [first, second, third, twin], (), PLAN)
+
+
+def test_a_run_goes_on_with_its_own_adapter_and_settings(base: Path, tmp_path: Path) -> None:
+    sizes = "--generations 2 --prompts 1 --batch 2 --at-once 2 --examples 2 --held-out 0"
+    limits = "--most-tokens 200 --turn-tokens 40 --width 4 --rollouts batched"
+    options = ["-o", str(tmp_path), *f"{sizes} {limits}".split()]
+    assert command("train_grpo", base, *options, "--seconds", 0, "--rank", 4) == 0
+    for other in ("--beta 0.5", "--precision bf16", "--examples 1"):
+        with pytest.raises(BylawError, match="begun with other settings"):
+            command("train_grpo", base, *options, "--resume", *other.split())
+    assert command("train_grpo", base, *options, "--resume", "--width", 2) == 0
+    steps = [row["step"] for row in read_metrics(tmp_path / "metrics.jsonl")]
+    assert steps == [1, 2]
+    config = json.loads((tmp_path / "adapter" / "adapter_config.json").read_text(encoding="utf-8"))
+    assert config["r"] == 4
+
+
+def test_results_of_weights_that_have_changed_are_not_those_on_record(
+    base: Path, warm: Path, whole: Path, tmp_path: Path
+) -> None:
+    adapter = shutil.copytree(warm, tmp_path / "adapter")
+    few = ("--examples", 1, "--width", 8, "--turn-tokens", 40, "--set", "unaugmented")
+    tried = (base, "--adapter", adapter, "--name", "tuned", *few, "-o", tmp_path / "eval.jsonl")
+    assert command("train_eval", *tried) == 0
+    assert command("train_eval", *tried) == 0
+    shutil.copytree(whole / "adapter", adapter, dirs_exist_ok=True)
+    with pytest.raises(BylawError, match="other conditions"):
+        command("train_eval", *tried)
+
+
+def test_results_of_the_benchmark_are_not_those_of_an_evaluation(
+    base: Path, tmp_path: Path
+) -> None:
+    results = tmp_path / "results.jsonl"
+    line = '{"bylaw": 1, "key": "k", "model": "m", "conditions": {}}\n'
+    results.write_text(line, encoding="utf-8")
+    for how in (["--tables"], [base, "--examples", 1]):
+        with pytest.raises(BylawError, match="not results of `bylaw train eval`"):
+            command("train_eval", *how, "-o", results)
+    assert results.read_text(encoding="utf-8") == line
+
+
+@pytest.mark.parametrize(
+    ("template", "told"),
+    [
+        ("{{ raise_exception('no system') if messages[0].role == 'system' }}", "no system"),
+        ("{% if loop.last %}", "changes a turn once something follows it"),
+    ],
+)
+def test_a_chat_template_that_cannot_be_trained_on_is_told_in_a_sentence(
+    base: Path, tmp_path: Path, template: str, told: str
+) -> None:
+    """A turn is shown as it is only while it is the last one, in the second case."""
+    folder = shutil.copytree(base, tmp_path / "model")
+    whole = "{{ message.content }}<|im_end|>\n"
+    if "loop.last" in template:
+        whole = template + whole + "{% else %}{{ message.content | upper }}\n{% endif %}"
+        template = ""
+    lines = "<|im_start|>{{ message.role }}\n" + whole
+    asks = "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
+    (folder / "chat_template.jinja").write_text(
+        template + "{% for message in messages %}" + lines + "{% endfor %}" + asks,
+        encoding="utf-8",
+    )
+    for name in ("train_sft", "train_grpo", "train_eval"):
+        with pytest.raises(BylawError, match=told):
+            command(name, folder, "-o", tmp_path / "out")
+
+
+def test_a_template_that_trl_cannot_read_leads_to_our_own_rollouts(
+    base: Path, tmp_path: Path
+) -> None:
+    folder = shutil.copytree(base, tmp_path / "model")
+    path = folder / "chat_template.jinja"
+    path.write_text("{# another #}" + path.read_text(encoding="utf-8"), encoding="utf-8")
+    with pytest.raises(BylawError, match="TRL cannot train this model") as refused:
+        command("train_grpo", folder, "-o", tmp_path / "out", "--examples", 5)
+    assert "--rollouts batched" in str(refused.value.diagnostics[0].help)
+
+
+def test_layers_that_are_not_there_are_named(base: Path, tmp_path: Path) -> None:
+    few = ("-o", tmp_path, "--examples", 1, "--epochs", 1)
+    with pytest.raises(BylawError, match="no layers called v_prj"):
+        command("train_sft", base, *few, "--targets", "q_proj,v_prj")
+    assert command("train_sft", base, *few, "--targets", "q_proj, v_proj") == 0
+    config = json.loads((tmp_path / "adapter" / "adapter_config.json").read_text(encoding="utf-8"))
+    assert sorted(config["target_modules"]) == ["q_proj", "v_proj"]
+
+
 @pytest.mark.parametrize(
     ("sizes", "told"),
     [
         ("--prompts 7", "300 examples, 7 at a time: that leaves a rest"),
         ("--batch 50", "80 rollouts in batches of 50"),
         ("--at-once 7", "batches of 40, 7 at once"),
+        ("--generations 1", "at least two generations"),
+        ("--temperature 0", "a temperature above 0"),
     ],
 )
-def test_numbers_that_would_leave_something_out_are_refused(
+def test_numbers_that_cannot_be_are_refused(
     base: Path, tmp_path: Path, sizes: str, told: str
 ) -> None:
     with pytest.raises(BylawError, match=told):

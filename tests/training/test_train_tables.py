@@ -14,7 +14,9 @@ from bylaw.training.curves import Metrics, curves, read_metrics
 from bylaw.training.eval_tables import interval, tables
 
 
-def result(model: str, name: str, compliance: float, correct: bool, calls: int = 4) -> Any:
+def result(
+    model: str, name: str, compliance: float, correct: bool, calls: int = 4, seed: int = 42
+) -> Any:
     split, template, *_ = name.split("/")
     return {
         "model": model,
@@ -25,6 +27,7 @@ def result(model: str, name: str, compliance: float, correct: bool, calls: int =
         "compliance": compliance,
         "correct": correct,
         "calls": calls,
+        "conditions": {"seed": seed, "setting": "baseline", "adapter": model},
     }
 
 
@@ -77,6 +80,13 @@ def test_a_gain_compares_models_example_by_example() -> None:
 def test_an_example_that_only_one_model_has_is_no_gain() -> None:
     gains = rows("gains", RESULTS[1:])
     assert next(row for row in gains if row["set"] == "unaugmented")["n"] == 1
+
+
+def test_tasks_of_another_seed_are_other_tasks_whatever_they_are_called() -> None:
+    name = "unaugmented/chain_then_branch/01"
+    other = [result("seven", name, 1.0, True, seed=7), result("again", name, 1.0, True)]
+    compared = [row["model"] for row in rows("gains", [*RESULTS[:4], *other])]
+    assert compared == ["again over base"]
 
 
 def test_the_third_model_is_compared_with_the_first_and_the_second() -> None:

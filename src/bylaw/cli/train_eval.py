@@ -6,7 +6,7 @@ import argparse
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from bylaw.bench.results import Results, read_results
 from bylaw.cli.inputs import at_least_one
@@ -36,14 +36,15 @@ bootstrap intervals; gains over the first model in the file; gains per template.
 
 Sets: unaugmented, augmented, unseen-pattern, diverse-tool, production.
 
-A run on record is not made again. Unless a temperature is given, the most
+A run on record is not made again; results of an adapter that has changed since
+are not mixed with those of before. Unless a temperature is given, the most
 likely turn is written, and each task of the benchmark is run once.
 """
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
-    add_base(parser)
+    add_base(parser, adapter="try the model with it")
     parser.add_argument(
         "-o", "--output", default="eval.jsonl", metavar="FILE", help="default: eval.jsonl"
     )
@@ -67,7 +68,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--turn-tokens", type=at_least_one, default=192, metavar="N", help="default: 192"
     )
     parser.add_argument("--width", type=at_least_one, default=512, metavar="N", help="default: 512")
-    parser.add_argument("--seed", type=int, default=SEED, metavar="N", help=f"default: {SEED}")
+    parser.add_argument(
+        "--seed",
+        type=int,
+        default=SEED,
+        metavar="N",
+        help=f"of the tasks of the splits, and of what is drawn (default: {SEED})",
+    )
     parser.add_argument("--csv", metavar="DIR", help="write each table as a CSV file there")
     parser.add_argument("--json", action="store_true", help="print the tables as JSON")
 
@@ -76,8 +83,10 @@ def run(options: argparse.Namespace) -> int:
     """Makes the runs that are missing, and shows the tables."""
     tell = teller(options)
     if not options.tables:
+        if Path(options.output).exists():
+            _on_record(options.output)  # before anything is added to it
         tell(_evaluated(options))
-    on_record = list(read_results(options.output))
+    on_record = _on_record(options.output)
     if not on_record:
         raise TraceError(Diagnostic("E421", "there are no runs on record", source=options.output))
     made = tables(on_record)
@@ -89,11 +98,21 @@ def run(options: argparse.Namespace) -> int:
     return OK
 
 
+def _on_record(path: str) -> list[dict[str, Any]]:
+    """The runs in a file, if they are those of this command."""
+    found = list(read_results(path))
+    if any("split" not in each for each in found):
+        help = "Runs of the benchmark are shown by `bylaw bench report`."
+        message = "these are not results of `bylaw train eval`"
+        raise TraceError(Diagnostic("E421", message, help, source=path))
+    return found
+
+
 def _evaluated(options: argparse.Namespace) -> str:
     with with_libraries():
         from bylaw.agents.hf_rollouts import Rollouts
         from bylaw.training.evaluation import Decoding, evaluate, examples_of
-        from bylaw.training.lora import learner
+        from bylaw.training.lora import digest, learner
 
         tried = learner(options.base, options.adapter, precision=options.precision)
     rollouts = Rollouts(
@@ -108,7 +127,7 @@ def _evaluated(options: argparse.Namespace) -> str:
     decoding = Decoding(options.temperature, options.seed, options.setting)
     about = {
         "base": Path(options.base).name,
-        "adapter": options.adapter,
+        "adapter": None if options.adapter is None else digest(Path(options.adapter)),
         "precision": options.precision,
     }
     with Results(options.output) as results, progress(f"runs of {name}", len(examples)) as line:

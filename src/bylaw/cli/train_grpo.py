@@ -52,7 +52,8 @@ one epoch, beta 0.001, rank 8 on q_proj and v_proj.
   bylaw train grpo models/qwen3-4b-instruct-2507 -o run
   bylaw train grpo models/qwen-0.5b --adapter warm/adapter -o run \\
       --rollouts batched --precision bf16
-  bylaw train grpo models/qwen-0.5b -o run --resume       go on where it stopped
+  bylaw train grpo models/qwen-0.5b -o run --resume \\
+      --rollouts batched --precision bf16                 go on where it stopped
   bylaw train eval models/qwen-0.5b --adapter run/adapter -o eval.jsonl
 
 Rollouts: `environment` lets TRL make them, with an environment for each;
@@ -118,12 +119,12 @@ def run(options: argparse.Namespace) -> int:
     plan.check(examples)
     output = Path(options.output)
     with with_libraries():
-        from bylaw.training.grpo import ADAPTER, METRICS, train
+        from bylaw.training.grpo import ADAPTER, METRICS, last_checkpoint, train
         from bylaw.training.lora import learner
 
         learns = learner(
             options.base,
-            options.adapter,
+            options.adapter or (last_checkpoint(output) if options.resume else None),
             lora_from(options),
             precision=options.precision,
             seed=options.seed,

@@ -22,8 +22,8 @@ PAPERS_MODEL: Final = "Qwen/Qwen3-4B-Instruct-2507"
 _TARGETS: Final = "q_proj,v_proj"
 
 
-def add_base(parser: argparse.ArgumentParser) -> None:
-    """Adds the model that is trained."""
+def add_base(parser: argparse.ArgumentParser, adapter: str = "begin with this one") -> None:
+    """Adds the model that is trained or tried; `adapter` says what an adapter is for."""
     parser.add_argument(
         "base",
         nargs="?",
@@ -31,7 +31,7 @@ def add_base(parser: argparse.ArgumentParser) -> None:
         metavar="BASE",
         help=f"a folder, a .gguf file, or what was downloaded (default: {PAPERS_MODEL})",
     )
-    parser.add_argument("--adapter", metavar="DIR", help="begin with this peft adapter")
+    parser.add_argument("--adapter", metavar="DIR", help=f"of peft: {adapter}")
     parser.add_argument(
         "--precision", choices=("fp32", "bf16"), default="fp32", help="default: fp32, as the paper"
     )
@@ -39,7 +39,13 @@ def add_base(parser: argparse.ArgumentParser) -> None:
 
 def add_adapter_options(parser: argparse.ArgumentParser) -> None:
     """Adds what a new adapter may be like; one that is given stays as it is."""
-    parser.add_argument("--rank", type=at_least_one, default=8, metavar="N", help="default: 8")
+    parser.add_argument(
+        "--rank",
+        type=at_least_one,
+        default=8,
+        metavar="N",
+        help="of a new adapter, as the next three (default: 8)",
+    )
     parser.add_argument("--alpha", type=at_least_one, default=16, metavar="N", help="default: 16")
     parser.add_argument("--dropout", type=float, default=0.05, metavar="N", help="default: 0.05")
     parser.add_argument(
@@ -86,7 +92,8 @@ def lora_from(options: argparse.Namespace) -> Lora:
     """The adapter that was asked for."""
     from bylaw.training.lora import Lora
 
-    return Lora(options.rank, options.alpha, options.dropout, tuple(options.targets.split(",")))
+    targets = tuple(name.strip() for name in options.targets.split(","))
+    return Lora(options.rank, options.alpha, options.dropout, targets)
 
 
 @contextmanager

@@ -24,6 +24,10 @@ _SETS: Final = (*SPLITS, PRODUCTION, *sorted(set(GROUPS.values())))
 """The rows of the paper's table: the splits, the benchmark, and its three transfer groups."""
 
 
+_SHARED: Final = ("seed", "setting", "temperature", "turn_tokens")
+"""What must be the same for runs to be compared one by one."""
+
+
 def tables(results: Sequence[Result]) -> list[Table]:
     """The tables. Where there are several models, the first is what others are compared with."""
     by_model = {model: _of(results, model) for model in _models(results)}
@@ -84,7 +88,7 @@ def gains_table(by_model: Mapping[str, Sequence[Result]]) -> Table:
             Column("calls", "difference"),
         ],
         rows,
-        ["points: of accuracy, in percent"],
+        ["points: of accuracy, in percent; runs of the same task under the same conditions"],
     )
 
 
@@ -147,9 +151,14 @@ def _of(results: Sequence[Result], model: str) -> list[Result]:
 
 def _pairs(before: Sequence[Result], after: Sequence[Result]) -> list[tuple[Result, Result]]:
     """The runs of the same task, side by side; a task that only one has is left out."""
-    others = {(each["name"], each["trial"]): each for each in after}
-    keys = ((each, (each["name"], each["trial"])) for each in before)
-    return [(each, others[key]) for each, key in keys if key in others]
+    others = {_task(each): each for each in after}
+    return [(each, others[_task(each)]) for each in before if _task(each) in others]
+
+
+def _task(result: Result) -> tuple[Any, ...]:
+    """What was to be done, and how: the seed chooses the tasks that names stand for."""
+    conditions = result["conditions"]
+    return (result["name"], result["trial"], *(conditions.get(name) for name in _SHARED))
 
 
 def _changed(pairs: Sequence[tuple[Result, Result]]) -> list[float]:

@@ -11,7 +11,7 @@ import os
 import shutil
 import zlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -26,6 +26,7 @@ from trl import GRPOConfig
 from bylaw.agents.clock import Clock
 from bylaw.agents.hf_attention import without_planning
 from bylaw.agents.hf_rollouts import Rollouts
+from bylaw.errors import Diagnostic, UsageError
 from bylaw.training.curves import TERMS, Metrics
 from bylaw.training.environment import environments, tool_set
 from bylaw.training.example import Example
@@ -34,6 +35,7 @@ from bylaw.training.grpo_trainer import Trainer
 from bylaw.training.lora import Learner, Precision, save_adapter
 from bylaw.training.plan import Plan
 from bylaw.training.reward import Goals, Reward, Rollout
+from bylaw.training.settings import Settings
 from bylaw.training.task import begun, rollout
 from bylaw.values import Json
 
@@ -62,8 +64,6 @@ class _Edge:
         self._clock: Final = clock
         self._goals: Final = Goals(examples)
         self._by_task: Final[Mapping[str, Example]] = {each.prompt: each for each in examples}
-        if len(self._by_task) < len({each.name for each in examples}):
-            raise ValueError("two examples have the same prompt")
         self._rollouts: Final = Rollouts(
             learner.model,
             learner.chat,
@@ -140,31 +140,42 @@ def train(
     on.
     """
     plan.check(examples)
+    _check_distinct(examples)
+    held_out = _apart(held_out, examples)
     clock = Clock()
     edge = _Edge([*examples, *held_out], plan, learner, clock)
     checkpoints = output / CHECKPOINTS
-    last = _last(checkpoints) if resume else None
+    last = last_checkpoint(output) if resume else None
+    settings = Settings.of(plan, precision, examples)
     if last is None:
         shutil.rmtree(checkpoints, ignore_errors=True)  # else they would be gone on with one day
+        settings.write(output)
+    else:
+        settings.check(output)
     metrics = Metrics(output / METRICS, up_to=None if last is None else _step(last))
     how: dict[str, Any] = {"rollout_func": edge.roll_out}
     if plan.rollouts == "environment":
         made = environments([*examples, *held_out], plan.setting, clock)
         how = {"environment_factory": made}
-    trainer = Trainer(
-        model=learner.model,
-        reward_funcs=[edge.reward],
-        args=_config(plan, checkpoints, len(held_out), precision, resumed=last is not None),
-        train_dataset=_dataset(examples),
-        eval_dataset=_dataset(held_out) if held_out else None,
-        processing_class=learner.tokenizer,
-        callbacks=[
-            Curves(metrics, clock, plan, told),
-            TimeLimit(clock, seconds, plan.steps),
-            FiniteSteps(told),
-        ],
-        **how,
-    )
+    try:
+        trainer = Trainer(
+            model=learner.model,
+            reward_funcs=[edge.reward],
+            args=_config(plan, checkpoints, len(held_out), precision, resumed=last is not None),
+            train_dataset=_dataset(examples),
+            eval_dataset=_dataset(held_out) if held_out else None,
+            processing_class=learner.tokenizer,
+            callbacks=[
+                Curves(metrics, clock, plan, told),
+                TimeLimit(clock, seconds, plan.steps),
+                FiniteSteps(told),
+            ],
+            **how,
+        )
+    except ValueError as error:
+        message = f"TRL cannot train this model: {str(error).splitlines()[0]}"
+        help = "TRL reads few chat templates; --rollouts batched reads calls itself."
+        raise UsageError(Diagnostic("E420", message, help)) from error
     trainer.remove_callback(PrinterCallback)
     if last is not None:
         # Where a checkpoint has a reference adapter, the trainer would restore that one alone.
@@ -180,6 +191,26 @@ def train(
     save_adapter(trainer.model, output / ADAPTER)
     state = trainer.state
     return Trained(state.global_step, state.global_step >= state.max_steps, clock)
+
+
+def _check_distinct(examples: Sequence[Example]) -> None:
+    """Rewards go by names, and TRL knows rollouts by their prompts."""
+    distinct = {each.name: each for each in examples}
+    if len({each.prompt for each in distinct.values()}) < len(distinct) or any(
+        distinct[each.name] != each for each in examples
+    ):
+        help = "Each example needs a name and a prompt of its own."
+        raise UsageError(Diagnostic("E402", "two examples have the same name or prompt", help))
+
+
+def _apart(held_out: Sequence[Example], examples: Sequence[Example]) -> list[Example]:
+    """What is held out from these examples, by names that none of them can have."""
+    trained_on = {each.prompt for each in examples}
+    return [
+        replace(each, name=f"held out: {each.name}")
+        for each in held_out
+        if each.prompt not in trained_on
+    ]
 
 
 def _schemas(example: Example) -> list[dict[str, Json]]:
@@ -230,9 +261,10 @@ def _config(
     )
 
 
-def _last(checkpoints: Path) -> str | None:
+def last_checkpoint(output: Path) -> str | None:
     """The last checkpoint that was written to its end; others are taken away."""
-    for folder in sorted(checkpoints.glob("checkpoint-*"), key=lambda each: -_step(each.name)):
+    found = (output / CHECKPOINTS).glob("checkpoint-*")
+    for folder in sorted(found, key=lambda each: -_step(each.name)):
         if (folder / TRAINER_STATE_NAME).exists():  # it is written last
             return str(folder)
         shutil.rmtree(folder)

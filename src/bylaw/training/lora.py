@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
@@ -10,6 +12,7 @@ from typing import Any, Final, Literal, TypeAlias
 import torch
 from huggingface_hub import snapshot_download
 from huggingface_hub.errors import LocalEntryNotFoundError
+from jinja2 import TemplateError
 from peft import LoraConfig, PeftModel, get_peft_model
 
 from bylaw.agents.chat_tokens import ChatTokens
@@ -71,7 +74,7 @@ def learner(
         marks = " and ".join(unknown)
         help = "an adapter cannot teach it to write them; choose another base"
         warnings.warn(f"the model cannot tell {marks} from other tokens: {help}", stacklevel=2)
-    chat = ChatTokens(tokenizer, turn_ends(model, tokenizer), takes_tools=takes_tools(tokenizer))
+    chat = _chat(tokenizer, turn_ends(model, tokenizer))
     tokenizer.eos_token = tokenizer.convert_ids_to_tokens(chat.end)
     tokenizer.pad_token = tokenizer.pad_token or tokenizer.eos_token
     model.generation_config.eos_token_id = sorted(chat.ends)
@@ -79,7 +82,7 @@ def learner(
     model.name_or_path = str(path.resolve())  # what peft writes down as the base
     torch.manual_seed(seed)  # a new adapter begins with random numbers
     if adapter is None:
-        model = get_peft_model(model, (lora or Lora()).config)
+        model = get_peft_model(model, _fitting(lora or Lora(), model).config)
     else:
         where = found_file(Path(adapter))
         model = PeftModel.from_pretrained(model, str(where), is_trainable=True)
@@ -87,6 +90,27 @@ def learner(
     if gpu:
         torch.set_float32_matmul_precision("high")  # TF32: what fp32 usually means there
     return Learner(model.to("cuda" if gpu else "cpu"), tokenizer, chat)
+
+
+def _chat(tokenizer: Any, ends: Sequence[int]) -> ChatTokens:
+    """How a model talks, if that can be trained on."""
+    try:
+        chat = ChatTokens(tokenizer, ends, takes_tools=takes_tools(tokenizer))
+        chat.opening([{"role": "system", "content": "."}, {"role": "user", "content": "?"}], ())
+    except TemplateError as error:
+        raise ValueError(f"its chat template refuses a conversation: {error}") from None
+    if not chat.only_grows:
+        raise ValueError("its chat template changes a turn once something follows it")
+    return chat
+
+
+def _fitting(lora: Lora, model: Any) -> Lora:
+    """The adapter, if all layers that it names are there: peft is content with one of them."""
+    layers = {name.rpartition(".")[2] for name, _ in model.named_modules()}
+    missing = [name for name in lora.targets if name.rpartition(".")[2] not in layers]
+    if missing:
+        raise ValueError(f"it has no layers called {', '.join(missing)}")
+    return lora
 
 
 def _found(base: str | Path) -> Path:
@@ -109,6 +133,14 @@ def unpack(base: Path, folder: Path) -> None:
     del model.config.quantization_config
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
+
+
+def digest(adapter: Path) -> str:
+    """What tells the weights of an adapter from those of another."""
+    whole = hashlib.sha256()
+    for path in sorted(found_file(adapter).glob("adapter_model.*")):
+        whole.update(path.read_bytes())
+    return whole.hexdigest()[:16]
 
 
 def save_adapter(model: Any, folder: Path) -> None:

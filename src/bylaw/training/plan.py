@@ -71,7 +71,13 @@ class Plan:
         return rounds * made + min(rest * self.batch, made)
 
     def check(self, examples: Sequence[Example]) -> None:
-        """Says what does not divide what it should: TRL would leave the rest out in silence."""
+        """Says what cannot be: TRL would leave a rest out in silence, and fail on the others."""
+        for what, fits in (
+            ("rollouts of a prompt are compared: at least two generations", self.generations > 1),
+            ("rollouts must differ: a temperature above 0", self.temperature > 0),
+        ):
+            if not fits:
+                raise UsageError(Diagnostic("E402", f"{what} are needed"))
         made = self.prompts * self.generations
         for what, whole, part in (
             (f"{len(examples)} examples, {self.prompts} at a time", len(examples), self.prompts),
