@@ -402,7 +402,8 @@ CODES: Final = {
     "E431": Code(
         "an unfinished run is of something else",
         "Beside the output there is what an interrupted run has left, and it was made with other "
-        "rules, other files or another --max-line. Finish it with its own command, or give it up.",
+        "rules, other files or another --max-line, or it is damaged. Finish it with its own command, "
+        "or give it up.",
         "bylaw verify -p edited.yaml runs/ --out scores.parquet   # begun with refund.yaml",
         "bylaw verify -p edited.yaml runs/ --out scores.parquet --restart",
     ),

@@ -120,6 +120,20 @@ def test_an_unfinished_run_is_finished_or_given_up(
     assert _run(capsys, *other)[1] != whole
 
 
+@pytest.mark.parametrize("journal", ["", "[]", "{}", '{"key": 1, "place": 2}'])
+def test_a_damaged_journal_is_told_in_a_sentence(
+    desk: Path, capsys: pytest.CaptureFixture[str], journal: str
+) -> None:
+    command = ("verify", "-p", "p.json", "runs", "--out", "s.jsonl", "--jobs", "1")
+    (desk / "s.jsonl.parts").mkdir()
+    (desk / "s.jsonl.parts" / "journal.json").write_text(journal)
+    code, _, err = _run(capsys, *command)
+    assert code == 2
+    assert "the unfinished run in s.jsonl.parts is damaged" in err
+    assert "--restart" in err
+    assert "scores written to s.jsonl" in _run(capsys, *command, "--restart")[1]
+
+
 def test_large_inputs_print_only_the_summary(
     desk: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

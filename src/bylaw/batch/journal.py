@@ -75,15 +75,21 @@ class Journal:
         """How far the run was that wrote the journal."""
         try:
             written = json.loads(self._file.read_bytes())
+            key, place = written["key"], Place(*written["place"])
+            found = Progress(place, written["parts"], written["size"], written["summary"])
         except FileNotFoundError:
             return Progress()
-        if written["key"] != self._key:
-            self.close()
-            message = f"an unfinished run with other rules, inputs or options is in {self.folder}"
+        except (ValueError, TypeError, KeyError):
+            raise self._another("is damaged", "Add --restart to begin anew.") from None
+        if key != self._key:
             help = "Run its command again to finish it, or add --restart to give it up."
-            raise UsageError(Diagnostic("E431", message, help))
-        place = Place(*written["place"])
-        return Progress(place, written["parts"], written["size"], written["summary"])
+            raise self._another("has other rules, inputs or options", help)
+        return found
+
+    def _another(self, is_so: str, help: str) -> UsageError:
+        self.close()
+        message = f"the unfinished run in {self.folder} {is_so}"
+        return UsageError(Diagnostic("E431", message, help))
 
     def _clean(self) -> None:
         """Takes away what no journal names."""
