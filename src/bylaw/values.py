@@ -176,6 +176,17 @@ def _whole_numbers(value: Json) -> Json:
             return value
 
 
+def copied(value: Json) -> Json:
+    """The same value, of which nobody else can change a part."""
+    match value:
+        case list() | tuple():
+            return [copied(item) for item in value]
+        case Mapping():
+            return {key: copied(item) for key, item in value.items()}
+        case _:
+            return value
+
+
 def problem(value: Json, depth: int = 0) -> str | None:
     """Why a Python object is not a JSON value, or None if it is one."""
     if depth > MAX_DEPTH:

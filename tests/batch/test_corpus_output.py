@@ -154,7 +154,7 @@ def test_a_run_with_other_rules_or_files_does_not_go_on_with_it(
     out = tmp_path / "s.jsonl"
     assert _killed(out, corpus, 1, random.Random(2))
     other = corpora.jsonl(tmp_path / "other.jsonl", 100)
-    with pytest.raises(UsageError, match="an unfinished run with other rules"):
+    with pytest.raises(UsageError, match="has other rules, inputs or options"):
         _score(out, other)
     _score(out, other, restart=True)
     assert [row["trace"] for row in _rows(out)][:3] == [f"{other}:{line}" for line in (1, 2, 3)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from desk import Desk, Script, answer, lookup, pay
+from desk import WITHOUT_CALLS, Desk, Script, answer, lookup, pay
 
 from bylaw.enforcement.decision import ConstraintViolationError
 from bylaw.enforcement.guard import Guard
@@ -181,4 +181,14 @@ def test_an_answer_that_the_checks_reject_is_withdrawn(code: bool) -> None:
     agent = _agent(guard, script, code=code, final_answer_checks=checks)
     assert agent.run("go") == "right"
     assert agent.desk.ran == [lookup(), pay()]
+    assert guard.finish().score == 1.0
+
+
+@pytest.mark.parametrize("code", [False, True], ids=["calls", "code"])
+def test_so_it_is_when_no_step_is_left(code: bool) -> None:
+    guard = _guard("G(final_answer -> O lookup)")
+    checks = [lambda given, *_, **__: given == "right"]
+    script = [[lookup()], [answer("wrong")], []]
+    agent = _agent(guard, script, code=code, final_answer_checks=checks, max_steps=2)
+    assert agent.run("go") == WITHOUT_CALLS
     assert guard.finish().score == 1.0

@@ -378,6 +378,12 @@ TAMPERED: dict[str, Callable[[list[bytes]], list[bytes]]] = {
     "a line cut with its end": lambda ls: [*ls[:2], ls[2][:-20], *ls[3:]],
     "an empty line": lambda ls: [*ls[:2], b"\n", *ls[2:]],
     "another document": lambda ls: [b"[]\n", *ls],
+    "something added behind a hash": lambda ls: [
+        *ls[:4],
+        ls[4].removesuffix(b"}\n") + b',"action":"allow"}\n',
+        *ls[5:],
+    ],
+    "brackets without end": lambda ls: [b"[" * 200_000 + b"\n", *ls],
     "the last hash forged": lambda ls: [*ls[:-1], ls[-1][:-10] + b'00000"}\n'],
 }
 

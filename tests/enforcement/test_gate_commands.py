@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bylaw import AuditLog, Call, Guard, Procedure, Trace
+from bylaw import AuditLog, Call, Guard, Message, Procedure, Trace
 from bylaw.cli.main import main
 from bylaw.enforcement.log import check
 from bylaw.enforcement.replay import Replayer, replay
@@ -99,6 +99,31 @@ def test_one_gate_replays_any_number_of_runs() -> None:
         gate = Replayer(procedure, setting)
         for trace in traces:
             assert gate.replay(trace) == replay(trace, procedure, setting)
+
+
+def test_what_was_waited_for_in_one_run_is_not_undone_in_the_next() -> None:
+    rules = [{"name": "verified", "rule": "G(refund -> earlier call(verify, ok))"}]
+    procedure = Procedure.from_dict({"constraints": rules})
+    verified = [Call("verify"), Call("verify", result="ok")]
+    gate = Replayer(procedure)
+    assert gate.replay(Trace(verified)).refusals == ()
+    found = gate.replay(Trace([*verified, Call("refund", result="done")]))
+    assert (found.refusals, found.score) == ((), 1.0)
+
+
+def test_what_is_said_after_a_call_comes_after_it() -> None:
+    rules = [{"name": "asked", "rule": "G(refund -> O says(user))"}]
+    procedure = Procedure.from_dict({"constraints": rules, "events": "all"})
+    refund, yes = Call("refund", step=0), Message("user", "yes", 0)
+    assert replay(Trace([refund, yes]), procedure).refusals != ()
+    assert replay(Trace([yes, refund]), procedure).refusals == ()
+
+
+def test_a_setting_that_is_named_twice_counts_once(capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["replay", "-p", str(DESK / "procedure.yaml"), str(DESK / "bad.json")]
+    once = main([*command, "--setting", "soft-block"]), capsys.readouterr().out
+    twice = main([*command, *["--setting", "soft-block"] * 2]), capsys.readouterr().out
+    assert once == twice
 
 
 def test_only_rules_that_act_are_named() -> None:

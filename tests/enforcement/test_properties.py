@@ -24,6 +24,7 @@ from bylaw import (
 )
 from bylaw.enforcement.decision import Decision
 from bylaw.enforcement.guard import Guard
+from bylaw.enforcement.replay import Replayer, replay
 from bylaw.enforcement.severity import SETTINGS, SoftBlockMode, blocks
 from bylaw.logic.formula import Formula
 from bylaw.names import FINAL_ANSWER
@@ -260,3 +261,45 @@ def test_many_rules_at_once_are_each_rule_alone(
         for monitor in alone:
             monitor.step(event)
         assert together.verdicts == [monitor.verdict for monitor in alone]
+
+
+@settings(max_examples=120)
+@given(procedures(), RUNS, st.sampled_from(SETTINGS), st.integers(0, 99))
+def test_a_withdrawn_answer_leaves_nothing_behind(
+    procedure: Procedure, subject: Trace, setting: Any, seed: int
+) -> None:
+    """A twin that never gave it says the same ever after, whatever is learned in between."""
+    random = Random(seed)
+    tried, twin = (Guard(procedure, setting, labels=subject.labels) for _ in range(2))
+    waiting: list[tuple[Decision, Decision, Call]] = []
+    for event in subject.seen("all"):
+        if isinstance(event, Message):
+            tried.say(event.role, event.text)
+            twin.say(event.role, event.text)
+            continue
+        (mine,), (other,) = tried.propose([event]), twin.propose([event])
+        assert (mine.action, mine.overridden) == (other.action, other.overridden)
+        if mine.allowed and (event.result is not MISSING or event.failed):
+            waiting.append((mine, other, event))
+        (answered,) = tried.propose([Call(FINAL_ANSWER, {"answer": "done"})])
+        if not answered.allowed:  # a refusal is remembered
+            return
+        twin.propose([])
+        random.shuffle(waiting)
+        while waiting and random.random() < 0.6:
+            mine, other, call = waiting.pop()
+            result = None if call.result is MISSING else call.result
+            tried.record(mine, result, error=call.error)
+            twin.record(other, result, error=call.error)
+        tried.withdraw()
+    assert tried.finish().constraints == twin.finish().constraints
+
+
+@settings(max_examples=80)
+@given(procedures(), st.lists(RUNS, min_size=2, max_size=4), st.sampled_from(SETTINGS))
+def test_one_gate_for_many_runs_is_a_gate_for_each(
+    procedure: Procedure, subjects: list[Trace], setting: Any
+) -> None:
+    gate = Replayer(procedure, setting)
+    for subject in subjects:
+        assert gate.replay(subject) == replay(subject, procedure, setting)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from bylaw import BylawError, Call, Guard, Procedure
@@ -51,6 +53,37 @@ def test_a_late_result_of_the_withdrawn_answer_reaches_nobody() -> None:
     guard.record(answered, "rejected")
     guard.record(paid, "paid")
     assert guard.finish().score == 1.0
+
+
+VERIFIED = {"name": "verified", "rule": "G((refund | final_answer) -> O call(verify, ok))"}
+
+
+@pytest.mark.parametrize("error", [None, "LookupError: no"])
+@pytest.mark.parametrize("elsewhere", [False, True])
+def test_what_is_learned_after_the_answer_is_not_withdrawn_with_it(
+    error: str | None, elsewhere: bool
+) -> None:
+    """Calls of the same turn get their results after it is decided; so may the run be saved."""
+    procedure = Procedure.from_dict({"constraints": [VERIFIED]})
+    guard = Guard(procedure)
+    verify, _ = guard.propose([Call("verify"), ANSWER])
+    guard.record(verify, None if error else "ok", error=error)
+    guard.say("user", "Go on.")
+    if elsewhere:
+        saved, guard = json.loads(json.dumps(guard.save())), Guard(procedure)
+        guard.restore(saved)
+    guard.withdraw()
+    assert _actions(guard, Call("refund")) == ["block" if error else "allow"]
+    assert guard.finish().score == 1.0
+
+
+def test_a_run_that_is_put_back_has_no_answer_of_another_one() -> None:
+    guard = _guard()
+    start = guard.save()
+    guard.propose([Call("lookup"), ANSWER])
+    guard.restore(start)
+    with pytest.raises(BylawError, match="no answer to withdraw"):
+        guard.withdraw()
 
 
 def test_there_must_be_one() -> None:

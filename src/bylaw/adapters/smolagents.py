@@ -65,6 +65,7 @@ class _Guarded:
     def provide_final_answer(self, task: str) -> ChatMessage:
         """The answer that is asked for when the steps have run out."""
         message = super().provide_final_answer(task)  # type: ignore[misc]  # the agent's
+        self._without_answer()
         (decision,) = self._propose([Call(FINAL_ANSWER, {"answer": _text(message.content)})])
         if not decision.allowed:
             raise decision.error()
@@ -72,8 +73,8 @@ class _Guarded:
 
     def _step_stream(self, memory_step: ActionStep) -> Generator[Any]:
         self._proposed = False
-        if memory_step.step_number > 1 and self.guard.finished and not self.guard.stopped:
-            self.guard.withdraw()  # there is another step only if the answer was rejected
+        if memory_step.step_number > 1:
+            self._without_answer()
         try:
             yield from super()._step_stream(memory_step)  # type: ignore[misc]  # the agent's
         except _Ended as end:
@@ -81,6 +82,11 @@ class _Guarded:
         finally:
             if not self._proposed and not self.guard.finished:
                 self._propose([])  # a turn without calls is a turn, too
+
+    def _without_answer(self) -> None:
+        """The run goes on: it does so behind an answer only if that was rejected."""
+        if self.guard.finished and not self.guard.stopped:
+            self.guard.withdraw()
 
     def _propose(self, calls: Sequence[Call]) -> list[Decision]:
         self._proposed = True

@@ -46,7 +46,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Replays every trace in every setting; the exit code says whether anything is refused."""
     procedure = load_procedure(options)
-    settings = options.setting or [each for each in SETTINGS if each != "baseline"]
+    wanted = options.setting or [each for each in SETTINGS if each != "baseline"]
+    settings = list(dict.fromkeys(wanted))
     gates = [Replayer(procedure, setting) for setting in settings]
     totals: dict[str, Counter[str]] = {setting: Counter() for setting in settings}
     first: Counter[str] = Counter()

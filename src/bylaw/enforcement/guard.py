@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
+from bylaw.enforcement.answer import Answer
 from bylaw.enforcement.asking import Ask, Question
 from bylaw.enforcement.decision import Action, Decision, Violation
 from bylaw.enforcement.events import EnforcementEvent
@@ -38,8 +39,8 @@ from bylaw.errors import Diagnostic, UsageError, shown
 from bylaw.names import FINAL_ANSWER
 from bylaw.procedure.constraint import Severity
 from bylaw.procedure.procedure import Procedure
-from bylaw.trace.event import ROLES, Call, Message, Role
-from bylaw.values import Json, canonical
+from bylaw.trace.event import MISSING, ROLES, Call, Event, Message, Role
+from bylaw.values import Json, canonical, copied, problem
 
 SAVED: Final = 1
 """The version of saved runs."""
@@ -100,8 +101,8 @@ class Guard:
         self.stopped = False
         """Has the gate ended the run?"""
         self.finished = False
-        self._answer: Trial | None = None
-        """The answer that the run ended with, as long as it can be taken back."""
+        self._answer: Answer | None = None
+        """The answer that the run ended with, as long as it can be withdrawn."""
         self._lock: Final = threading.RLock()
 
     # ── proposing ────────────────────────────────────────────────────────────────────────
@@ -162,6 +163,8 @@ class Guard:
         alone = proposed.tool == FINAL_ANSWER and turn.occupied  # it has a step of its own
         step = turn.number + alone
         call = Call(proposed.tool, proposed.args, step=step, id=proposed.id, agent=proposed.agent)
+        ends = call.tool == FINAL_ANSWER
+        before = (self._judge.save(), self._escalation.save()) if ends else None
         trial = self._judge.attempt(call, step)
         violations = trial.violations
         if violations:
@@ -169,6 +172,9 @@ class Guard:
             turn.waived |= turn.pointers.pop(same, set()) | self._approved.get(same, set())
         action = self._action([v for i, v in violations.items() if i not in turn.waived])
         if action is Action.ALLOW:
+            if before is not None:
+                self.finished = True
+                self._answer = Answer(*before, self._judge.monitors.length - 1)
             return self._allowed(turn, call, trial)
         trial.take_back()
         if action is Action.ASK and self._ask is not None:
@@ -203,9 +209,7 @@ class Guard:
             self._journal.note(turn.number, call, violation, "tolerate")
         self._escalation.allow()
         turn.occupied = True
-        if call.tool == FINAL_ANSWER:
-            self.finished, self._answer = True, trial
-        else:
+        if call.tool != FINAL_ANSWER:
             self._recent.note(call.tool)
         return Decision(
             call,
@@ -281,9 +285,14 @@ class Guard:
             if decision.position is None:
                 message = "the call did not run: it was refused"
                 raise UsageError(Diagnostic("E413", message, "Record results of allowed calls."))
-            call = replace(decision.call, result=result, error=error)
-            lost = self._judge.record(decision.position, call)
-            self._lost(decision.call, lost, "lost through a result")
+            if result is not MISSING and (reason := problem(result)):
+                message = f"the result of '{decision.call.tool}' is not JSON: {reason}"
+                help = "`wrap` and `run_turn` turn what tools return into JSON."
+                raise UsageError(Diagnostic("E413", message, help))
+            call = replace(decision.call, result=copied(result), error=error)
+            if self._answer is not None:
+                self._answer.since.append((decision.position, call))
+            self._learn(decision.position, call)
 
     def say(self, role: Role, text: str) -> None:
         """Takes in a message. What is lost through it blocks nothing.
@@ -296,8 +305,22 @@ class Guard:
             self.turn += self._speaking
             number, self._speaking = self.turn, role == "assistant"
             self.turn += not self._speaking
-            lost = self._judge.hear(Message(role, text, number))
-            self._lost(Call(f"{role} message", step=number), lost, "lost through a message")
+            message = Message(role, text, number)
+            if self._answer is not None:
+                self._answer.since.append((None, message))
+            self._learn(None, message)
+
+    def _learn(self, position: int | None, event: Event, known: Container[int] = ()) -> None:
+        """Takes in a call's result, or a message. Which rules are lost is told, unless known."""
+        if isinstance(event, Message):
+            call, reason = Call(f"{event.role} message", step=event.step), "lost through a message"
+            lost = self._judge.hear(event)
+        else:
+            assert position is not None, "a call has its place"
+            call, reason = event, "lost through a result"
+            lost = self._judge.record(position, event)
+        self._lost(call, [i for i in lost if i not in known], reason)
+        self._judge.retired |= dict.fromkeys(lost, reason)
 
     def approve(self, decision: Decision) -> None:
         """A person approves a call that was refused with `ask`: proposed again, it may run."""
@@ -320,10 +343,13 @@ class Guard:
                 message = "there is no answer to withdraw"
                 help = "An answer can be withdrawn between its proposal and `finish`."
                 raise UsageError(Diagnostic("E413", message, help))
-            self._answer.take_back()
-            for i in self._answer.violations:
-                self._judge.retired.pop(i, None)
+            answer, known = self._answer, set(self._judge.retired)
+            self._judge.restore(answer.rules)
+            self._escalation.restore(answer.escalation)
             self.finished, self._answer = False, None
+            for position, event in answer.since:  # what came after it still came
+                if position != answer.position:
+                    self._learn(position, event, known)
             self._write({"kind": "withdraw", "turn": self.turn})
 
     def _lost(self, call: Call, lost: Sequence[int], reason: str) -> None:
@@ -360,13 +386,14 @@ class Guard:
     def save(self) -> dict[str, Json]:
         """Where the run stands, as JSON; `restore` goes on from there."""
         with self._lock:
-            return {
+            standing = {
                 "bylaw": SAVED,
                 "procedure": self._fingerprint(),
                 "turn": self.turn,
                 "speaking": self._speaking,
                 "stopped": self.stopped,
                 "finished": self.finished,
+                "answer": None if self._answer is None else self._answer.save(),
                 "pointers": _written(self._pointers),
                 "approved": _written(self._approved),
                 "escalation": self._escalation.save(),
@@ -374,6 +401,7 @@ class Guard:
                 "journal": self._journal.save(),
                 "rules": self._judge.save(),
             }
+            return dict(copied(standing))  # the run goes on
 
     def restore(self, saved: Mapping[str, Json]) -> None:
         """Puts a guard of the same procedure and setting where another one stood."""
@@ -382,8 +410,10 @@ class Guard:
                 message = "the saved run is of another procedure, setting or version"
                 help = "Restore with the procedure file and the setting that it was saved with."
                 raise UsageError(Diagnostic("E413", message, help))
+            saved = copied(saved)  # it may be gone back to again
             self.turn, self._speaking = saved["turn"], saved["speaking"]
             self.stopped, self.finished = saved["stopped"], saved["finished"]
+            self._answer = None if saved["answer"] is None else Answer.of(saved["answer"])
             self._pointers, self._approved = _read(saved["pointers"]), _read(saved["approved"])
             self._escalation.restore(saved["escalation"])
             self._recent.restore(saved["recent"])

@@ -205,7 +205,7 @@ def check(path: str | Path, *, noted: str | None = None) -> LogCheck:
 def _problem(line: bytes, number: int, last: str) -> str | None:
     try:
         body = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return "is not JSON"
     if not isinstance(body, dict) or "hash" not in body:
         return "is not an entry"
@@ -214,4 +214,5 @@ def _problem(line: bytes, number: int, last: str) -> str | None:
         return "does not follow the one before it"
     if body.get("n") != number:
         return "has another number than its place"
-    return None if _hash(written + b"}") == body["hash"] else "was changed"
+    whole = written + _ENDING + _hash(written + b"}").encode() + b'"}\n'
+    return None if line == whole else "was changed"

@@ -9,6 +9,7 @@ proposed as an agent would propose it.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Final
@@ -17,9 +18,10 @@ from bylaw.enforcement.decision import Action
 from bylaw.enforcement.guard import Guard
 from bylaw.enforcement.severity import Setting, blocks
 from bylaw.procedure.procedure import Procedure
-from bylaw.trace.event import MISSING, Call
+from bylaw.trace.event import MISSING, Call, Message
 from bylaw.trace.trace import Trace
 from bylaw.values import Json
+from bylaw.vocabulary.view import Order
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,16 +96,32 @@ def replay(trace: Trace, procedure: Procedure, setting: Setting = "as-written") 
     return _replay(trace, Guard(procedure, setting, labels=trace.labels))
 
 
-def _replay(trace: Trace, guard: Guard) -> Replay:
-    refusals: list[Refusal] = []
-    number = unreached = 0
+def _turns(trace: Trace, order: Order) -> Iterator[tuple[list[Message], list[Call]]]:
+    """The steps of a trace: what is said, and then done.
+
+    By position, what is said after a call comes after it: it begins another turn. By steps, what
+    is in one step is at the same time.
+    """
     for _, events in groupby(trace.seen("all", answer=True), key=lambda event: event.step):
+        said: list[Message] = []
         calls: list[Call] = []
         for event in events:
             if isinstance(event, Call):
                 calls.append(event)
-            else:
-                guard.say(event.role, event.text)
+                continue
+            if calls and order == "position":
+                yield said, calls
+                said, calls = [], []
+            said.append(event)
+        yield said, calls
+
+
+def _replay(trace: Trace, guard: Guard) -> Replay:
+    refusals: list[Refusal] = []
+    number = unreached = 0
+    for said, calls in _turns(trace, guard.procedure.order):
+        for message in said:
+            guard.say(message.role, message.text)
         for decision, call in zip(guard.propose(calls) if calls else (), calls, strict=True):
             if decision.allowed:
                 if call.result is not MISSING or call.failed:

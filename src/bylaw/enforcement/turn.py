@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from bylaw.enforcement.asking import Question
 from bylaw.enforcement.decision import Decision
 from bylaw.errors import Diagnostic, UsageError, shown
 from bylaw.trace.event import Call
-from bylaw.values import canonical, problem
+from bylaw.values import canonical, copied, problem
 
 
 @dataclass(slots=True)
@@ -44,7 +44,7 @@ class Turn:
 
 
 def checked(calls: Iterable[Call]) -> list[Call]:
-    """The calls, if their arguments can be compared and written down."""
+    """The calls, if their arguments can be compared and written down; nobody can change them."""
     listed = list(calls)
     for call in listed:
         if not isinstance(call, Call):
@@ -52,7 +52,7 @@ def checked(calls: Iterable[Call]) -> list[Call]:
         if reason := problem(call.args):
             message = f"the arguments of '{call.tool}' are not JSON: {reason}"
             raise UsageError(Diagnostic("E413", message, "Propose calls as the model wrote them."))
-    return listed
+    return [replace(call, args=copied(call.args)) for call in listed]
 
 
 def one_of(choices: Sequence[object]) -> str:

@@ -22,7 +22,7 @@ from bylaw.semantics.verdict import Verdict
 from bylaw.semantics.warm import WarmMachines
 from bylaw.trace.event import Call, Event, Message
 from bylaw.trace.trace import Events, Trace
-from bylaw.values import Json
+from bylaw.values import Json, copied
 from bylaw.vocabulary.registry import EMPTY, Vocabulary
 from bylaw.vocabulary.view import Order
 
@@ -173,7 +173,7 @@ class Monitor:
 
     def save(self) -> dict[str, Json]:
         """Where the monitor stands, as JSON; `restore` goes on from there."""
-        return {
+        standing = {
             "length": self.length,
             "steps": self._steps.save(),
             "new_step": self._new_step,
@@ -181,9 +181,11 @@ class Monitor:
             "waiting": [[at, _call_record(call)] for at, call in self._waiting.items()],
             "engine": self._engine.save(),
         }
+        return dict(copied(standing))  # the monitor goes on
 
     def restore(self, saved: Mapping[str, Json]) -> None:
         """Puts a new monitor of the same formula where another one stood."""
+        saved = copied(saved)  # it may be gone back to again
         self.length, self._new_step = saved["length"], saved["new_step"]
         self._steps.restore(saved["steps"])
         self._verdict = Verdict(saved["verdict"]) if saved["verdict"] else None

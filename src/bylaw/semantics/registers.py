@@ -242,6 +242,7 @@ class Registers:
 
     def restore(self, saved: Json) -> None:
         """Goes back to what was remembered."""
+        self._journal.clear()  # it tells how to undo what another run has done
         for memory, remembered in zip(self.memories, saved["memories"], strict=True):
             memory.restore(remembered, self._size)
         self.queue = [_read(each) for each in saved["queue"]]
