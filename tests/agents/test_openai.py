@@ -496,3 +496,13 @@ def test_without_httpx_the_error_says_what_to_install(monkeypatch: pytest.Monkey
     monkeypatch.delitem(sys.modules, "bylaw.agents.openai", raising=False)
     with pytest.raises(ModuleNotFoundError, match=r"pip install 'bylaw\[openai\]'"):
         importlib.import_module("bylaw.agents.openai")
+
+
+def test_who_waits_for_a_better_time_gives_up_when_all_is_closed(connect: Connect) -> None:
+    _, model = connect(lambda *_: 503, tries=100, backoff=50.0, patience=3000.0)
+    with ThreadPoolExecutor() as pool:
+        asked = pool.submit(_ask, model)
+        with pytest.raises(TimeoutError):
+            asked.result(0.3)
+        model.close()
+        assert asked.result(10).failure is not None

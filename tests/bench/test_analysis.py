@@ -226,6 +226,16 @@ def test_overview_shows_the_floor_beside_what_is_enforced(runs: Sequence[Run]) -
     assert cells(table, model="sim:careless", setting=BASELINE)["floor"] is None
 
 
+def test_overview_says_whose_runs_were_made_in_several_ways() -> None:
+    ways = [("rule", 0.0), ("none", 0.0), ("rule", 0.7)]
+    made = [a_run(conditions={"hints": h, "about": {"temperature": t}}) for h, t in ways]
+    said = [note for note in overview([*made, a_run("other")]).notes if "differ" in note]
+    assert said == [
+        "m: its runs differ in hints: none, rule",
+        "m: its runs differ in temperature: 0.0, 0.7",
+    ]
+
+
 def test_effects_compare_the_same_tasks_only() -> None:
     both = [a_run(score=0.5, calls=4), a_run(setting=WARN, score=0.75, calls=7, correct=False)]
     alone = a_run(seed=123, score=0.0)
@@ -275,6 +285,7 @@ def test_the_floor_is_taken_on_the_same_tasks() -> None:
     ]
     found = cells(floor(runs), model="m")
     assert found["floor"] == 0.4
+    assert cells(overview(runs), model="m")["floor"] == 0.4
     assert found["above"] == pytest.approx(0.3)
     assert found["of the rest"] == pytest.approx(0.5)
     assert above(1.0, 1.0) is None, "nothing is left to fill"

@@ -507,3 +507,18 @@ def test_four_thousand_runs_load_within_two_seconds(open_page: Open, runs: Seque
         return performance.now() - start;
     }"""
     assert report.page.evaluate(until_painted) < 500, "milliseconds"
+
+
+def test_a_run_counts_once_however_often_it_is_given(
+    results: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["bench", "report", str(results)]) == 0
+    once = capsys.readouterr().out
+    assert main(["bench", "report", str(results), str(results)]) == 0
+    assert capsys.readouterr().out == once
+    runs = list(read_results(results))
+    runs[0]["conditions"] = {"hints": "none"}
+    other = tmp_path / "other.jsonl"
+    other.write_text(json.dumps(runs[0]) + "\n", encoding="utf-8")
+    assert main(["bench", "report", str(results), str(other)]) == 2
+    assert "was made under two different conditions" in capsys.readouterr().err

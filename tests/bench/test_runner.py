@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from bylaw.agents.driving import in_threads
 from bylaw.agents.protocol import Conversation, Reply
 from bylaw.agents.simulated import simulated
 from bylaw.bench.episodes import script_for
@@ -95,7 +96,7 @@ def test_one_runner_writes_at_a_time(tmp_path: Path) -> None:
 
 def test_damage_in_the_middle_is_not_passed_over(tmp_path: Path) -> None:
     path = tmp_path / "results.jsonl"
-    path.write_text('{"bylaw": 1, "key": "a", "conditions": {}}\n{"nothing"}\n')
+    path.write_text('{"bylaw": 1, "key": "a", "model": "m", "conditions": {}}\n{"nothing"}\n')
     with pytest.raises(TraceError, match="line 2 is not the result of a run"):
         list(read_results(path))
 
@@ -182,3 +183,47 @@ def test_what_cannot_be_done_is_said(
     (tmp_path / "a-file").touch()
     assert main(["bench", *arguments]) == 2
     assert "error[E4" in capsys.readouterr().err
+
+
+def test_what_is_named_twice_is_run_once(tmp_path: Path) -> None:
+    once, twice = (tmp_path / name for name in ("once.jsonl", "twice.jsonl"))
+    command = ["bench", "run", "sim:careless", "--trials", "1", "--no-floor", "--json"]
+    tasks = ["--difficulty", "1", "--seed", "42", "--template", "nested_loops"]
+    chosen = [*tasks, "--setting", "baseline"]
+    assert main([*command, *chosen, "-o", str(once)]) == 0
+    assert main([*command, *chosen, *chosen, "-o", str(twice)]) == 0
+    assert len(_comparable(twice)) == 1
+    assert _comparable(once) == _comparable(twice)
+
+
+@pytest.mark.parametrize("line", ['{"bylaw": 1}', '{"bylaw": 1, "key": "k", "conditions": {}}'])
+def test_a_line_that_lacks_something_is_not_the_result_of_a_run(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "results.jsonl"
+    path.write_text(f"{line}\n")
+    with pytest.raises(TraceError, match="line 1 is not the result of a run"):
+        Results(path)
+    assert main(["bench", "report", str(path)]) == 2
+
+
+def test_results_that_cannot_be_written_are_told_in_a_sentence(tmp_path: Path) -> None:
+    with pytest.raises(TraceError, match="is not a regular file"):
+        Results("/dev/null" if Path("/dev/null").exists() else tmp_path)
+    results = Results(tmp_path / "results.jsonl")
+    results.close()
+    with Path("/dev/full").open("ab", 0) as full:
+        results._file = full  # type: ignore[misc]
+        with pytest.raises(TraceError, match="cannot be written: No space left"):
+            results.append([{"bylaw": 1, "key": "k", "model": "m", "conditions": {}}])
+
+
+def test_who_is_under_way_is_told_when_all_is_given_up() -> None:
+    given_up = threading.Event()
+
+    def work(job: int) -> None:
+        if job == 3:
+            raise KeyboardInterrupt
+        assert given_up.wait(60), "nobody told"
+
+    with pytest.raises(KeyboardInterrupt):
+        in_threads(4, range(20), work, given_up.set)
+    assert given_up.is_set()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from itertools import islice
+from threading import Event
 from typing import Protocol, TypeVar, runtime_checkable
 
 from bylaw.agents.protocol import ChatModel, Conversation, Reply
@@ -70,21 +71,47 @@ def _in_threads(
     begin: Callable[[J], D],
     end: Callable[[Sequence[D]], None],
 ) -> None:
+    given_up = Event()
+
     def alone(job: J) -> None:
         run = begin(job)
         while not run.done:
             (reply,) = model.reply([run.conversation])
+            if given_up.is_set():
+                return
             run.take(reply)
         end([run])
 
-    in_threads(model.width, jobs, alone)
+    def give_up() -> None:
+        given_up.set()
+        closed(model)
+
+    in_threads(model.width, jobs, alone, give_up)
 
 
-def in_threads(width: int, jobs: Iterable[J], work: Callable[[J], None]) -> None:
-    """Does the work for each job, so many at a time; the first failure ends it."""
+def in_threads(
+    width: int,
+    jobs: Iterable[J],
+    work: Callable[[J], None],
+    give_up: Callable[[], None] = lambda: None,
+) -> None:
+    """Does the work for each job, so many at a time; the first failure ends it.
+
+    What is under way then is waited for: `give_up` tells it to make haste.
+    """
     pool = ThreadPoolExecutor(width)
     try:
         for made in as_completed([pool.submit(work, job) for job in jobs]):
             made.result()
+    except BaseException:  # an interruption, too
+        give_up()
+        raise
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+def closed(model: ChatModel) -> None:
+    """Closes a model, if it is one that can be: who waits for it does not wait any longer."""
+    close = getattr(model, "close", None)
+    if close is not None:
+        close()

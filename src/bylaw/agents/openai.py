@@ -92,7 +92,8 @@ class OpenAIModel:
         self._patience: Final = patience
         self._tries: Final = tries
         self._backoff: Final = backoff
-        self._pace: Final = _Pace(requests_per_minute)
+        self._closed: Final = threading.Event()
+        self._pace: Final = _Pace(requests_per_minute, self._closed)
         self._client: Final = httpx.Client(
             headers={"Authorization": f"Bearer {key}"} if key else {},
             limits=httpx.Limits(max_connections=None, max_keepalive_connections=width),
@@ -106,7 +107,8 @@ class OpenAIModel:
             return list(pool.map(self._turn, conversations))
 
     def close(self) -> None:
-        """Closes the connections."""
+        """Closes the connections; who waits for a better time to ask gives up."""
+        self._closed.set()
         self._client.close()
 
     def __enter__(self) -> Self:
@@ -129,12 +131,12 @@ class OpenAIModel:
                 reason = failed.reason
                 pause = max(failed.pause, self._next_pause(tries))
                 last = tries >= self._tries or pause > deadline - time.monotonic()
-                if last or not failed.may_pass:
+                if last or not failed.may_pass or self._closed.is_set():
                     break
                 if failed.crowded:
                     self._pace.hold(pause)
                 else:
-                    time.sleep(pause)
+                    self._closed.wait(pause)
             left = deadline - time.monotonic() if self._pace.wait(deadline) else 0.0
         return self._failure(reason, tries)
 
@@ -213,7 +215,8 @@ class _Failed(Exception):
 class _Pace:
     """When requests may be sent, for all threads together."""
 
-    def __init__(self, requests_per_minute: float | None) -> None:
+    def __init__(self, requests_per_minute: float | None, closed: threading.Event) -> None:
+        self._closed: Final = closed
         self._gap: Final = 60.0 / requests_per_minute if requests_per_minute else 0.0
         self._lock: Final = threading.Lock()
         self._free = 0.0
@@ -231,7 +234,10 @@ class _Pace:
                 self._held_for = seconds
 
     def wait(self, deadline: float = math.inf) -> bool:
-        """Waits until a request may be sent, and says whether that is before the deadline."""
+        """Waits until a request may be sent, and says whether that is before the deadline.
+
+        If all is closed meanwhile, it is not.
+        """
         while True:
             with self._lock:
                 now, held_until = time.monotonic(), self._held_until
@@ -242,7 +248,8 @@ class _Pace:
                 return False
             # If all came at the end of a hold together, the next hold would begin at once.
             start += random.uniform(0.0, min(spread, (deadline - start) / 2))
-            time.sleep(start - now)
+            if self._closed.wait(start - now):
+                return False
             if held_until == self._held_until:  # else a hold began meanwhile
                 return True
 

@@ -34,6 +34,8 @@ class Results:
     def __init__(self, path: str | Path) -> None:
         self.path: Final = Path(path)
         self._lock: Final = threading.Lock()
+        if self.path.exists() and not self.path.is_file():
+            raise self._unusable("is not a regular file")
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self._file: Final = self.path.open("ab", buffering=0)
@@ -90,9 +92,14 @@ class Results:
         lines = "".join(json.dumps(result, ensure_ascii=False) + "\n" for result in results)
         with self._lock:
             written, whole = 0, lines.encode()
-            while written < len(whole):
-                written += self._file.write(whole[written:]) or 0
-            os.fsync(self._file.fileno())
+            try:
+                while written < len(whole):
+                    written += self._file.write(whole[written:]) or 0
+                os.fsync(self._file.fileno())
+            except OSError as error:
+                help = "Runs on record stay there: make room, and give the command again."
+                message = f"cannot be written: {error.strerror or error}"
+                raise self._unusable(message, help) from None
             self.done.update({result["key"]: result["conditions"] for result in results})
 
     def close(self) -> None:
@@ -137,7 +144,7 @@ def _read(path: str | Path, lines: Any) -> Iterator[dict[str, Any]]:
             return
         try:
             result = json.loads(line)
-            found = result["bylaw"]
+            found, *_ = (result[name] for name in ("bylaw", "key", "model", "conditions"))
         except (ValueError, TypeError, KeyError):
             help = "Results are what `bylaw bench run` writes."
             message = f"line {number} is not the result of a run"

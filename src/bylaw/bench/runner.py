@@ -5,11 +5,12 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from threading import Lock
 from time import perf_counter
 from typing import Final
 
-from bylaw.agents.driving import drive, in_threads
+from bylaw.agents.driving import closed, drive, in_threads
 from bylaw.agents.loop import Episode
 from bylaw.agents.protocol import ChatModel, Conversation, Reply
 from bylaw.bench.episodes import Harness, conditions, episode, recorded
@@ -70,8 +71,9 @@ class Runner:
         self._lock: Final = Lock()
 
     def missing(self, jobs: Iterable[Job]) -> list[Job]:
-        """The jobs that are still to be done."""
-        return [job for job in jobs if not self.results.has(job.key, self.conditions)]
+        """The jobs that are still to be done, each once."""
+        wanted = {job.key: job for job in jobs}
+        return [job for key, job in wanted.items() if not self.results.has(key, self.conditions)]
 
     def run(self, jobs: Iterable[Job]) -> Outcome:
         """Makes the runs, as many at a time as the model likes best."""
@@ -81,7 +83,8 @@ class Runner:
             if self._carry_out is None:
                 drive(self.model, missing, self._begun, self._end)
             else:
-                in_threads(self.model.width, missing, self._run_whole)
+                give_up = partial(closed, self.model)
+                in_threads(self.model.width, missing, self._run_whole, give_up)
         finally:
             gc.unfreeze()
         return self._outcome

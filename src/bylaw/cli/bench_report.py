@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -56,7 +56,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Shows the tables, and writes what is to be written."""
-    runs = list(read_results(*options.results))
+    runs = _distinct(read_results(*options.results))
     if not runs:
         raise TraceError(Diagnostic("E421", "there are no runs in these files"))
     tables = {name: analysis(runs) for name, analysis in ANALYSES.items()}
@@ -72,6 +72,18 @@ def run(options: argparse.Namespace) -> int:
         told = [_text(tables, options.table), *told]
     print("\n".join(told))
     return OK
+
+
+def _distinct(results: Iterable[Run]) -> list[Run]:
+    """Each run once, in whichever files it is; one that was made in two ways is an error."""
+    found: dict[str, Run] = {}
+    for run in results:
+        other = found.setdefault(run["key"], run)
+        if other["conditions"] != run["conditions"]:
+            message = f"the run '{run['key']}' was made under two different conditions"
+            help = "Report on one file at a time."
+            raise TraceError(Diagnostic("E421", message, help))
+    return list(found.values())
 
 
 def _text(tables: Mapping[str, Table], wanted: Sequence[str] | None) -> str:

@@ -86,7 +86,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Makes the runs that are missing."""
-    settings = options.setting or list(_SETTINGS)
+    settings = list(dict.fromkeys(options.setting or _SETTINGS))
     chosen: dict[str, Any] = {
         "templates": [found(name).name for name in options.template or TEMPLATES],
         "difficulties": options.difficulty or DIFFICULTIES,

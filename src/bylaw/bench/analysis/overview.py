@@ -13,6 +13,7 @@ from bylaw.bench.analysis.runs import (
     by_model_and_setting,
     compliance,
     mean,
+    pairs,
     simulated_note,
 )
 from bylaw.tables import Column, Mark, Table
@@ -23,13 +24,12 @@ K = TypeVar("K")
 def overview(runs: Sequence[Run]) -> Table:
     """Compliance and accuracy by model and setting, the gate-only floor beside what is enforced."""
     groups = by_model_and_setting(runs)
-    floors = {setting: compliance(g) for (model, setting), g in groups.items() if model == FLOOR}
     rows = [
         [
             model,
             setting,
             compliance(group),
-            None if setting == BASELINE else floors.get(setting),
+            _floor(group, groups.get((FLOOR, setting), [])) if setting != BASELINE else None,
             accuracy(group),
             mean(float(run["label"] == "FULL") for run in group),
             mean(float(run["ending"] != "answered") for run in group),
@@ -49,13 +49,35 @@ def overview(runs: Sequence[Run]) -> Table:
     notes = [
         f"runs per row: {' to '.join(map(str, dict.fromkeys([counts[0], counts[-1]])))}",
         "▲ and ▼: the best and the worst setting of a model",
-        "floor: what the gate alone buys, the compliance of sim:obedient-random",
-        *([] if floors else ["the floor is not in these results: run sim:obedient-random"]),
+        "floor: what the gate alone buys, the compliance of sim:obedient-random on the same tasks",
+        *([] if any(m == FLOOR for m, _ in groups) else [f"not in these results: {FLOOR}"]),
+        *_mixtures(runs),
         "full: runs without a violation; cut: runs that ended without an answer",
         *simulated_note(runs),
     ]
     title = "Compliance and accuracy by model and setting"
     return Table("overview", title, columns, rows, notes, _marks(groups))
+
+
+def _floor(group: Sequence[Run], obedient: Sequence[Run]) -> float | None:
+    """What an agent that only obeys gets on the tasks of these runs."""
+    return compliance(floor for _, floor in pairs(group, obedient))
+
+
+def _mixtures(runs: Sequence[Run]) -> list[str]:
+    """Models whose runs were not all made in the same way: their rows mix what should be apart."""
+    found: dict[str, dict[str, set[str]]] = {}
+    for run in runs:
+        ways = found.setdefault(run["model"], {})
+        conditions = run["conditions"] | run["conditions"]["about"]
+        for name in conditions.keys() - {"about"}:
+            ways.setdefault(name, set()).add(str(conditions[name]))
+    return [
+        f"{model}: its runs differ in {name}: {', '.join(sorted(values))}"
+        for model, ways in found.items()
+        for name, values in sorted(ways.items())
+        if len(values) > 1
+    ]
 
 
 def _marks(groups: Mapping[tuple[str, str], Sequence[Run]]) -> dict[tuple[int, int], Mark]:
