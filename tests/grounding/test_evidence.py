@@ -61,6 +61,11 @@ def test_a_file_about_errors_is_a_file() -> None:
     assert was_seen("report_error()", _evidence(Call("read_file", {"path": "a.py"}, text)))
 
 
+def test_one_line_about_an_error_is_a_file() -> None:
+    text = "ClientError = requests_error_base\n"
+    assert was_seen("requests_error_base", _evidence(Call("read_file", {"path": "a.py"}, text)))
+
+
 @pytest.mark.parametrize("name", ["path", "file_path", "file", "filename"])
 def test_the_path_may_have_other_names(name: str) -> None:
     assert list(_evidence(Call("read_file", {name: "./a\\b.py"}, "x = 1")).files) == ["a/b.py"]
@@ -72,16 +77,82 @@ def test_a_json_file_is_its_own_text() -> None:
     assert was_seen("order.json", evidence)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"name": "my_pkg", "source": "src/index.ts", "main_entry": "run_server"}',
+        '{"path": "lib", "text": "x", "main_entry": "run_server"}',
+        '[{"text": "x", "main_entry": "run_server"}]',
+        '{"path": "lib/http.py", "text": "main_entry run_server"}',
+    ],
+)
+def test_a_json_file_may_look_like_the_result_of_a_tool(text: str) -> None:
+    evidence = _evidence(Call("read_file", {"path": "package.json"}, text))
+    assert list(evidence.files) == ["package.json"]
+    assert was_seen("main_entry", evidence)
+    assert was_seen("run_server", evidence)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"path": "./package.json", "total": 30},
+        {"truncated": False},
+        {"offset": 0},
+        {"total": 30},
+    ],
+)
+def test_a_json_file_may_be_wrapped(fields: dict[str, Json]) -> None:
+    result = json.dumps({"content": '{"a": 1,\n"main_entry": "x\\ny"}', **fields})
+    evidence = _evidence(Call("read_file", {"path": "package.json"}, result))
+    assert evidence.files["package.json"].text == '{"a": 1,\n"main_entry": "x\\ny"}'
+
+
+def test_files_by_path_are_those_that_were_asked_for() -> None:
+    table = {"lib/http.py": "sha256-abc"}
+    for result in (table, json.dumps(table)):
+        assert list(_evidence(Call("read_file", {"path": "a/sums.json"}, result)).files) == [
+            "a/sums.json"
+        ]
+        for given in ({}, {"path": "lib"}, {"path": "/work/lib/http.py"}, {"path": "http.py"}):
+            assert list(_evidence(Call("read_file", given, result)).files) == ["lib/http.py"]
+
+
 def test_pages_are_joined_however_they_are_counted() -> None:
     cut = SOURCE.index("delay")
-    for name in ("offset", "start_line", "page", "chunk"):
+    for name, behind in (("offset", cut), ("start_line", 2), ("page", 1), ("chunk", 1)):
         pages = [
-            Call("read_file", {"path": PATH, name: 7}, SOURCE[cut:]),
+            Call("read_file", {"path": PATH, name: behind}, SOURCE[cut:]),
             Call("read_file", {"path": PATH, name: 0}, SOURCE[:cut]),
-            Call("read_file", {"path": PATH, name: 7}, SOURCE[cut:]),  # read twice
+            Call("read_file", {"path": PATH, name: behind}, SOURCE[cut:]),  # read twice
         ]
         assert was_seen("Retry.backoff_delay()", _evidence(*pages)), name
         assert not was_seen("Retry.backoff_delay()", _evidence(pages[1])), name
+
+
+@pytest.mark.parametrize(
+    ("name", "behind"), [("offset", 24000), ("start_line", 90), ("page", 2), ("chunk", 2)]
+)
+def test_pages_that_are_no_neighbours_are_not_joined(name: str, behind: int) -> None:
+    """A page between the two was never read: what stands at its edges is not one name."""
+    pages = [
+        Call("read_file", {"path": "a.py", name: 0}, "x = 1\ndef retry_pol"),
+        Call("read_file", {"path": "a.py", name: behind}, "icing(): ...\n"),
+    ]
+    for order in (pages, pages[::-1]):
+        evidence = _evidence(*order)
+        assert not was_seen("retry_policing()", evidence)
+        assert "retry_policing" not in evidence.files["a.py"].definitions
+
+
+def test_offsets_may_count_bytes_or_characters() -> None:
+    before = "wörter = 'ÄÖÜ'\r\ndef retry_pol"
+    for behind in (len(before), len(before.encode())):
+        pages = [
+            Call("read_file", {"path": "a.py", "offset": 0}, before.replace("\r", "")),
+            Call("read_file", {"path": "a.py", "offset": behind}, "icing(): ...\n"),
+        ]
+        assert was_seen("retry_policing()", _evidence(*pages))
 
 
 def test_which_tools_count_is_a_setting() -> None:

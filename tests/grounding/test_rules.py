@@ -7,6 +7,7 @@ from typing import Any
 from bylaw import Call, Guard, Message, Procedure, Trace, explain, verify_trace
 from bylaw.enforcement.decision import Action
 from bylaw.grounding import REFUSAL, Grounding, vocabulary
+from bylaw.values import Json
 
 GROUNDED = {
     "name": "grounded",
@@ -172,7 +173,7 @@ SOURCED = {
 }
 
 
-def _refunds(*events: Call | Message, order: str = "W1234567") -> bool:
+def _refunds(*events: Call | Message, order: str | int = "W1234567") -> bool:
     """Is the order number of a refund, made after these events, one that was given?"""
     trace = Trace([*events, Call("refund", {"order_id": order})])
     verdicts = {
@@ -202,6 +203,42 @@ def test_an_echo_is_no_source() -> None:
     searched = Call("find_order", {"id": "W1234567"}, "nothing found for W1234567")
     assert not _refunds(searched)
     assert _refunds(Message("user", "It is W1234567."), searched)
+
+
+def test_an_echo_in_another_spelling_is_no_source() -> None:
+    spellings: list[tuple[Json, str, str | int]] = [
+        ("#W999", "nothing found for #W999", "W999"),
+        ("W999", "nothing found for #W999", "#W999"),
+        ("order W999", "nothing found for: order W999", "W999"),
+        (["order W999"], "nothing found for: order W999", "w999"),
+        (999, "nothing found for 999", "999"),
+        ("999", "nothing found for 999", 999),
+        ("#999", "nothing found for 999", 999),
+        ("order 999", "nothing found for 999", 999),
+        (1200, "nothing found for 1,200", "1,200"),
+        ("May 3, 2024", "nothing on 2024-05-03", "2024-05-03"),
+    ]
+    for asked, said, order in spellings:
+        assert not _refunds(Call("find_order", {"id": asked}, said), order=order), asked
+
+
+def test_what_only_resembles_an_argument_is_no_echo() -> None:
+    pairs: list[tuple[Json, str | int]] = [
+        ("W9", "W999"),
+        ("W999-B", "W9"),
+        (True, 1),
+        (None, "999"),
+        ("C", "C#"),
+    ]
+    for asked, order in pairs:
+        found = Call("find_order", {"id": asked}, f"found: {order}")
+        assert _refunds(found, order=order), asked
+
+
+def test_digits_that_are_no_number_do_not_keep_others_from_being_found() -> None:
+    for digits in ("1e4567890", "1e99999999999999999999", "-1e-99999999999999999999"):
+        assert _refunds(Message("user", f"Commit {digits}, order 17."), order=17)
+        assert not _refunds(Message("user", f"Commit {digits}, order 17."), order=1)
 
 
 def test_a_failed_call_is_no_source() -> None:

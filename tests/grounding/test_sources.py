@@ -60,6 +60,14 @@ def test_python_that_does_not_parse() -> None:
     assert "method" not in found
 
 
+def test_to_change_something_is_not_to_define_it() -> None:
+    text = (
+        "backoff_delay.calls = 0\nREG[Session] = 0\n(a.b, [c, *d[e]]) = x\n"
+        "class Own:\n  def f(self):\n    self.inner.outer = 1\n    (self.one, self.two[i]) = x\n"
+    )
+    assert _python(text).names == {"c", "own", "f", "own.f", "one", "own.one"}
+
+
 def test_members_of_bases() -> None:
     found = _python("class A:\n  def a(self): ...\nclass B(A): ...\nclass C(B, C): ...\n")
     assert found.has_member("c", "a")
@@ -139,6 +147,22 @@ def test_other_languages_line_by_line(path: str, text: str, names: str) -> None:
     found = source_of([text], path).definitions
     assert set(names.split()) <= found.names
     assert "int" not in found.names
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("a.ts", "import type Session from './retry';"),
+        ("a.ts", "import {\n  type Session,\n  type Other as Another\n} from './retry';"),
+        ("a.ts", "export {\n  type Session\n} from './retry';"),
+        ("a.php", "use function Session;"),
+        ("a.swift", "  import class Kit.Session"),
+        ("a.cs", "using namespace Session;"),
+    ],
+)
+def test_what_is_imported_is_not_defined(path: str, text: str) -> None:
+    found = source_of([f"{text}\nclass Cart {{}}"], path).definitions
+    assert found.names == {"cart"}
 
 
 def test_line_numbers_of_a_tool_are_left_out() -> None:

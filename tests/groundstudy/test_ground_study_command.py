@@ -99,6 +99,27 @@ def test_questions_that_cannot_be_made(here: Path, arguments: list[str], told: s
         _ran(ground_questions, *arguments)
 
 
+def test_the_files_of_a_study_may_lie_in_the_repository(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(here / "small")
+    assert _build("--checkout", "mine=.") == 0
+    assert _ran(ground_questions, "check", "questions.json") == 0
+    for _ in range(2):
+        assert _study("sim:reader", "--questions", "questions.json") == 0
+
+
+@pytest.mark.parametrize("number", ["0", "-1"])
+def test_no_questions_and_no_runs_cannot_be_asked_for(
+    asked: Path, number: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        _build("--checkout", "small=small", "--count", number)
+    with pytest.raises(SystemExit):
+        _study("sim:reader", "--questions", "questions.json", "--seeds", number)
+    assert capsys.readouterr().err.count(f"{number} is not 1 or more") == 2
+
+
 def test_a_repository_without_definitions(here: Path) -> None:
     write(here / "bare", {"README": "nothing here"})
     with pytest.raises(BylawError, match="no public function or class"):
@@ -162,6 +183,33 @@ def test_results_of_something_else_are_an_error(asked: Path) -> None:
     line = {"bylaw": 1, "key": "k", "conditions": {}, "model": "sim:gold"}
     Path("grounding.jsonl").write_text(json.dumps(line) + "\n")
     with pytest.raises(BylawError, match="not one of the grounding study"):
+        _study()
+    with pytest.raises(BylawError, match="not one of the grounding study"):
+        _study("sim:reader", "--questions", "questions.json")
+    assert len(list(read_results("grounding.jsonl"))) == 1  # nothing was put behind it
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        *(("model", None), ("model", 5), ("prompt", "stern"), ("category", "XX"), ("reads", "2")),
+        *(("grounding", {}), ("answer", 5), ("trace", "x")),
+    ],
+)
+def test_a_result_that_lacks_something_is_told_in_a_sentence(
+    asked: Path, field: str, value: Any
+) -> None:
+    assert _study("sim:reader", "--questions", "questions.json") == 0
+    first, *_ = read_results("grounding.jsonl")
+    Path("grounding.jsonl").write_text(json.dumps(first | {field: value}) + "\n")
+    for arguments in ([], ["sim:reader", "--questions", "questions.json"]):
+        with pytest.raises(BylawError, match=f"has no '{field}' that can be read"):
+            _study(*arguments)
+
+
+def test_a_result_of_nothing_is_told_in_a_sentence(asked: Path) -> None:
+    Path("grounding.jsonl").write_text('{"bylaw":1,"study":"grounding","key":"x"}\n')
+    with pytest.raises(BylawError, match=r"is not the result of a run|has no 'model'"):
         _study()
 
 

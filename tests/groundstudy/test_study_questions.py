@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from small_repository import asked_about, write
@@ -19,6 +20,7 @@ from bylaw.groundstudy.questions import (
     write_questions,
 )
 from bylaw.groundstudy.symbols import Symbol, symbols
+from bylaw.values import Json
 
 
 def test_what_can_be_asked_about(tmp_path: Path) -> None:
@@ -143,6 +145,39 @@ def test_a_file_that_holds_no_questions(tmp_path: Path, text: str) -> None:
         read_questions(path)
 
 
+def _document(tmp_path: Path) -> dict[str, Any]:
+    path = tmp_path / "questions.json"
+    write_questions(path, asked_about(tmp_path))
+    found: dict[str, Any] = json.loads(path.read_text())
+    return found
+
+
+@pytest.mark.parametrize(
+    ("part", "field", "value", "told"),
+    [
+        ("repositories", "root", 5, "'root' is 5, and must be a text"),
+        ("questions", "symbol", [1], r"'symbol' is \[1\], and must be a text"),
+        ("questions", "kind", "macro", "there is no kind 'macro'"),
+        ("questions", "repository", "other", "'other' is asked about, and not listed"),
+    ],
+)
+def test_a_field_that_cannot_be_right(
+    tmp_path: Path, part: str, field: str, value: Json, told: str
+) -> None:
+    document = _document(tmp_path)
+    document[part][0][field] = value
+    (tmp_path / "questions.json").write_text(json.dumps(document))
+    with pytest.raises(TraceError, match=f"holds no questions: .*{told}"):
+        read_questions(tmp_path / "questions.json")
+
+
+@pytest.mark.parametrize("changed", [{"seed": "x"}, {"repositories": [5]}, {"questions": ["x"]}])
+def test_a_part_that_cannot_be_right(tmp_path: Path, changed: dict[str, Json]) -> None:
+    (tmp_path / "questions.json").write_text(json.dumps(_document(tmp_path) | changed))
+    with pytest.raises(TraceError, match="holds no questions"):
+        read_questions(tmp_path / "questions.json")
+
+
 def test_a_changed_tree_is_noticed(tmp_path: Path) -> None:
     asked = asked_about(tmp_path)
     (tmp_path / "small" / "README.md").write_text("changed")
@@ -171,6 +206,16 @@ def test_the_digest_of_a_tree_is_of_names_and_contents(tmp_path: Path) -> None:
         for number, files in enumerate([{"a": "x"}, {"b": "x"}, {"a": "y"}, {"a/b": "x"}])
     }
     assert len(digests) == 4
+
+
+def test_what_a_study_writes_is_no_part_of_a_tree(tmp_path: Path) -> None:
+    asked = asked_about(tmp_path)
+    root = tmp_path / "small"
+    write_questions(root / "questions.json", asked)
+    write(root, {"grounding.jsonl": '{"bylaw": 1, "study": "grounding"}\n{"by', "empty.jsonl": ""})
+    assert list(problems(asked)) == []
+    write(root, {"other.json": '{"name": "bylaw"}'})
+    assert len(list(problems(asked))) == 1
 
 
 def test_the_file_shows_the_question_to_people(tmp_path: Path) -> None:

@@ -133,6 +133,42 @@ def test_a_file_of_something_else_is_named(
     assert str(path) in capsys.readouterr().err
 
 
+GOLD = {"tool": "x", "arguments": {}, "result": "1", "given": True, "instead": None}
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "told"),
+    [
+        ("gold", [{**GOLD, "arguments": 5}], "'arguments' must be an object"),
+        ("gold", [{**GOLD, "given": 1}], "'given' must be true or false"),
+        ("gold", [{**GOLD, "instead": {"tool": 5, "arguments": {}}}], "'tool' must be a text"),
+        ("gold", 5, "not iterable"),
+        ("prompt", [{"role": "user", "content": 5}], "'content' must be a text"),
+        ("aliases", [{"tool": "no_such", "name": "x", "arguments": {}}], "no tool 'no_such'"),
+        ("aliases", [{"tool": "{tool}", "name": "x", "arguments": {}}], "is missing"),
+        ("aliases", [{"tool": "{tool}", "name": "x", "arguments": []}], "must be an object"),
+        ("parameters", {}, "'seed' is missing"),
+        ("answer", "7", "'answer' must be a whole number"),
+        ("difficulty", None, "'difficulty' must be a whole number"),
+        ("name", 5, "'name' must be a text"),
+        ("transform", 5, "'transform' must be a text"),
+    ],
+)
+def test_a_row_that_is_no_example_is_told_in_a_sentence(
+    column: str, value: Any, told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    row = to_row(built()["train"][0])
+    written = json.dumps(value).replace("{tool}", built()["train"][0].tools[0].tool)
+    in_text = column in ("gold", "aliases", "parameters")
+    path = tmp_path / "other.jsonl"
+    path.write_text(json.dumps(row | {column: written if in_text else value}) + "\n")
+    for more in ([], ["--json"]):
+        assert main(["train", "data", "inspect", str(path), *more]) == 2
+        shown = capsys.readouterr().err
+        assert "a row is not an example" in shown
+        assert told in shown
+
+
 def test_a_missing_file_and_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
     with pytest.raises(TraceError, match="cannot be read"):
         read_rows(tmp_path / "none.jsonl")

@@ -8,6 +8,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Final
 
+from bylaw.cli.inputs import at_least_one
 from bylaw.cli.main import OK, VIOLATED
 from bylaw.cli.terminal import counted, progress, safe
 from bylaw.errors import Diagnostic, UsageError
@@ -68,7 +69,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--index-url", metavar="URL", help="default: the one pip would ask")
     parser.add_argument("--seed", type=int, default=SEED, metavar="N", help=f"default: {SEED}")
     parser.add_argument(
-        "--count", type=int, default=PER_REPOSITORY, metavar="N", help="per repository"
+        "--count", type=at_least_one, default=PER_REPOSITORY, metavar="N", help="per repository"
     )
     parser.add_argument("--json", action="store_true", help="print what was found as JSON")
 

@@ -14,6 +14,7 @@ from bylaw.agents.protocol import ChatModel
 from bylaw.agents.simulated import PREFIX
 from bylaw.bench.models import named
 from bylaw.bench.results import Results
+from bylaw.cli.inputs import at_least_one
 from bylaw.cli.main import OK, UNUSABLE
 from bylaw.cli.models import add_model_options, in_use, model_options
 from bylaw.cli.terminal import counted, progress, safe
@@ -25,7 +26,7 @@ from bylaw.groundstudy.analysis.runs import read_study
 from bylaw.groundstudy.judges import JUDGEMENT, SAMPLES, TEMPERATURE, Judging
 from bylaw.groundstudy.prompts import PROMPTS
 from bylaw.groundstudy.questions import Question, QuestionSet, problems, read_questions
-from bylaw.groundstudy.study import SEEDS, Study, jobs
+from bylaw.groundstudy.study import SEEDS, STUDY, Study, jobs
 from bylaw.tables import Table
 
 SHORT: Final = ("categories", "strict")
@@ -73,7 +74,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--repository", action="append", metavar="NAME", help="may be repeated (default: all)"
     )
     parser.add_argument(
-        "--seeds", type=int, default=SEEDS, metavar="N", help=f"how often to ask (default: {SEEDS})"
+        "--seeds",
+        type=at_least_one,
+        default=SEEDS,
+        metavar="N",
+        help=f"how often to ask (default: {SEEDS})",
     )
     parser.add_argument("--judge", metavar="MODEL", help="a model that judges what is on record")
     parser.add_argument(
@@ -124,6 +129,7 @@ def _asked(options: argparse.Namespace) -> dict[str, str]:
     ]
     prompts = PROMPTS if options.prompt == "both" else (options.prompt,)
     failed: dict[str, str] = {}
+    _on_record(Path(options.output))
     with Results(options.output) as results:
         for name in dict.fromkeys(options.models):
             with in_use(_model(name, chosen, options)) as model:
@@ -179,6 +185,7 @@ def _judged(options: argparse.Namespace) -> dict[str, str]:
         raise UsageError(Diagnostic("E420", "a simulated agent is no judge"))
     chosen = named(options.judge, {"temperature": TEMPERATURE} | _given(options))
     runs = list(read_study(options.output))
+    _on_record(_judgements(options), JUDGEMENT)
     with in_use(chosen) as judge, Results(_judgements(options)) as results:
         missing = Judging(judge, results).missing(runs)
         _announce(judge.name, "judgement", len(missing), 2 * len(runs), options)
@@ -202,9 +209,13 @@ def _tables(options: argparse.Namespace) -> dict[str, Table]:
             Diagnostic("E421", "there are no runs in this file", source=options.output)
         )
     tables = {name: analysis(runs) for name, analysis in ANALYSES.items()}
-    path = _judgements(options)
-    judged = list(read_study(path, study=JUDGEMENT)) if path.exists() else []
+    judged = _on_record(_judgements(options), JUDGEMENT)
     return tables | ({"judges": judges(judged)} if judged else {})
+
+
+def _on_record(path: Path, study: str = STUDY) -> list[dict[str, Any]]:
+    """What a file holds already; anything but lines of this study is an error."""
+    return list(read_study(path, study=study)) if path.is_file() else []
 
 
 def _show(tables: Mapping[str, Table], options: argparse.Namespace) -> None:

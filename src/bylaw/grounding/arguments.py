@@ -1,7 +1,8 @@
 """Where a value that is passed to a tool came from: the prompt, or an earlier result.
 
 A result that only gives back what its own call passed in is no source of it: a search for an
-invented order number that says "nothing found for W123" has not returned an order number.
+invented order number that says "nothing found for W123" has not returned an order number. Nor does
+it help to pass the number in another spelling, such as #W123, or among other words.
 """
 
 from __future__ import annotations
@@ -9,14 +10,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
+from typing import Final
 
 from bylaw.grounding.dates import dates, days_of
 from bylaw.grounding.evidence import is_prompt
-from bylaw.grounding.numbers import amounts, numbers
+from bylaw.grounding.numbers import Number, amounts, numbers
 from bylaw.grounding.text import tidy
 from bylaw.trace.event import MISSING, Call, Message
 from bylaw.trace.trace import Trace
 from bylaw.values import Json, equal
+
+_HASH: Final = re.compile(r"(?<!\w)#(?=\w)")
+"""Only says that a number follows."""
 
 
 def came_from(trace: Trace, value: Json, step: int) -> bool:
@@ -39,7 +44,7 @@ def _has_source(trace: Trace, leaf: Json, step: int) -> bool:
 
 
 def _returns(call: Call, leaf: Json) -> bool:
-    if any(_same(given, leaf) for given in _leaves(dict(call.args))):
+    if any(_holds(given, leaf) for given in _leaves(dict(call.args))):
         return False  # an echo
     value = call.value
     if value is MISSING:
@@ -58,18 +63,36 @@ def _same(left: Json, right: Json) -> bool:
     return equal(left, right)
 
 
+def _holds(given: Json, leaf: Json) -> bool:
+    """Is the value in an argument, in whatever spelling: among words, with a hash, in digits?"""
+    if _same(given, leaf):
+        return True
+    if isinstance(given, bool) or given is None:
+        return False
+    text = _HASH.sub("", str(given))
+    if isinstance(leaf, str):
+        leaf = _HASH.sub("", leaf.strip())
+        number = Number.of(leaf)
+        if number is not None and number.unit is None and _mentions_number(text, number.value):
+            return True
+    return _mentions(text, leaf)
+
+
 def _mentions(text: str, leaf: Json) -> bool:
     """Does the text hold the value, as a word of its own? Numbers and days may be written anew."""
     text = tidy(text)
     if not isinstance(leaf, str):
-        wanted = Decimal(str(leaf))
-        found = (*(n.value for _, n in numbers(text)), *(m.amount for _, m in amounts(text)))
-        return wanted in found
+        return _mentions_number(text, Decimal(str(leaf)))
     meant = days_of(leaf)
     if any(day.may_be(seen) for _, days in dates(text) for seen in days for day in meant):
         return True
     pattern = rf"(?<!\w){re.escape(tidy(leaf.strip()))}(?!\w)"
     return re.search(pattern, text, re.IGNORECASE) is not None
+
+
+def _mentions_number(text: str, wanted: Decimal) -> bool:
+    found = (*(n.value for _, n in numbers(text)), *(m.amount for _, m in amounts(text)))
+    return wanted in found
 
 
 def _leaves(value: Json) -> Iterator[Json]:

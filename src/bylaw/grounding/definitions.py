@@ -9,6 +9,12 @@ from typing import Final
 
 _NUMBERED: Final = re.compile(r"^[ \t]*\d+(?:\t|[|:→] ?)", re.MULTILINE)
 _LINE: Final = re.compile(r"^(?=.*\S)", re.MULTILINE)
+_TAKEN_OVER: Final = re.compile(
+    r"^[ \t]*(?:(?:import|use|using)(?=[ \t{])|export(?=[ \t]*\{))"
+    r"(?:[^\n;{(]*[{(][^})]{0,5000}[})])?[^\n;]*",
+    re.MULTILINE,
+)
+"""A statement that takes names from other files; in braces it may go over several lines."""
 _KEYWORD: Final = re.compile(
     r"^[ \t]*(?:[\w@]+(?:\([\w ]*\))?[ \t]+){0,4}?"
     r"(?:class|struct|interface|enum|trait|type|def|fn|func|function\*?|module|namespace|const|let|"
@@ -52,5 +58,6 @@ def unnumbered(text: str) -> str:
 
 def by_lines(text: str) -> Definitions:
     """What a text in any language seems to define, line by line."""
-    found = [match["name"] for pattern in (_KEYWORD, _SET) for match in pattern.finditer(text)]
+    own = _TAKEN_OVER.sub("", text)
+    found = [match["name"] for pattern in (_KEYWORD, _SET) for match in pattern.finditer(own)]
     return Definitions(frozenset(name.casefold() for name in found))

@@ -8,7 +8,7 @@ from functools import cached_property
 
 from bylaw.grounding.names import key
 from bylaw.grounding.paths import module_of, names_file, parts_of, stem_of
-from bylaw.grounding.results import Piece, pieces_of
+from bylaw.grounding.results import Piece, Place, pieces_of
 from bylaw.grounding.source import Source, source_of
 from bylaw.trace.event import Call, Event, Message
 
@@ -85,7 +85,20 @@ def is_prompt(event: Event) -> bool:
 
 
 def _pages(pieces: list[Piece]) -> list[str]:
-    """The pages of a file, in its order where the places are known, each once."""
+    """The pages of a file, in its order where the places are known, each once.
+
+    Between two that cannot be neighbours stands a line end: nobody has read what is cut off there.
+    """
     if all(piece.place is not None for piece in pieces):
-        pieces = sorted(pieces, key=lambda piece: piece.place or 0)
-    return list(dict.fromkeys(piece.text for piece in pieces))
+        pieces = sorted(pieces, key=lambda piece: piece.place.at if piece.place else 0)
+    once: dict[str, Place | None] = {}
+    for piece in pieces:
+        once.setdefault(piece.text, piece.place)
+    pages: list[str] = []
+    last: Place | None = None
+    for text, place in once.items():
+        if pages and last and place and not last.reaches(pages[-1], place):
+            pages.append("\n")
+        pages.append(text)
+        last = place
+    return pages

@@ -11,7 +11,9 @@ from typing import Final
 from bylaw.grounding.text import Stretch
 
 _WHOLE: Final = r"(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+(?:_\d+)*)"
-_DIGITS: Final = rf"(?:0[xX][0-9a-fA-F]+|{_WHOLE}(?:\.\d+)?(?:[eE][+-]?\d+)?)"
+_EXPONENT: Final = r"(?:[eE][+-]?\d{1,3}(?!\d))"
+"""Not longer: what looks like a larger one is a piece of a hash, and no number can hold it."""
+_DIGITS: Final = rf"(?:0[xX][0-9a-fA-F]+|{_WHOLE}(?:\.\d+)?{_EXPONENT}?)"
 _UNITS: Final = {
     "ms": "ms millisecond milliseconds msec",
     "us": "us µs microsecond microseconds",

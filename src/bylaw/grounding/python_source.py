@@ -74,13 +74,17 @@ class _Visitor:
             self.names.add(".".join((*around, name)).casefold())
 
     def assign(self, targets: list[ast.expr], around: tuple[str, ...], owner: str | None) -> None:
-        for target in targets:
-            for part in ast.walk(target):
-                match part:
-                    case ast.Name(id=name):
-                        self.define(name, around)
-                    case ast.Attribute(value=ast.Name(id="self" | "cls"), attr=name) if owner:
-                        self.define(name, (owner,))
+        pending = list(targets)
+        while pending:
+            match pending.pop():
+                case ast.Tuple(elts=parts) | ast.List(elts=parts):
+                    pending += parts
+                case ast.Starred(value=part):
+                    pending.append(part)
+                case ast.Name(id=name):
+                    self.define(name, around)
+                case ast.Attribute(value=ast.Name(id="self" | "cls"), attr=name) if owner:
+                    self.define(name, (owner,))
 
 
 def _statements_in(node: ast.AST) -> Iterator[ast.AST]:

@@ -141,7 +141,7 @@ class Source:
         found: dict[Decimal, set[str | None]] = {}
         for stretch, number in numbers.numbers(self.text):
             if not any(taken[stretch.start : stretch.end]):
-                for value in {number.value, abs(number.value)}:
+                for value in {number.value, number.value.copy_abs()}:
                     found.setdefault(value, set()).add(number.unit)
         return found
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 import random
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 from bylaw.errors import Diagnostic, TraceError, UsageError
 from bylaw.groundstudy.files_tools import Repository
@@ -18,6 +19,8 @@ VERSION: Final = 1
 """The format of question files."""
 PER_REPOSITORY: Final = 10
 SEED: Final = 42
+_OF_A_STUDY: Final = re.compile(rb'\s*\{\s*"bylaw"\s*:')
+"""How files of questions and of results begin."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,11 +115,15 @@ def questions_about(
 
 
 def tree_digest(repository: Repository) -> str:
-    """A digest of the paths and contents of all files that can be read."""
+    """A digest of the paths and contents of all files that can be read.
+
+    What a study writes is left out: it may lie in the repository, and comes after the digest.
+    """
     digest = hashlib.sha256()
     for path in repository.files():
-        content = hashlib.sha256(repository.contents(path)).hexdigest()
-        digest.update(f"{path}\0{content}\n".encode())
+        content = repository.contents(path)
+        if not _OF_A_STUDY.match(content) and (content or not path.endswith(".jsonl")):
+            digest.update(f"{path}\0{hashlib.sha256(content).hexdigest()}\n".encode())
     return digest.hexdigest()
 
 
@@ -161,12 +168,14 @@ def read_questions(path: Path) -> QuestionSet:
         document: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         if document["bylaw"] != VERSION:
             raise ValueError(f"the format {document['bylaw']} is not {VERSION}")
-        return QuestionSet(
-            document["seed"],
-            [Asked(**each) for each in document["repositories"]],
-            [_question(each) for each in document["questions"]],
-            path.parent,
-        )
+        if type(document["seed"]) is not int:
+            raise TypeError("'seed' must be a whole number")
+        repositories = [Asked(**_texts(each)) for each in document["repositories"]]
+        questions = [_question(_texts(each)) for each in document["questions"]]
+        unlisted = {each.repository for each in questions} - {each.name for each in repositories}
+        if unlisted:
+            raise ValueError(f"the repository '{min(unlisted)}' is asked about, and not listed")
+        return QuestionSet(document["seed"], repositories, questions, path.parent)
     except OSError as error:
         message = f"cannot be read: {error.strerror or error}"
         raise TraceError(Diagnostic("E310", message, source=str(path))) from None
@@ -178,4 +187,16 @@ def read_questions(path: Path) -> QuestionSet:
 
 
 def _question(fields: dict[str, Any]) -> Question:
+    if fields["kind"] not in get_args(Kind):
+        raise ValueError(f"there is no kind '{fields['kind']}'")
     return Question(**{key: value for key, value in fields.items() if key != "question"})
+
+
+def _texts(fields: dict[str, Any]) -> dict[str, Any]:
+    """The fields of a repository or a question, which are all texts."""
+    if not isinstance(fields, dict):
+        raise TypeError(f"{json.dumps(fields)} is not an object")
+    for name, value in fields.items():
+        if not isinstance(value, str):
+            raise TypeError(f"'{name}' is {json.dumps(value)}, and must be a text")
+    return fields

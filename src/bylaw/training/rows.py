@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from bylaw.bench.gold import Alternative, GoldCall
+from bylaw.bench.tools import TOOLS
 from bylaw.errors import BylawError, Diagnostic, TraceError, UsageError
 from bylaw.procedure.procedure import Procedure
 from bylaw.training.example import Example
@@ -35,6 +36,8 @@ COLUMNS: Final[Mapping[str, str]] = {
     "procedure": "JSON: the rules, as a procedure file has them",
 }
 """The columns, in their order, and what stands in them."""
+_KINDS: Final = {str: "a text", int: "a whole number", bool: "true or false", dict: "an object"}
+_CALL: Final = {"tool": str, "arguments": dict}
 
 
 def to_row(example: Example) -> dict[str, Json]:
@@ -61,16 +64,20 @@ def to_row(example: Example) -> dict[str, Json]:
 def from_row(row: Mapping[str, Any], source: str | None = None) -> Example:
     """The example that a row stands for; `source` is what an error names."""
     try:
+        texts = dict.fromkeys(("name", "split", "template", "augmentation"), str)
+        _checked(row, {**texts, "difficulty": int, "answer": int})
+        if row["transform"] is not None:
+            _checked(row, {"transform": str})
         return Example(
             name=row["name"],
             split=row["split"],
             template=row["template"],
             transform=row["transform"],
             augmentation=row["augmentation"],
-            parameters=json.loads(row["parameters"]),
+            parameters=_checked(json.loads(row["parameters"]), {"seed": int}),
             difficulty=row["difficulty"],
-            prompt=row["prompt"][-1]["content"],
-            tools=tuple(Alias(**alias) for alias in json.loads(row["aliases"])),
+            prompt=_checked(row["prompt"][-1], {"content": str})["content"],
+            tools=tuple(_alias(alias) for alias in json.loads(row["aliases"])),
             gold=tuple(_read(call) for call in json.loads(row["gold"])),
             answer=row["answer"],
             procedure=Procedure.from_dict(json.loads(row["procedure"])),
@@ -117,5 +124,23 @@ def _written(call: GoldCall) -> dict[str, Json]:
 
 
 def _read(call: Mapping[str, Any]) -> GoldCall:
+    _checked(call, {**_CALL, "result": str, "given": bool})
     other = call["instead"]
-    return GoldCall(**{**call, "instead": None if other is None else Alternative(**other)})
+    instead = None if other is None else Alternative(**_checked(other, _CALL))
+    return GoldCall(**{**call, "instead": instead})
+
+
+def _alias(fields: Mapping[str, Any]) -> Alias:
+    alias = Alias(**_checked(fields, {**_CALL, "name": str}))
+    if alias.tool not in TOOLS:
+        raise ValueError(f"the benchmark has no tool '{alias.tool}'")
+    _checked(alias.arguments, dict.fromkeys(TOOLS[alias.tool].parameters, str))
+    return alias
+
+
+def _checked(fields: Mapping[str, Any], kinds: Mapping[str, type]) -> Mapping[str, Any]:
+    """The fields, if each of these is there and of its kind."""
+    for name, kind in kinds.items():
+        if type(fields[name]) is not kind:  # exactly: true is no number here
+            raise TypeError(f"'{name}' must be {_KINDS[kind]}")
+    return fields

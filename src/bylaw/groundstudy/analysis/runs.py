@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -10,11 +10,30 @@ from bylaw.bench.analysis.runs import Run, grouped, mean, simulated
 from bylaw.bench.results import read_results
 from bylaw.errors import Diagnostic, TraceError
 from bylaw.grounding.report import GroundingVerdict
+from bylaw.groundstudy.judges import JUDGEMENT
 from bylaw.groundstudy.prompts import PROMPTS
 from bylaw.groundstudy.study import STUDY
 
 CATEGORIES: Final = ("CG", "CU", "IG", "IU")
 CATEGORY_NOTE: Final = "C, I: the answer is correct, incorrect; G, U: it is grounded, ungrounded"
+_FIELDS: Final[Mapping[str, Mapping[str, type | tuple[type, ...]]]] = {
+    STUDY: {
+        **dict.fromkeys(("key", "model", "prompt", "category", "ending"), str),
+        **dict.fromkeys(("repository", "bucket", "symbol", "question"), str),
+        **dict.fromkeys(("seed", "reads", "calls"), int),
+        **dict.fromkeys(("correct", "located"), bool),
+        **dict.fromkeys(("conditions", "grounding", "trace"), dict),
+        "answer": (str, type(None)),
+    },
+    JUDGEMENT: {
+        **dict.fromkeys(("key", "judge", "view", "model", "prompt"), str),
+        "conditions": dict,
+        "verdict": (bool, type(None)),
+        "measured": bool,
+    },
+}
+"""What analyses and judges read in the lines of each kind."""
+_VALUES: Final[Mapping[str, Sequence[str]]] = {"prompt": PROMPTS, "category": CATEGORIES}
 
 
 def read_study(*paths: str | Path, study: str = STUDY) -> Iterator[dict[str, Any]]:
@@ -25,7 +44,21 @@ def read_study(*paths: str | Path, study: str = STUDY) -> Iterator[dict[str, Any
                 message = f"the run '{run.get('key')}' is not one of the grounding study"
                 help = "Its results are what `bylaw ground study` writes."
                 raise TraceError(Diagnostic("E421", message, help, source=str(path)))
+            wrong = _unreadable(run, _FIELDS[study])
+            if wrong is not None:
+                message = f"the run '{run.get('key')}' has no '{wrong}' that can be read"
+                raise TraceError(Diagnostic("E421", message, source=str(path)))
             yield run
+
+
+def _unreadable(run: Run, fields: Mapping[str, type | tuple[type, ...]]) -> str | None:
+    """The first field that a line should have and has not, or not as it should be."""
+    for name, kind in fields.items():
+        value = run.get(name, ...)  # None may be what it should be
+        if not isinstance(value, kind) or value not in _VALUES.get(name, (value,)):
+            return name
+    judged = run.get("grounding", {"verdict": "", "satisfied": True})
+    return None if judged.keys() >= {"verdict", "satisfied"} else "grounding"
 
 
 def by_model_and_prompt(runs: Iterable[Run]) -> dict[tuple[str, str], list[Run]]:
