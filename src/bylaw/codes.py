@@ -402,8 +402,8 @@ CODES: Final = {
     "E431": Code(
         "an unfinished run is of something else",
         "Beside the output there is what an interrupted run has left, and it was made with other "
-        "rules, other files or another --max-line, or it is damaged. Finish it with its own command, "
-        "or give it up.",
+        "rules, other files or another --max-line, or it is damaged. Finish it with its own "
+        "command, or give it up.",
         "bylaw verify -p edited.yaml runs/ --out scores.parquet   # begun with refund.yaml",
         "bylaw verify -p edited.yaml runs/ --out scores.parquet --restart",
     ),
@@ -458,10 +458,11 @@ CODES: Final = {
     ),
     "W508": Code(
         "an ordering also demands the call",
-        "Before, After, AllBefore, InstanceBefore and WithinSteps are false if the calls they "
-        "compare do not happen, so a trace that never refunds violates Before(verify, refund). To "
-        "order calls only where they happen, write the condition. If the call is demanded, say so "
-        "in a rule of its own, Called(refund), and the ordering is fine as it stands.",
+        "Before, After, AllBefore, InstanceBefore, InOrder and WithinSteps are false if the calls "
+        "they compare do not happen, so a trace that never refunds violates "
+        "Before(verify, refund). To order calls only where they happen, write the condition. If "
+        "the call is demanded, say so in a rule of its own, Called(refund), and the ordering is "
+        "fine as it stands.",
         "Before(verify, refund)",
         "G(refund -> O verify)",
     ),
@@ -528,8 +529,9 @@ CODES: Final = {
     "W521": Code(
         "a result answers no call",
         "A tool message stands where every call of the turn before it has its result, or where "
-        "nothing was called. It is left out of the trace. Usually messages were cut off at the "
-        "start of the conversation, or a result was recorded twice.",
+        "nothing was called; or it names a call that has its result. It is left out of the trace. "
+        "Usually messages were cut off at the start of the conversation, or a result was recorded "
+        "twice.",
         '[{"role": "user", "content": "Hi."}, {"role": "tool", "content": "done"}]',
         '[{"role": "user", "content": "Hi."}]',
     ),

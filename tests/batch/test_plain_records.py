@@ -55,6 +55,10 @@ LINES: dict[str, str | bytes] = {
     "no calls": _record(),
     "steps in parallel": _record(_call("a", step=0), _call("b", step=0), _call("b", step=1)),
     "no step here and there": _record(_call("a", step=3), _call("b")),
+    "a step that goes on behind a call without": _record(
+        _call("b", step=0), _call("a"), _call("b", step=0)
+    ),
+    "a step that a call without one would get": _record(_call("b"), _call("a"), _call("b", step=1)),
     "a null step": _record(_call("a", step=None), _call("b", step=None)),
     "steps that go back": _record(_call("a", step=1), _call("b", step=0)),
     "a negative step": _record(_call("a", step=-1)),
@@ -162,6 +166,21 @@ def test_odd_lines_do_not_disturb_the_others(kind: str, lines: list[str]) -> Non
     _same(
         Scorer(procedure).lines(Block("f.jsonl", 1, content)),
         _ordinary(Scorer(procedure), content),
+    )
+
+
+@settings(max_examples=100)
+@given(
+    st.lists(st.tuples(st.sampled_from("ab"), st.none() | st.integers(0, 3)), max_size=5),
+    st.sampled_from(["steps", "the number of a step"]),
+)
+def test_steps_are_numbered_as_in_the_ordinary_way(
+    calls: list[tuple[str, int | None]], kind: str
+) -> None:
+    content = _record(*(_call(tool, step=step) for tool, step in calls)).encode()
+    _same(
+        Scorer(PROCEDURES[kind]).lines(Block("f.jsonl", 1, content)),
+        _ordinary(Scorer(PROCEDURES[kind]), content),
     )
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from bylaw import Procedure
 from bylaw.cli.main import COMMANDS, main
 
 GOOD = '{"tool_calls": [{"tool_name": "verify"}, {"tool_name": "refund"}]}'
@@ -106,6 +107,48 @@ def test_verify_reads_standard_input(desk: Path) -> None:
     assert "desk on standard input" in run.stdout
 
 
+@pytest.mark.parametrize(
+    ("command", "code", "told"),
+    [
+        ("verify -p p.yaml many.jsonl | head -n 1", 141, ""),
+        ("verify -p p.yaml many.jsonl --json | head -n 1", 141, ""),
+        ("verify -p p.yaml bad.json >&-", 2, "error: standard output is closed\n"),
+        ("verify -p p.yaml bad.json >/dev/full", 2, "No space left on device\n"),
+        ("verify -p p.yaml many.jsonl >/dev/full", 2, "No space left on device\n"),
+        ("--help >/dev/full", 2, "No space left on device\n"),
+        ("verify -p p.yaml - <&-", 2, "error[E310]: cannot be read: it is closed\n"),
+        ("verify -p p.yaml runs.jsonl 2>&-", 1, ""),
+    ],
+)
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_streams_that_go_away(
+    command: str,
+    code: int,
+    told: str,
+    unbuffered: str,
+    desk: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    (desk / "many.jsonl").write_text(f"{BAD}\n" * 2_000)
+    monkeypatch.setenv("PYTHONUNBUFFERED", unbuffered)
+    script = f"{sys.executable} -m bylaw {command}; exit ${{PIPESTATUS[0]}}"
+    run = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False)
+    assert run.returncode == code
+    assert run.stderr.endswith(told)
+    assert len(run.stderr.splitlines()) == bool(told)
+
+
+def test_an_error_of_another_file_is_not_blamed_on_the_output(
+    desk: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*given: object) -> int:
+        raise BrokenPipeError("a worker is gone")
+
+    monkeypatch.setattr("bylaw.cli.verify.run", fails)
+    with pytest.raises(BrokenPipeError):
+        main(["verify", "-p", "p.yaml", "good.json"])
+
+
 def test_open_predicates_come_only_through_with(
     desk: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -145,6 +188,54 @@ def test_explain_shows_a_rule_by_example(desk: Path, capsys: pytest.CaptureFixtu
     assert [call["tool_name"] for call in shown["violating"]["tool_calls"]] == ["search"]
     assert shown["dooming"] is None
     assert "a later `cite` always rescues it" in shown["reason"]
+
+
+FETCHING = """\
+bylaw: 1
+failed: text ~ /^Error/
+constraints:
+  - {name: fetched, rule: 'F call(fetch, ok)'}
+  - {name: shown, rule: 'F call(fetch, result = "Error: timeout", ok)'}
+  - {name: asked, rule: 'G !call(fetch, result = "Error: timeout")'}
+"""
+TIMED_OUT = '{"tool_calls": [{"tool_name": "fetch", "tool_result": "Error: timeout"}]}'
+
+
+def test_explain_tells_failure_as_the_procedure_does(
+    desk: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (desk / "f.yaml").write_text(FETCHING)
+    (desk / "timed-out.json").write_text(TIMED_OUT)
+    assert main(["explain", "fetched", "-p", "f.yaml", "timed-out.json"]) == 1
+    assert "What would have fixed it:\n  Replace call #1" in capsys.readouterr().out
+    assert main(["explain", "shown", "-p", "f.yaml"]) == 0
+    output = capsys.readouterr().out
+    assert "satisfied by: no trace was found" in output
+    assert "These were made up" in output
+    assert main(["explain", "asked", "-p", "f.yaml"]) == 0
+    output = capsys.readouterr().out
+    assert 'doomed by:    fetch returning "Error: timeout"' in output
+    assert "These are shortest traces" in output
+
+
+def test_diff_sees_that_failure_is_told_otherwise(
+    desk: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (desk / "f.yaml").write_text(FETCHING)
+    (desk / "g.yaml").write_text(FETCHING.replace("failed: text ~ /^Error/\n", ""))
+    assert main(["diff", "f.yaml", "f.yaml"]) == 0
+    capsys.readouterr()
+    assert main(["diff", "g.yaml", "f.yaml"]) == 1
+    output = capsys.readouterr().out
+    assert "undecided  fetched" in output
+    assert "`failed` was not given and is now" in output
+    assert "asked" not in output, "it does not ask whether calls fail"
+    assert "1 rule unchanged" in output
+    (desk / "h.yaml").write_text(FETCHING.replace("/^Error/", "/^E/").replace("F call", "G call"))
+    assert main(["diff", "f.yaml", "h.yaml", "--json"]) == 1
+    fetched = json.loads(capsys.readouterr().out)[0]
+    assert (fetched["kind"], fetched["old_holds"]) == ("changed", False)
+    assert "How failure is told has changed" in fetched["note"]
 
 
 def test_diff_shows_a_trace_that_tells_the_rules_apart(
@@ -216,6 +307,17 @@ def test_init_copes_with_any_tool_name(desk: Path) -> None:
     calls = [{"tool_name": name} for name in names]
     (desk / "odd.json").write_text(json.dumps({"tool_calls": calls}))
     assert main(["init", "odd.json", "-o", "odd.yaml"]) == 0
+    assert main(["verify", "-p", "odd.yaml", "odd.json"]) == 0
+
+
+@pytest.mark.parametrize(
+    "name", ["a\nb", "a\r", "a\u2028b", "\u2029", "\x85", "\x7f", "\ufeff", "\U000e0001", "😀"]
+)
+def test_init_writes_names_that_yaml_cannot_hold_as_they_are(name: str, desk: Path) -> None:
+    calls = [{"tool_name": "first"}, {"tool_name": name}]
+    (desk / "odd.json").write_text(json.dumps({"tool_calls": calls}))
+    assert main(["init", "odd.json", "-o", "odd.yaml"]) == 0
+    assert Procedure.load("odd.yaml").tools == ("first", name)
     assert main(["verify", "-p", "odd.yaml", "odd.json"]) == 0
 
 

@@ -196,6 +196,20 @@ def test_a_rule_without_a_machine_is_kept_but_not_mended() -> None:
     assert repair_procedure(kept, procedure_of(rule, "CalledN(pay, = 0)")) is None
 
 
+def test_failure_is_told_as_the_procedure_does() -> None:
+    rules = [{"name": "fetched", "rule": "F call(fetch, ok)"}]
+    procedure = Procedure.from_dict({"failed": "text ~ /^Error/", "constraints": rules})
+    timed_out = Trace([Call("fetch", result="Error: timeout")])
+    for found in (
+        repair(timed_out, procedure, "fetched"),
+        repair_procedure(timed_out, procedure),
+    ):
+        assert found is not None
+        assert found.cost == 0.5
+        mended = procedure.marked(found.apply(timed_out))
+        assert holds(procedure["fetched"].formula, mended)
+
+
 def test_a_function_that_fails_gives_no_repair() -> None:
     vocabulary = Vocabulary()
 

@@ -6,6 +6,8 @@ open must come with a continuation either way, and the reference must agree with
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from random_formulas import Generator, all_sequences, trace_of_moves
 
@@ -167,6 +169,24 @@ def test_shortest_examples(rule: str) -> None:
     assert (satisfying, violating) == wanted[:2]
     assert (dooming is None) is (wanted[2] is None)
     assert dooming is None or len(dooming.split()) == len((wanted[2] or "").split())
+
+
+def test_examples_and_differences_are_seen_as_marked() -> None:
+    def marked(trace: Trace) -> Trace:
+        bad = ("no", "never")
+        return Trace([replace(c, error=c.error or "bad") if c.result in bad else c for c in trace])
+
+    setting = Setting(marked=marked)
+    no, never, yes = (parse(f'F call(t, result = "{word}", ok)') for word in ("no", "never", "yes"))
+    assert examples(no).satisfying is not None
+    assert examples(no, setting).satisfying is None
+    assert examples(yes, setting) == examples(yes)
+    failed = parse('F call(t, result in ["no", "fine"], failed)')
+    shown = examples(failed, setting).satisfying
+    assert shown is not None
+    assert holds(failed, marked(shown))
+    assert difference(no, never).trace is not None
+    assert not difference(no, never, setting).decided
 
 
 def test_a_large_count_costs_one_counter() -> None:

@@ -288,6 +288,39 @@ def test_a_result_that_names_a_call_leaves_the_others_to_the_rest() -> None:
     assert results(asked, returns("2", "y"), returns("1", "?")) == ["1", "2"]
 
 
+def test_calls_that_share_an_id_are_answered_in_order_and_the_others_by_name() -> None:
+    asked = asks(("a", "{}", "x"), ("b", "{}", "x"), ("c", "{}", "y"))
+    assert results(asked, *map(returns, "312", "yxx")) == ["1", "2", "3"]
+    assert results(asked, *map(returns, "124", "xxx")) == ["1", "2", MISSING]
+
+
+def test_a_result_that_names_a_call_answers_no_other() -> None:
+    asked = asks(("a", "{}", "x"), ("b", "{}", "y"))
+    reading = read([asked, returns("pending", "y"), returns("found", "y"), asks(("c", "{}"))])
+    assert [call.result for call in reading.trace] == [MISSING, "pending", MISSING]
+    assert [(note.code, note.where) for note in reading.notes] == [("W521", "messages[2]")]
+
+
+def test_a_late_result_answers_the_earlier_call_that_it_names() -> None:
+    first, second = asks(("a", "{}", "x")), asks(("b", "{}", "y"))
+    assert results(first, says("user", "?"), second, returns("1", "x")) == ["1", MISSING]
+    assert results(first, second, returns("2", "y"), returns("1", "x")) == ["1", "2"]
+    twice = read([first, returns("1", "x"), second, returns("2", "x")])
+    assert [call.result for call in twice.trace] == ["1", MISSING]
+    assert [(note.code, note.where) for note in twice.notes] == [("W521", "messages[3]")]
+
+
+def test_of_calls_that_share_an_id_the_latest_is_meant() -> None:
+    first, second = asks(("a", "{}", "x")), asks(("b", "{}", "x"))
+    late = (first, second, asks(("c", "{}", "y")), returns("2", "x"), returns("1", "x"))
+    assert results(*late) == [MISSING, "2", MISSING]
+
+
+def test_a_call_that_was_answered_in_order_is_not_answered_again_by_name() -> None:
+    first, second = asks(("a", "{}", "x")), asks(("b", "{}", "y"))
+    assert results(first, returns("1", "?"), second, returns("2", "x")) == ["1", MISSING]
+
+
 def test_messages_may_stand_between_a_call_and_its_result() -> None:
     assert results(asks(("a", "{}")), says("user", "?"), returns("1")) == ["1"]
 

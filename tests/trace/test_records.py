@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 from strategies import traces
 
 from bylaw import Call, Message, Trace, TraceError
@@ -20,6 +22,33 @@ def test_a_trace_survives_its_record(trace: Trace) -> None:
     assert again == trace
     assert again.to_record() == trace.to_record()
     assert [type(event) for event in again.events] == [type(event) for event in trace.events]
+
+
+@given(traces(messages=True), st.data())
+def test_steps_never_decrease_and_survive_where_only_some_are_recorded(
+    trace: Trace, data: st.DataObject
+) -> None:
+    kept = [data.draw(st.booleans()) for _ in trace.events]
+    events = zip(trace.events, kept, strict=True)
+    partly = Trace(event if keep else replace(event, step=None) for event, keep in events)
+    steps = [event.step or 0 for event in partly.events]
+    assert steps == sorted(steps)
+    assert Trace.from_record(partly.to_record()) == partly
+
+
+@pytest.mark.parametrize(
+    ("recorded", "steps"),
+    [
+        ([0, None, 0], [0, 1, 2]),
+        ([None, None, 1], [0, 1, 2]),
+        ([3, 3, None, 4, 4], [0, 0, 1, 2, 2]),
+        ([5, None], [0, 1]),
+        ([None, 5, 5], [0, 1, 1]),
+        ([5, 5], [5, 5]),
+    ],
+)
+def test_a_call_without_a_step_shares_none(recorded: list[int | None], steps: list[int]) -> None:
+    assert [call.step for call in Trace(Call("a", step=step) for step in recorded)] == steps
 
 
 def test_calls_without_steps_are_steps_of_their_own() -> None:

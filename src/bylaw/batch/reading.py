@@ -76,6 +76,8 @@ def text_of(source: Source) -> Iterator[Text]:
 @contextmanager
 def _raw(source: Source) -> Iterator[BinaryIO]:
     if source.path == STANDARD_INPUT:
+        if sys.stdin is None:
+            raise OSError("it is closed")
         yield sys.stdin.buffer
     else:
         with opened(source.path) as file:

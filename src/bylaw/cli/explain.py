@@ -14,6 +14,7 @@ from bylaw.cli.main import OK, UNUSABLE, VIOLATED
 from bylaw.cli.terminal import WORDS, coloured, safe, width, wrapped
 from bylaw.codes import CODES
 from bylaw.errors import Diagnostic, UsageError, did_you_mean
+from bylaw.procedure.failure import reads_failure
 from bylaw.scoring.edits import Repair
 from bylaw.scoring.explain import Explanation, explain
 from bylaw.scoring.repair import repair
@@ -69,7 +70,8 @@ def run(options: argparse.Namespace) -> int:
     if options.trace is None:
         constraint = procedure[options.subject]
         events = procedure.events_of(constraint)
-        setting = Setting(procedure.order, events, procedure.vocabulary)
+        marked = procedure.marked if reads_failure(constraint.formula) else None
+        setting = Setting(procedure.order, events, procedure.vocabulary, marked)
         return explain_rule(
             constraint.formula, setting, as_json=options.json, written=constraint.rule
         )

@@ -17,6 +17,8 @@ OK: Final = 0
 VIOLATED: Final = 1
 UNUSABLE: Final = 2
 INTERRUPTED: Final = 130
+CLOSED: Final = 141
+"""Nobody reads the output any more: what a shell reports of a program that a closed pipe ended."""
 
 COMMANDS: Final = {
     "init": "write a starter procedure from recorded traces",
@@ -59,15 +61,40 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):  # any text can be printed, whatever the terminal
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
-    given = list(sys.argv[1:] if arguments is None else arguments)
+    if sys.stdout is None:
+        print("error: standard output is closed", file=sys.stderr)
+        return UNUSABLE
+    try:
+        code = _answered(list(sys.argv[1:] if arguments is None else arguments))
+        sys.stdout.flush()
+        return code
+    except OSError as error:
+        if _can_print():
+            raise
+        # What is still to be written would fail once more when Python ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if isinstance(error, BrokenPipeError):  # the reader has seen enough
+            return CLOSED
+        reason = error.strerror or error
+        print(f"error: standard output cannot be written: {reason}", file=sys.stderr)
+        return UNUSABLE
+
+
+def _can_print() -> bool:
+    """Does standard output still take text? Errors do not tell which file they are about."""
+    try:
+        print(flush=True)
+    except OSError:
+        return False
+    return True
+
+
+def _answered(given: list[str]) -> int:
     try:
         return _run(given)
     except BylawError as error:
         _tell(error, as_json="--json" in given)
         return UNUSABLE
-    except BrokenPipeError:  # the reader has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return OK
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return INTERRUPTED
@@ -95,7 +122,6 @@ def _run(given: list[str]) -> int:
     )
     command.configure(parser)
     code: int = command.run(parser.parse_intermixed_args(rest))
-    sys.stdout.flush()
     return code
 
 

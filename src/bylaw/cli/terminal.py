@@ -70,7 +70,7 @@ class Progress:
         self.before = (0, 0)
         self.started = time.monotonic()
         self.shown = self.started
-        self.visible = sys.stderr.isatty()
+        self.visible = sys.stderr is not None and sys.stderr.isatty()
 
     def resume(self, done: int, read: int) -> None:
         """Some were done before this run; they say nothing about its speed."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from bylaw.procedure.constraint import Constraint
+from bylaw.procedure.failure import reads_failure
 from bylaw.procedure.procedure import Procedure
 from bylaw.semantics.examples import Setting, difference
 from bylaw.trace.trace import Trace
@@ -62,19 +63,37 @@ def compare(old: Procedure, new: Procedure) -> list[Change]:
 
 def _compared(old: Procedure, new: Procedure, before: Constraint, after: Constraint) -> Change:
     pairs = ((old, before), (new, after))
-    settings = [Setting(p.order, p.events_of(rule), p.vocabulary) for p, rule in pairs]
+    settings = [Setting(p.order, p.events_of(rule), p.vocabulary, p.marked) for p, rule in pairs]
     note = _weights(before, after)
-    if before.formula == after.formula and settings[0] == settings[1]:
+    kind: Kind
+    failures = _failures(old, new) if any(reads_failure(rule.formula) for _, rule in pairs) else ""
+    if before.formula == after.formula and settings[0] == settings[1] and not failures:
         return Change(before.name, "changed" if note else "same", before, after, note=note)
     found = difference(before.formula, after.formula, *settings)
     if not found.decided:
         told = f"Whether they differ could not be decided: {found.reason}."
-        return Change(before.name, "undecided", before, after, note=told)
+        return Change(before.name, "undecided", before, after, note=f"{told} {failures}".strip())
+    if failures:
+        note = f"{failures} {note}" if note else failures
+        kind = "undecided" if found.trace is None else "changed"
+        return Change(before.name, kind, before, after, found.trace, found.old_holds, note)
     if found.equivalent:
         told = "They agree on every trace."
-        kind: Kind = "changed" if note else "equivalent"
+        kind = "changed" if note else "equivalent"
         return Change(before.name, kind, before, after, note=f"{told} {note}" if note else None)
     return Change(before.name, "changed", before, after, found.trace, found.old_holds, note)
+
+
+def _failures(old: Procedure, new: Procedure) -> str:
+    """That calls count as failed by another test, if they do."""
+    before, after = (each.failed and each.failed.formula for each in (old, new))
+    if before == after:
+        return ""
+    rules = [f"`{each.failed.rule}`" if each.failed else "not given" for each in (old, new)]
+    return (
+        f"How failure is told has changed: `failed` was {rules[0]} and is now {rules[1]}. "
+        "A call that failed by only one of them may be judged differently."
+    )
 
 
 def _weights(before: Constraint, after: Constraint) -> str | None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from bylaw.logic import formula as f
 from bylaw.logic.operators import OPERATORS
-from bylaw.logic.terms import Answer, Last
+from bylaw.logic.terms import Answer, At, Last, Literal, Reading
 from bylaw.logic.walk import everything
 from bylaw.semantics.reference import evaluate
 from bylaw.trace.event import MISSING, Call, Event
@@ -46,6 +46,20 @@ class Failure:
             labels=trace.labels,
             name=trace.name,
         )
+
+
+def reads_failure(formula: f.Formula) -> bool:
+    """Can what counts as failed change what the formula says of a trace?"""
+    whole = 0
+    for part in everything(formula):
+        match part:
+            case f.OutcomeIs() | Reading("error") | f.OpenPredicate() | f.Extracted():
+                return True
+            case Last():
+                whole += 1
+            case At(Last(), Literal() as key) if key.value != "error":
+                whole -= 1  # of the event that `last` finds only this is read
+    return whole > 0
 
 
 def failure_problem(formula: f.Formula) -> str | None:

@@ -42,6 +42,11 @@ class Ordering:
                 return cls(part, tools, goal)
             case ("WithinSteps", (ToolName() | ToolSet() as first, _, _)):
                 return cls(part, (), first)
+            # One tool alone, however often, has no order: that it is called is all that is said.
+            case ("InOrder", (f.ToolList(tools),)) if len(set(tools)) > 1:
+                last = tools[-1]
+                if isinstance(last, ToolName | ToolSet):
+                    return cls(part, (), last, tools.count(last))
             case (
                 "InstanceBefore",
                 (

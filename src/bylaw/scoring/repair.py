@@ -50,6 +50,7 @@ def repair_procedure(trace: Trace, procedure: Procedure) -> Repair | None:
 
 def _repaired(trace: Trace, procedure: Procedure, rules: Sequence[Constraint]) -> Repair | None:
     order, vocabulary = procedure.order, procedure.vocabulary
+    trace = procedure.marked(trace)
 
     def satisfied(rule: Constraint, subject: Trace) -> bool:
         events, marked = procedure.events_of(rule), procedure.marked(subject)

@@ -129,10 +129,10 @@ def _orders(shown: Sequence[Sequence[str]], tools: Sequence[str]) -> Iterator[_C
         if a != b and all(_precedes(b, a, calls[::-1]) for calls in shown if a in calls)
     }
     for a, b in sorted(_direct(before)):
-        meaning = f"Every {b} comes after some {a}."
+        meaning = f"Every {_shown(b)} comes after some {_shown(a)}."
         yield f"{_slug(a)}-before-{_slug(b)}", G(call(b) >> O(call(a))), meaning, b
     for a, b in sorted(_direct(after) - before):
-        meaning = f"Every {a} is followed by some {b}."
+        meaning = f"Every {_shown(a)} is followed by some {_shown(b)}."
         yield f"{_slug(b)}-after-{_slug(a)}", G(call(a) >> F(call(b))), meaning, a
 
 
@@ -159,16 +159,16 @@ def _counts(
     shown: Sequence[Sequence[str]], tools: Sequence[str], answered: bool
 ) -> Iterator[_Candidate]:
     for tool in tools:
-        slug = _slug(tool)
+        slug, written = _slug(tool), _shown(tool)
         if all(tool in calls for calls in shown):
             if answered:
                 before = G(call(FINAL_ANSWER) >> O(call(tool)))
-                yield f"{slug}-before-answering", before, f"{tool} precedes every answer.", tool
+                yield f"{slug}-before-answering", before, f"{written} precedes every answer.", tool
             else:
-                yield f"{slug}-called", Called(tool), f"{tool} is always called.", tool
+                yield f"{slug}-called", Called(tool), f"{written} is always called.", tool
         if all(calls.count(tool) <= 1 for calls in shown):
             once = CalledN(tool, "<=", 1)
-            yield f"{slug}-at-most-once", once, f"{tool} is never called twice.", tool
+            yield f"{slug}-at-most-once", once, f"{written} is never called twice.", tool
 
 
 def _traces(count: int) -> str:
@@ -179,8 +179,23 @@ def _slug(tool: str) -> str:
     return re.sub(r"\W+", "-", tool).strip("-") or "tool"
 
 
+def _shown(tool: str) -> str:
+    """The tool in a comment, which must stay one line."""
+    return tool if tool.isprintable() else _quoted(tool)
+
+
 def _scalar(text: str, *, rule: bool = False) -> str:
-    """The text as a YAML scalar: plain where that is safe, else quoted as JSON."""
+    """The text as a YAML scalar: plain where that is safe, else quoted."""
     plain = re.compile(r"[A-Za-z][\w(), <>=!-]*") if rule else _PLAIN
     safe = plain.fullmatch(text) and text.lower() not in _NOT_PLAIN
-    return text if safe else write_json(text)
+    return text if safe else _quoted(text)
+
+
+def _quoted(text: str) -> str:
+    """The text as JSON, with escapes for what YAML takes for a line break or refuses."""
+    return "".join(c if c.isprintable() else _escape(c) for c in write_json(text))
+
+
+def _escape(character: str) -> str:
+    number = ord(character)
+    return f"\\u{number:04x}" if number < 1 << 16 else f"\\U{number:08x}"

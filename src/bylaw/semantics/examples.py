@@ -7,8 +7,8 @@ made up and cut down. Each is checked by the reference before anybody sees it.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from bylaw.logic import formula as f
@@ -38,6 +38,12 @@ class Setting:
     order: Order = "position"
     events: Events = "calls"
     vocabulary: Vocabulary = EMPTY
+    marked: Callable[[Trace], Trace] | None = field(default=None, compare=False)
+    """Marks the calls of a trace that failed, where a procedure says how that is told."""
+
+    def seen(self, trace: Trace) -> Trace:
+        """The trace as the formula sees it."""
+        return trace if self.marked is None else self.marked(trace)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +57,7 @@ class Examples:
     exact: bool = True
     """Are these shortest traces, and is there none where none is given?"""
     by_trial: bool = False
-    """Were they made up, because the formula has no machine?"""
+    """Were they made up, because a machine could not give them?"""
 
 
 PLAIN: Final = Setting()
@@ -71,23 +77,28 @@ def examples(formula: f.Formula, setting: Setting = PLAIN) -> Examples:
         return _by_trial(formula, setting)
     explorer = Explorer(machine)
     assumes = machine.alphabet.assumes
+    satisfying = explorer.shortest(machine.accepts)
+    violating = explorer.shortest(lambda state: not machine.accepts(state))
+    doom = explorer.shortest(lambda state: explorer.verdict(state) is Verdict.VIOLATED)
+    shown = [None if path is None else trace_of(path) for path in (satisfying, violating, doom)]
+    if any(trace is not None and setting.seen(trace) != trace for trace in shown):
+        return _by_trial(formula, setting)  # a machine does not know how failure is told
 
-    def checked(path: Path | None, expected: bool) -> Trace | None:
-        trace = None if path is None else trace_of(path)
+    def checked(trace: Trace | None, expected: bool) -> Trace | None:
         if trace is None or _holds(formula, trace, setting) is expected:
             return trace
         assert assumes, f"{trace} does not show {formula}"
         return None  # no event could be made up that a condition was assumed of
 
-    satisfying = checked(explorer.shortest(machine.accepts), True)
-    violating = checked(explorer.shortest(lambda state: not machine.accepts(state)), False)
-    doom = explorer.shortest(lambda state: explorer.verdict(state) is Verdict.VIOLATED)
-    return Examples(satisfying, violating, checked(doom, False), explorer.exact and not assumes)
+    satisfied, violated, doomed = map(checked, shown, (True, False, False))
+    return Examples(satisfied, violated, doomed, explorer.exact and not assumes)
 
 
 def _by_trial(formula: f.Formula, setting: Setting) -> Examples:
     """Made-up traces. A satisfying one brings the rule into play."""
-    trials = Trials(formula, setting.order, setting.events, setting.vocabulary)
+    trials = Trials(
+        formula, setting.order, setting.events, setting.vocabulary, marked=setting.marked
+    )
     violating = trials.find(FALSE)
     # A rule about the past is lost as soon as it is violated.
     dooming = violating if past_bodies(formula) is not None else None
@@ -100,7 +111,7 @@ def _by_trial(formula: f.Formula, setting: Setting) -> Examples:
 def _holds(formula: f.Formula, trace: Trace, setting: Setting) -> bool:
     return holds(
         formula,
-        trace,
+        setting.seen(trace),
         order=setting.order,
         events=setting.events,
         vocabulary=setting.vocabulary,

@@ -6,7 +6,7 @@ nothing where there is something, and what it finds need not be the shortest.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from random import Random
 from time import monotonic
@@ -37,8 +37,11 @@ class Trials:
         order: Order = "position",
         events: Events = "calls",
         vocabulary: Vocabulary = EMPTY,
+        *,
+        marked: Callable[[Trace], Trace] | None = None,
     ) -> None:
         self.formula: Final = formula
+        self.marked: Final = marked
         self.settings: Final = (order, events, vocabulary)
         self.maker: Final = Maker(formula, messages=events == "all")
 
@@ -68,7 +71,8 @@ class Trials:
 
     def _value(self, trace: Trace) -> Value | None:
         try:
-            return evaluate(self.formula, view_of(self.formula, trace, *self.settings)).value
+            subject = trace if self.marked is None else self.marked(trace)
+            return evaluate(self.formula, view_of(self.formula, subject, *self.settings)).value
         except SpecError:
             return None
 

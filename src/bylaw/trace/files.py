@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from bylaw.errors import Diagnostic, Span, TraceError
-from bylaw.trace.formats import format_of, opens_session, read, records_in
+from bylaw.trace.formats import LISTS, format_of, opens_session, read, records_in
 from bylaw.trace.trace import Trace
 from bylaw.values import JsonError, read_json
 
@@ -27,7 +27,7 @@ MAX_DOCUMENT: Final = 1024 * MEGABYTE
 """The largest file that is read as a single JSON document."""
 
 _JSONL_ENDINGS: Final = (".jsonl", ".ndjson")
-_OPENS_A_LIST: Final = re.compile(r'(?:\{.*"results"\s*:\s*)?\[')
+_OPENS_A_LIST: Final = re.compile(rf'(?:\{{.*"(?:{"|".join(LISTS)})"\s*:\s*)?\[')
 """The first line of a document whose next line may be a whole record."""
 
 

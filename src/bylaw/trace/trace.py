@@ -19,7 +19,8 @@ class Trace:
     """Events in order, the final answer, the metrics record and labels. Never changes.
 
     Events that carry no step get one: each call is a step of its own; an assistant's text
-    shares the step of the calls that follow it; other messages stand alone.
+    shares the step of the calls that follow it; other messages stand alone. Where only some
+    carry one, all are numbered anew, and neighbouring calls of one step stay together.
     """
 
     __slots__ = ("_views", "answer", "calls", "events", "labels", "metrics", "name")
@@ -122,16 +123,13 @@ def _stepped(events: list[Event]) -> tuple[Event, ...]:
     _check_order(events)
     if all(event.step is not None for event in events):
         return tuple(events)
-    recorded = any(event.step is not None for event in events)
-    has_messages = any(isinstance(event, Message) for event in events)
+    # Beside events that carry none, recorded steps only say which calls belong together, because
+    # there may be no number left for what stands between two of them.
     stepped: list[Event] = []
     for event, previous in zip(events, [None, *events], strict=False):
         last = (stepped[-1].step or 0) if stepped else -1
         step = last if _same_turn(previous, event) else last + 1
-        # Recorded steps of calls are kept; between messages that carry none they only say
-        # which calls belong together, because there may be no number left for a message.
-        keep = event.step is not None and not (recorded and has_messages)
-        stepped.append(event if keep else replace(event, step=step))
+        stepped.append(replace(event, step=step))
     return tuple(stepped)
 
 

@@ -31,6 +31,7 @@ from bylaw.values import problem
 
 __all__ = [
     "FORMATS",
+    "LISTS",
     "RAW_ARGUMENTS",
     "Format",
     "Reading",
@@ -159,7 +160,7 @@ def _with_formats(diagnostic: Diagnostic) -> Diagnostic:
     return replace(diagnostic, help=help)
 
 
-_LISTS: Final = ("results", "simulations", "samples")
+LISTS: Final = ("results", "simulations", "samples")
 """Where an object keeps a list of records."""
 
 
@@ -177,7 +178,7 @@ def records_in(document: object) -> Sequence[object] | None:
         return None if len(runs) == 1 else runs
     if not isinstance(document, dict) or known is not None:
         return None
-    for listed in map(document.get, _LISTS):
+    for listed in map(document.get, LISTS):
         if isinstance(listed, list) and (not listed or format_of(listed[0]) is not None):
             return listed
     return None

@@ -3,9 +3,9 @@
 - A message of the system (or the developer) and of the user is a `Message` in a step of its own.
 - An assistant's text is a `Message` unless it is blank. It precedes the message's calls, and all
   of them share one step. Of content that comes in parts, the text is kept.
-- A tool message answers a call of the turn before it. Call ids may repeat in a conversation, so
-  they count only within a turn, and only if they tell its calls apart: then a message that names
-  a call answers it. The others answer the calls that are left, in order.
+- A tool message that names a call answers it, and no other. Call ids may repeat in a conversation,
+  so the calls of the latest turn with that id are meant, the first that has no result yet. The
+  messages that name no call answer those of the turn before them that are left, in order.
 - A call has failed if its tool message says so: with an `error`, `is_error` or
   `"status": "error"`. A text such as `Error: not found` is a result like any other here, because
   only a procedure knows how its tools report failure: `failed: text ~ /^Error/`.
@@ -73,6 +73,7 @@ class Conversation:
         self.problems: list[Diagnostic] = []
         self.step = -1
         self.waiting: dict[int, Call] = {}  # the latest calls, by position among the events
+        self.named: dict[str, list[int]] = {}  # the calls of an id that wait, from any turn
         self.results: list[tuple[Mapping[str, Any], str]] = []  # tool messages since then
 
     def read(self, messages: object, where: str) -> None:
@@ -153,10 +154,13 @@ class Conversation:
         if text.strip():
             self.events.append(Message("assistant", text, self.step))
             self.answer = None if calls else text
+        self.named.update({call.id: [] for call in calls if call.id is not None})
         for call in calls:
             call = replace(call, step=self.step)
             if call.result is MISSING and not call.failed:
                 self.waiting[len(self.events)] = call
+                if call.id is not None:
+                    self.named[call.id].append(len(self.events))
             self.events.append(call)
 
     def returned(self, result: Mapping[str, Any], where: str) -> None:
@@ -222,21 +226,36 @@ class Conversation:
     # ── results ──────────────────────────────────────────────────────────────────────────
 
     def settle(self) -> None:
-        """Gives the results that arrived to the calls of the turn."""
-        named = {call.id: position for position, call in self.waiting.items()}
-        if len(named) < len(self.waiting):  # the ids do not tell the calls apart
-            named = {}
-        others = []
+        """Gives the results that arrived to their calls."""
+        nameless = [position for position, call in self.waiting.items() if call.id is None]
+        others: list[tuple[Mapping[str, Any], str]] = []
         for message, where in self.results:
-            position = named.pop(id_of(message.get("tool_call_id")), None)
-            if position is None:
-                others.append((message, where))
+            id = id_of(message.get("tool_call_id"))
+            if id in self.named:
+                if meant := self.named[id]:
+                    self.give(meant[0], message)
+                else:  # the call has its result, and no other must pass for answered
+                    self.leave_out(where)
+            elif id is None and len(nameless) == 1:
+                self.give(nameless.pop(), message)
             else:
-                self.events[position] = answered(self.waiting.pop(position), message)
+                others.append((message, where))
         left = list(self.waiting)[: len(others)]
         for (message, where), position in zip_longest(others, left):
             if position is None:
-                self.note("W521", where, "a result answers no call", "It is left out.")
+                self.leave_out(where)
             else:
-                self.events[position] = answered(self.waiting[position], message)
+                self.give(position, message)
         self.waiting, self.results = {}, []
+
+    def give(self, position: int, message: Mapping[str, Any]) -> None:
+        """The call at a position has its result, and waits no longer."""
+        call = self.events[position]
+        assert isinstance(call, Call), "only calls wait"
+        self.events[position] = answered(call, message)
+        self.waiting.pop(position, None)
+        if call.id is not None:
+            self.named[call.id].remove(position)
+
+    def leave_out(self, where: str) -> None:
+        self.note("W521", where, "a result answers no call", "It is left out.")
