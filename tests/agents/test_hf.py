@@ -285,6 +285,7 @@ def test_an_adapter_changes_the_model(untaught: Path, tmp_path: Path) -> None:
     model = _model(untaught, adapter=adapter, max_new_tokens=8)
     assert model.name.endswith("+adapter")
     assert model.about["adapter"] == "adapter"
+    assert len({model.about["weights"], model.about["adapter_weights"], None}) == 3
     replies = model.reply(_questions())
     assert replies != _model(untaught, max_new_tokens=8).reply(_questions())
     assert all(reply.failure is None for reply in replies)

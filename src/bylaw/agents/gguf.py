@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from bylaw.agents.grammar import call_grammar
-from bylaw.agents.local import Throughput, found_file, read_turn, turn_seed
+from bylaw.agents.local import Throughput, fingerprint, found_file, read_turn, turn_seed
 from bylaw.agents.protocol import Conversation, Reply, ToolSpec
 from bylaw.agents.tool_text import PROBE, in_plain_text
 from bylaw.values import Json
@@ -70,6 +70,7 @@ class GGUFModel:
         self.name = f"gguf:{path.name}"
         self.about: dict[str, Json] = {
             "model": path.name,
+            "weights": fingerprint(path),
             "device": ", ".join(device["name"] for device in xllamacpp.get_device_info()),
             "xllamacpp": xllamacpp.__version__,
             "temperature": temperature,

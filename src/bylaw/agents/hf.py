@@ -27,7 +27,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from bylaw.agents.local import Throughput, found_file, read_turn, turn_seed
+from bylaw.agents.local import Throughput, fingerprint, found_file, read_turn, turn_seed
 from bylaw.agents.protocol import Conversation, Reply
 from bylaw.agents.tool_text import in_plain_text, with_objects
 from bylaw.values import Json
@@ -117,7 +117,9 @@ class HFModel:
         self.name = f"hf:{path.name}" + (f"+{Path(adapter).name}" if adapter else "")
         self.about: dict[str, Json] = {
             "model": path.name,
+            "weights": fingerprint(path),
             "adapter": Path(adapter).name if adapter else None,
+            "adapter_weights": fingerprint(Path(adapter)) if adapter else None,
             "device": torch.cuda.get_device_name() if gpu else "cpu",
             "dtype": str(self._model.dtype).removeprefix("torch."),
             "torch": torch.__version__,

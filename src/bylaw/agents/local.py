@@ -9,9 +9,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Final
 
 from bylaw.agents.parsing import read_calls
 from bylaw.agents.protocol import Conversation, Reply
+
+_WEIGHTS: Final = {".safetensors", ".bin", ".pt", ".gguf"}
+_SAMPLES: Final = 16
+_SAMPLE: Final = 65_536
 
 
 @dataclass(slots=True)
@@ -53,6 +58,24 @@ class Throughput:
             self.turns += 1
             self.input_tokens += reply.input_tokens
             self.output_tokens += reply.output_tokens
+
+
+def fingerprint(path: Path) -> str:
+    """What tells the weights of a model or an adapter from others, whatever they are called.
+
+    Weights are large, so samples of them are read; training changes all of them.
+    """
+    files = [path] if path.is_file() else sorted(path.iterdir())
+    whole = hashlib.sha256()
+    for file in files:
+        if file.suffix in _WEIGHTS:
+            size = file.stat().st_size
+            whole.update(f"{size}/".encode())
+            with file.open("rb") as weights:
+                for number in range(_SAMPLES):
+                    weights.seek(number * size // _SAMPLES)
+                    whole.update(weights.read(_SAMPLE))
+    return whole.hexdigest()[:16]
 
 
 def turn_seed(seed: int, conversation: Conversation) -> int:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from bylaw.agents.local import fingerprint
 from bylaw.bench.results import Results, read_results
 from bylaw.cli.inputs import at_least_one
 from bylaw.cli.main import OK
@@ -112,7 +113,7 @@ def _evaluated(options: argparse.Namespace) -> str:
     with with_libraries():
         from bylaw.agents.hf_rollouts import Rollouts
         from bylaw.training.evaluation import Decoding, evaluate, examples_of
-        from bylaw.training.lora import digest, learner
+        from bylaw.training.lora import learner
 
         tried = learner(options.base, options.adapter, precision=options.precision)
     rollouts = Rollouts(
@@ -127,7 +128,7 @@ def _evaluated(options: argparse.Namespace) -> str:
     decoding = Decoding(options.temperature, options.seed, options.setting)
     about = {
         "base": Path(options.base).name,
-        "adapter": None if options.adapter is None else digest(Path(options.adapter)),
+        "adapter": None if options.adapter is None else fingerprint(Path(options.adapter)),
         "precision": options.precision,
     }
     with Results(options.output) as results, progress(f"runs of {name}", len(examples)) as line:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -133,14 +132,6 @@ def unpack(base: Path, folder: Path) -> None:
     del model.config.quantization_config
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
-
-
-def digest(adapter: Path) -> str:
-    """What tells the weights of an adapter from those of another."""
-    whole = hashlib.sha256()
-    for path in sorted(found_file(adapter).glob("adapter_model.*")):
-        whole.update(path.read_bytes())
-    return whole.hexdigest()[:16]
 
 
 def save_adapter(model: Any, folder: Path) -> None:
