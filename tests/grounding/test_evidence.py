@@ -114,7 +114,7 @@ def test_files_by_path_are_those_that_were_asked_for() -> None:
         assert list(_evidence(Call("read_file", {"path": "a/sums.json"}, result)).files) == [
             "a/sums.json"
         ]
-        for given in ({}, {"path": "lib"}, {"path": "/work/lib/http.py"}, {"path": "http.py"}):
+        for given in ({}, {"path": "lib"}, {"path": "/repo/lib/http.py"}, {"path": "http.py"}):
             assert list(_evidence(Call("read_file", given, result)).files) == ["lib/http.py"]
 
 
