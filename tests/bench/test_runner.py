@@ -211,7 +211,7 @@ def test_results_that_cannot_be_written_are_told_in_a_sentence(tmp_path: Path) -
     results = Results(tmp_path / "results.jsonl")
     results.close()
     with Path("/dev/full").open("ab", 0) as full:
-        results._file = full  # type: ignore[misc]
+        results._file = full  # type: ignore[misc]  # it is final, but for a disk that fills up
         with pytest.raises(TraceError, match="cannot be written: No space left"):
             results.append([{"bylaw": 1, "key": "k", "model": "m", "conditions": {}}])
 

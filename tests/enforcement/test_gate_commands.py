@@ -111,6 +111,15 @@ def test_what_was_waited_for_in_one_run_is_not_undone_in_the_next() -> None:
     assert (found.refusals, found.score) == ((), 1.0)
 
 
+def test_values_that_one_run_spoke_of_are_unknown_to_the_next() -> None:
+    rules = [{"name": "closed", "rule": 'forall x in args(open, "id"): F call(close, id = x)'}]
+    procedure = Procedure.from_dict({"constraints": rules})
+    gate = Replayer(procedure)
+    assert gate.replay(Trace([Call("open", {"id": 1})])).score == 0.0
+    both = Trace([Call("open", {"id": 2}), Call("close", {"id": 2})])
+    assert gate.replay(both).score == 1.0
+
+
 def test_what_is_said_after_a_call_comes_after_it() -> None:
     rules = [{"name": "asked", "rule": "G(refund -> O says(user))"}]
     procedure = Procedure.from_dict({"constraints": rules, "events": "all"})

@@ -26,7 +26,7 @@ def _found(answer: str, *classes: str) -> list[str]:
     ("answer", "expected"),
     [
         ("See src/requests/api.py.", ["src/requests/api.py", "src", "requests", "api.py"]),
-        ("`C:\\work\\a.py`", ["C:/work/a.py", "work", "a.py"]),
+        ("`C:\\code\\a.py`", ["C:/code/a.py", "code", "a.py"]),
         ("Session.send(request) and helper()", ["Session.send()", "helper()"]),
         ("the class ChargePoint and MAX_DELAY", ["ChargePoint", "MAX_DELAY"]),
         ("`request` and `Session`, but not request", ["request", "Session"]),

@@ -435,8 +435,8 @@ def test_layers_that_are_not_there_are_named(base: Path, tmp_path: Path) -> None
         ("--prompts 7", "300 examples, 7 at a time: that leaves a rest"),
         ("--batch 50", "80 rollouts in batches of 50"),
         ("--at-once 7", "batches of 40, 7 at once"),
-        ("--generations 1", "at least two generations"),
-        ("--temperature 0", "a temperature above 0"),
+        ("--generations 1", "make at least two"),
+        ("--temperature 0", "give a temperature above 0"),
     ],
 )
 def test_numbers_that_cannot_be_are_refused(

@@ -84,7 +84,7 @@ def _in_threads(
 
     def give_up() -> None:
         given_up.set()
-        closed(model)
+        close(model)
 
     in_threads(model.width, jobs, alone, give_up)
 
@@ -110,8 +110,7 @@ def in_threads(
         pool.shutdown(cancel_futures=True)
 
 
-def closed(model: ChatModel) -> None:
+def close(model: ChatModel) -> None:
     """Closes a model, if it is one that can be: who waits for it does not wait any longer."""
-    close = getattr(model, "close", None)
-    if close is not None:
-        close()
+    if hasattr(model, "close"):
+        model.close()

@@ -80,15 +80,15 @@ class Journal:
         except FileNotFoundError:
             return Progress()
         except (ValueError, TypeError, KeyError):
-            raise self._another("is damaged", "Add --restart to begin anew.") from None
+            raise self._unusable("is damaged", "Add --restart to begin anew.") from None
         if key != self._key:
             help = "Run its command again to finish it, or add --restart to give it up."
-            raise self._another("has other rules, inputs or options", help)
+            raise self._unusable("has other rules, inputs or options", help)
         return found
 
-    def _another(self, is_so: str, help: str) -> UsageError:
+    def _unusable(self, reason: str, help: str) -> UsageError:
         self.close()
-        message = f"the unfinished run in {self.folder} {is_so}"
+        message = f"the unfinished run in {self.folder} {reason}"
         return UsageError(Diagnostic("E431", message, help))
 
     def _clean(self) -> None:

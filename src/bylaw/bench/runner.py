@@ -10,7 +10,7 @@ from threading import Lock
 from time import perf_counter
 from typing import Final
 
-from bylaw.agents.driving import closed, drive, in_threads
+from bylaw.agents.driving import close, drive, in_threads
 from bylaw.agents.loop import Episode
 from bylaw.agents.protocol import ChatModel, Conversation, Reply
 from bylaw.bench.episodes import Harness, conditions, episode, recorded
@@ -83,7 +83,7 @@ class Runner:
             if self._carry_out is None:
                 drive(self.model, missing, self._begun, self._end)
             else:
-                give_up = partial(closed, self.model)
+                give_up = partial(close, self.model)
                 in_threads(self.model.width, missing, self._run_whole, give_up)
         finally:
             gc.unfreeze()

@@ -386,7 +386,7 @@ class Guard:
     def save(self) -> dict[str, Json]:
         """Where the run stands, as JSON; `restore` goes on from there."""
         with self._lock:
-            standing = {
+            return {
                 "bylaw": SAVED,
                 "procedure": self._fingerprint(),
                 "turn": self.turn,
@@ -401,7 +401,6 @@ class Guard:
                 "journal": self._journal.save(),
                 "rules": self._judge.save(),
             }
-            return dict(copied(standing))  # the run goes on
 
     def restore(self, saved: Mapping[str, Json]) -> None:
         """Puts a guard of the same procedure and setting where another one stood."""
@@ -410,7 +409,6 @@ class Guard:
                 message = "the saved run is of another procedure, setting or version"
                 help = "Restore with the procedure file and the setting that it was saved with."
                 raise UsageError(Diagnostic("E413", message, help))
-            saved = copied(saved)  # it may be gone back to again
             self.turn, self._speaking = saved["turn"], saved["speaking"]
             self.stopped, self.finished = saved["stopped"], saved["finished"]
             self._answer = None if saved["answer"] is None else Answer.of(saved["answer"])

@@ -101,7 +101,7 @@ class Joint:
         """What the calls so far have done, as JSON."""
         state = self._state
         return {
-            "counts": state.counts,
+            "counts": dict(state.counts),
             "reached": [[*instance, when] for instance, when in state.reached.items()],
             "met": sorted(state.met),
             "matched": [[i, *matched] for i, matched in state.matched.items()],

@@ -17,7 +17,7 @@ from bylaw.procedure.procedure import Procedure
 from bylaw.semantics.monitors import Monitors
 from bylaw.semantics.verdict import Verdict
 from bylaw.trace.event import Call, Message
-from bylaw.values import Json, copied
+from bylaw.values import Json
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,16 +178,14 @@ class Judge:
 
     def save(self) -> Json:
         """How the rules stand, as JSON."""
-        standing = {
+        return {
             "retired": [[i, reason] for i, reason in self.retired.items()],
             "monitors": self.monitors.save(),
             "joint": self._joint.save(),
         }
-        return copied(standing)  # the rules go on
 
     def restore(self, saved: Json) -> None:
         """Goes back to how they stood."""
-        saved = copied(saved)  # it may be gone back to again
         self.retired = dict(saved["retired"])
         self.monitors.restore(saved["monitors"])
         self._joint.restore(saved["joint"])

@@ -26,7 +26,7 @@ from bylaw.semantics.verdict import Verdict
 from bylaw.semantics.warm import WarmMachines
 from bylaw.trace.event import Call, Event
 from bylaw.trace.trace import Events
-from bylaw.values import Json
+from bylaw.values import Json, copied
 from bylaw.vocabulary.registry import EMPTY, Vocabulary
 from bylaw.vocabulary.view import Order
 
@@ -300,7 +300,7 @@ class Monitors:
 
     def save(self) -> dict[str, Json]:
         """Where all formulas stand, as JSON; `restore` goes on from there."""
-        return {
+        standing = {
             "length": self.length,
             "calls": self._calls,
             "steps": self._steps.save(),
@@ -314,9 +314,11 @@ class Monitors:
             "open": sorted(self._open),
             "broken": [[index, reason] for index, reason in self._broken.items()],
         }
+        return dict(copied(standing))  # the formulas go on
 
     def restore(self, saved: Mapping[str, Json]) -> None:
         """Puts these formulas where the same ones stood when they were saved."""
+        saved = copied(saved)  # it may be gone back to again
         self.length, self._calls = saved["length"], saved["calls"]
         self._steps.restore(saved["steps"])
         self._opened = saved["opened"]

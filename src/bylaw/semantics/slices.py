@@ -291,6 +291,7 @@ class Slices:
     def restore(self, saved: Json) -> None:
         """Goes back to saved states."""
         self.fresh = self.machine.read(saved["fresh"])
+        self.groups, self.where, self.values = [], {}, {}
         for state, in_domain, values in saved["groups"]:
             for value in values:
                 self.values[identity(value)] = value

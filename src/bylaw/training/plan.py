@@ -72,12 +72,12 @@ class Plan:
 
     def check(self, examples: Sequence[Example]) -> None:
         """Says what cannot be: TRL would leave a rest out in silence, and fail on the others."""
-        for what, fits in (
-            ("rollouts of a prompt are compared: at least two generations", self.generations > 1),
-            ("rollouts must differ: a temperature above 0", self.temperature > 0),
+        for told, fits in (
+            ("rollouts of a prompt are compared: make at least two", self.generations > 1),
+            ("rollouts must differ: give a temperature above 0", self.temperature > 0),
         ):
             if not fits:
-                raise UsageError(Diagnostic("E402", f"{what} are needed"))
+                raise UsageError(Diagnostic("E402", told))
         made = self.prompts * self.generations
         for what, whole, part in (
             (f"{len(examples)} examples, {self.prompts} at a time", len(examples), self.prompts),
