@@ -407,6 +407,14 @@ CODES: Final = {
         "bylaw verify -p edited.yaml runs/ --out scores.parquet   # begun with refund.yaml",
         "bylaw verify -p edited.yaml runs/ --out scores.parquet --restart",
     ),
+    "E440": Code(
+        "there is not enough memory for a model",
+        "A GPU that others use as well has less room than it had when the work began, or more "
+        "is done at once than fits. What is on record, or in a checkpoint, is not lost: give the "
+        "command again with smaller numbers.",
+        "bylaw train eval models/qwen-7b -o eval.jsonl",
+        "bylaw train eval models/qwen-7b -o eval.jsonl --width 64 --precision bf16",
+    ),
     "W501": Code(
         "a rule can never hold",
         "No trace satisfies the rule, so every trace is scored as violating it. Usually two of "

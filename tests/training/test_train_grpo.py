@@ -288,7 +288,7 @@ def test_checkpoints_are_tried_and_compared(
     assert command("train_eval", base, "--adapter", warm, "--name", "warm", *few, "--json") == 0
     tables = json.loads(capsys.readouterr().out)
     assert set(tables) == {"splits", "gains", "templates"}
-    assert [row["n"] for row in tables["splits"]["rows"]] == [1] * 12
+    assert [row["n"] for row in tables["splits"]["rows"]] == [1] * 12 + [5] * 2
     runs = list(read_results(results))
     assert {run["split"] for run in runs} == {*SPLITS, "production"}
     with pytest.raises(BylawError, match="other conditions"):  # another adapter, the same name
@@ -368,6 +368,31 @@ def test_results_of_weights_that_have_changed_are_not_those_on_record(
     shutil.copytree(whole / "adapter", adapter, dirs_exist_ok=True)
     with pytest.raises(BylawError, match="other conditions"):
         command("train_eval", *tried)
+
+
+def test_where_memory_runs_out_nothing_on_record_is_lost(
+    base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import torch
+
+    from bylaw.agents.hf_slots import Slots
+
+    results = tmp_path / "eval.jsonl"
+    few = ("--set", "unaugmented", "--examples", 2, "--width", 1, "--turn-tokens", 40)
+
+    def full(self: Any, rows: Any, openings: Any) -> None:
+        if results.read_text(encoding="utf-8"):
+            raise torch.OutOfMemoryError("Tried to allocate 128 MiB. If reserved but unallocated")
+        begin(self, rows, openings)
+
+    begin = Slots.begin
+    with monkeypatch.context() as shared:
+        shared.setattr(Slots, "begin", full)
+        with pytest.raises(BylawError, match=r"Tried to allocate 128 MiB\.\n.*smaller --width"):
+            command("train_eval", base, *few, "-o", results)
+    assert len(list(read_results(results))) == 1
+    assert command("train_eval", base, *few, "-o", results) == 0
+    assert len(list(read_results(results))) == 2
 
 
 def test_results_of_the_benchmark_are_not_those_of_an_evaluation(

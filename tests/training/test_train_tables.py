@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from bylaw import BylawError
+from bylaw.cli.main import OK, UNUSABLE, main
 from bylaw.reports.curves import curves_svg
-from bylaw.training.curves import Metrics, curves, read_metrics
+from bylaw.training.curves import METRICS, Metrics, curves, read_metrics
 from bylaw.training.eval_tables import interval, tables
 
 
@@ -64,7 +65,15 @@ def test_each_set_has_a_row_for_each_model() -> None:
 
 def test_the_benchmark_is_shown_whole_and_by_transfer_group() -> None:
     sets = [row["set"] for row in rows("splits") if row["model"] == "tuned"]
-    assert sets == ["unaugmented", "unseen-pattern", "production", "direct-simplification"]
+    split, benchmark = ["unaugmented", "unseen-pattern"], ["production", "direct-simplification"]
+    assert sets == [*split, *benchmark, "everything"]
+
+
+def test_everything_together_has_a_row_where_there_are_several_sets() -> None:
+    together = [row for row in rows("gains") if row["set"] == "everything"]
+    assert [(row["n"], row["accuracy"]) for row in together] == [(4, 50.0)]
+    one = [each for each in RESULTS if each["split"] == "unaugmented"]
+    assert {row["set"] for row in rows("gains", one)} == {"unaugmented"}
 
 
 def test_a_gain_compares_models_example_by_example() -> None:
@@ -85,8 +94,8 @@ def test_an_example_that_only_one_model_has_is_no_gain() -> None:
 def test_tasks_of_another_seed_are_other_tasks_whatever_they_are_called() -> None:
     name = "unaugmented/chain_then_branch/01"
     other = [result("seven", name, 1.0, True, seed=7), result("again", name, 1.0, True)]
-    compared = [row["model"] for row in rows("gains", [*RESULTS[:4], *other])]
-    assert compared == ["again over base"]
+    compared = {row["model"] for row in rows("gains", [*RESULTS[:4], *other])}
+    assert compared == {"again over base"}
 
 
 def test_the_third_model_is_compared_with_the_first_and_the_second() -> None:
@@ -129,7 +138,7 @@ def test_curves_show_both_phases_over_the_same_steps(tmp_path: Path) -> None:
     logged(metrics, "train", 1, 0, 0.2)
     metrics.add("train", 2, {"after": 1, "loss": 0.5})  # no rollouts were made for it
     logged(metrics, "evaluation", 8, 8, 0.4)
-    table = curves(read_metrics(tmp_path / "metrics.jsonl"), "a run")
+    table = curves({"a run": read_metrics(tmp_path / "metrics.jsonl")})
     assert [row[1:4] for row in table.rows] == [
         ["train", "0", 0.2],
         ["evaluation", "0", 0.1],
@@ -144,7 +153,7 @@ def test_a_long_run_is_shown_in_means(tmp_path: Path) -> None:
     metrics = Metrics(tmp_path / "metrics.jsonl")
     for step in range(44):
         logged(metrics, "train", step, step, step / 44)
-    table = curves(read_metrics(tmp_path / "metrics.jsonl"), "a run")
+    table = curves({"a run": read_metrics(tmp_path / "metrics.jsonl")})
     assert len(table.rows) == 11
     assert table.rows[0][3] == pytest.approx((0 + 1 + 2 + 3) / 4 / 44)
 
@@ -166,6 +175,55 @@ def test_a_run_that_goes_on_takes_back_what_it_logged_after_its_checkpoint(tmp_p
 
 
 def test_where_nothing_was_logged_there_is_nothing_to_show(tmp_path: Path) -> None:
-    assert curves_svg(curves([], "a run")) is None
+    assert curves_svg(curves({"a run": []})) is None
     with pytest.raises(BylawError, match="no metrics"):
         read_metrics(tmp_path / "metrics.jsonl")
+
+
+def shown(*arguments: str) -> int:
+    """The code with which `bylaw train curves` ends."""
+    return main(["train", "curves", *arguments])
+
+
+def test_runs_are_shown_side_by_side(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for run, reward in (("first", 0.25), ("second", 0.5)):
+        logged(Metrics(tmp_path / run / "grpo" / METRICS), "train", 1, 0, reward)
+    figure, sheet = tmp_path / "curves.svg", tmp_path / "curves.csv"
+    named = [f"seed 1={tmp_path}/first/grpo", f"seed 2={tmp_path}/second/grpo"]
+    assert shown(*named, "-o", str(figure), "--csv", str(sheet), "--json") == OK
+    table = json.loads(capsys.readouterr().out)
+    assert [(row["run"], row["reward"]) for row in table["rows"]] == [
+        ("seed 1", 0.25),
+        ("seed 2", 0.5),
+    ]
+    assert all(f"seed {n}, reward" in figure.read_text(encoding="utf-8") for n in (1, 2))
+    assert len(sheet.read_text(encoding="utf-8").splitlines()) == 3
+
+
+def test_runs_without_names_of_their_own_are_called_by_their_folders(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for run in ("first", "second"):
+        logged(Metrics(tmp_path / run / "grpo" / METRICS), "train", 1, 0, 0.5)
+    assert shown(f"{tmp_path}/first/grpo") == OK
+    assert "Reward while training: grpo" in capsys.readouterr().out
+    assert shown(f"{tmp_path}/first/grpo", f"{tmp_path}/second/grpo") == UNUSABLE
+    assert f"FIRST={tmp_path}/first/grpo" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (None, "there are no metrics"),
+        ("", "no reward was logged yet"),
+        ('{"phase": "train", "step": 1, "after": 0, "loss": 0.5}\n', "no reward was logged yet"),
+        ("reward = 1\n", "no metrics: Expecting value"),
+    ],
+)
+def test_what_cannot_be_shown_is_told(
+    content: str | None, told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if content is not None:
+        (tmp_path / METRICS).write_text(content, encoding="utf-8")
+    assert shown(str(tmp_path)) == UNUSABLE
+    assert told in capsys.readouterr().err

@@ -39,6 +39,7 @@ COMMANDS: Final = {
     "train data inspect": "show an example of the training data",
     "train sft": "warm a model up on gold transcripts",
     "train grpo": "fine-tune a model by GRPO, with compliance in its reward",
+    "train curves": "show how runs of GRPO went, side by side",
     "train eval": "try a checkpoint on the splits and the benchmark",
 }
 """What people type, and what it does. The module of a command has its name, with `_` for spaces."""

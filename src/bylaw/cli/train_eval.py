@@ -13,7 +13,7 @@ from bylaw.bench.results import Results, read_results
 from bylaw.cli.inputs import at_least_one
 from bylaw.cli.main import OK
 from bylaw.cli.terminal import counted, progress
-from bylaw.cli.training import add_base, teller, with_libraries
+from bylaw.cli.training import add_base, teller, with_libraries, within_memory
 from bylaw.enforcement.severity import SETTINGS
 from bylaw.errors import Diagnostic, TraceError
 from bylaw.tables import Table
@@ -131,7 +131,11 @@ def _evaluated(options: argparse.Namespace) -> str:
         "adapter": None if options.adapter is None else fingerprint(Path(options.adapter)),
         "precision": options.precision,
     }
-    with Results(options.output) as results, progress(f"runs of {name}", len(examples)) as line:
+    with (
+        within_memory("--width"),
+        Results(options.output) as results,
+        progress(f"runs of {name}", len(examples)) as line,
+    ):
         made = evaluate(rollouts, name, examples, results, decoding, about, line.step)
     return f"{name}: {counted(made, 'run')} made. {rollouts.clock.told()}"
 

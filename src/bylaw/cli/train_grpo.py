@@ -18,10 +18,11 @@ from bylaw.cli.training import (
     lora_from,
     teller,
     with_libraries,
+    within_memory,
 )
 from bylaw.enforcement.severity import SETTINGS
 from bylaw.reports.curves import curves_svg
-from bylaw.training.curves import curves, read_metrics
+from bylaw.training.curves import METRICS, curves, read_metrics
 from bylaw.training.example import Example
 from bylaw.training.plan import WAYS, Plan
 from bylaw.training.splits import splits
@@ -119,7 +120,7 @@ def run(options: argparse.Namespace) -> int:
     plan.check(examples)
     output = Path(options.output)
     with with_libraries():
-        from bylaw.training.grpo import ADAPTER, METRICS, last_checkpoint, train
+        from bylaw.training.grpo import ADAPTER, last_checkpoint, train
         from bylaw.training.lora import learner
 
         learns = learner(
@@ -129,18 +130,19 @@ def run(options: argparse.Namespace) -> int:
             precision=options.precision,
             seed=options.seed,
         )
-    trained = train(
-        learns,
-        output,
-        examples,
-        spread(options.held_out),
-        plan,
-        precision=options.precision,
-        resume=options.resume,
-        seconds=options.seconds,
-        told=tell,
-    )
-    table = curves(read_metrics(output / METRICS), output.name)
+    with within_memory("--at-once or --width"):
+        trained = train(
+            learns,
+            output,
+            examples,
+            spread(options.held_out),
+            plan,
+            precision=options.precision,
+            resume=options.resume,
+            seconds=options.seconds,
+            told=tell,
+        )
+    table = curves({output.name: read_metrics(output / METRICS)})
     if svg := curves_svg(table):
         (output / "curves.svg").write_text(svg, encoding="utf-8")
     if options.json:

@@ -17,8 +17,9 @@ from bylaw.cli.training import (
     lora_from,
     teller,
     with_libraries,
+    within_memory,
 )
-from bylaw.training.curves import Metrics
+from bylaw.training.curves import METRICS, Metrics
 from bylaw.training.transcripts import transcript
 
 EPILOG: Final = """\
@@ -78,14 +79,15 @@ def run(options: argparse.Namespace) -> int:
         lesson(learns.chat, transcript(example, with_notes=options.notes)) for example in examples
     ]
     output = Path(options.output)
-    metrics = Metrics(output / "metrics.jsonl")
+    metrics = Metrics(output / METRICS)
 
     def told(step: int, loss: float) -> None:
         metrics.add("warm-up", step, {"loss": loss})
         tell(f"step {step}: loss {loss:.4f}")
 
     settings = WarmUp(options.epochs, options.batch, options.learning_rate, options.seed)
-    losses = warm_up(learns, lessons, settings, told)
+    with within_memory("--batch"):
+        losses = warm_up(learns, lessons, settings, told)
     save_adapter(learns.model, output / "adapter")
     if options.json:
         print(json.dumps({"adapter": str(output / "adapter"), "losses": losses}))

@@ -115,6 +115,19 @@ def with_libraries() -> Iterator[None]:
         raise UsageError(Diagnostic("E420", message, help)) from error
 
 
+@contextmanager
+def within_memory(smaller: str) -> Iterator[None]:
+    """Says in words that there is not enough memory, and which options (`smaller`) need less."""
+    import torch
+
+    try:
+        yield
+    except torch.OutOfMemoryError as error:
+        message = f"there is not enough memory: {str(error).split(' If reserved')[0]}"
+        help = f"Give a smaller {smaller}; see that nobody else uses the GPU; or try bf16."
+        raise UsageError(Diagnostic("E440", message, help)) from error
+
+
 def teller(options: argparse.Namespace) -> Callable[[str], None]:
     """Tells people how far a run is; programs that read JSON are not told."""
 

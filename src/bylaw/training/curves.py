@@ -12,6 +12,8 @@ from bylaw.errors import Diagnostic, TraceError
 from bylaw.tables import Column, Table
 from bylaw.values import Json
 
+METRICS: Final = "metrics.jsonl"
+"""What a run calls its metrics, in its folder."""
 TERMS: Final = ("compliance", "answer", "closeness", "reward")
 PHASES: Final = ("train", "evaluation")
 _POINTS: Final = 11
@@ -45,29 +47,36 @@ def _rows(path: Path) -> list[dict[str, Any]]:
     if not path.exists():
         return []
     lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
-    return [json.loads(line) for line in lines if line.endswith("\n")]
+    try:
+        return [json.loads(line) for line in lines if line.endswith("\n")]
+    except json.JSONDecodeError as error:
+        raise TraceError(Diagnostic("E315", f"no metrics: {error}", source=str(path))) from error
 
 
-def curves(rows: Sequence[Mapping[str, Any]], run: str) -> Table:
-    """The three terms of the reward and their total, by how many steps the model has learned."""
-    scored = [row for row in rows if row.get("reward") is not None]
-    seen = sorted({row["after"] for row in scored})
-    size = -(-len(seen) // _POINTS) or 1
-    spans = [seen[start : start + size] for start in range(0, len(seen), size)]
+def curves(runs: Mapping[str, Sequence[Mapping[str, Any]]]) -> Table:
+    """The three terms of the reward and their total, by how many steps each model has learned."""
     return Table(
         "curves",
-        f"Reward while training: {run}",
+        f"Reward while training: {', '.join(runs)}",
         [
             Column("run"),
             Column("phase"),
             Column("after"),
             *(Column(term, "share") for term in TERMS),
         ],
-        [
-            [run, phase, f"{span[0]:d}", *(fmean(row[term] for row in group) for term in TERMS)]
-            for phase in PHASES
-            for span in spans
-            if (group := [r for r in scored if r["phase"] == phase and r["after"] in span])
-        ],
+        [[run, *point] for run, rows in runs.items() for point in _points(rows)],
         ["after: so many changes of the weights; longer runs are shown in means"],
     )
+
+
+def _points(rows: Sequence[Mapping[str, Any]]) -> list[list[Any]]:
+    scored = [row for row in rows if row.get("reward") is not None]
+    seen = sorted({row["after"] for row in scored})
+    size = -(-len(seen) // _POINTS) or 1
+    spans = [seen[start : start + size] for start in range(0, len(seen), size)]
+    return [
+        [phase, f"{span[0]:d}", *(fmean(row[term] for row in group) for term in TERMS)]
+        for phase in PHASES
+        for span in spans
+        if (group := [r for r in scored if r["phase"] == phase and r["after"] in span])
+    ]

@@ -20,8 +20,9 @@ Result = Mapping[str, Any]
 """One line of an evaluation's results."""
 
 DRAWS: Final = 2000
-_SETS: Final = (*SPLITS, PRODUCTION, *sorted(set(GROUPS.values())))
-"""The rows of the paper's table: the splits, the benchmark, and its three transfer groups."""
+EVERYTHING: Final = "everything"
+_SETS: Final = (*SPLITS, PRODUCTION, *sorted(set(GROUPS.values())), EVERYTHING)
+"""The rows of the paper's table: the splits, the benchmark, its three transfer groups; and all."""
 
 
 _SHARED: Final = ("seed", "setting", "temperature", "turn_tokens")
@@ -40,7 +41,7 @@ def tables(results: Sequence[Result]) -> list[Table]:
 def splits_table(by_model: Mapping[str, Sequence[Result]]) -> Table:
     """Compliance, accuracy and calls of each model on each set."""
     rows: list[list[Cell]] = []
-    for name in _SETS:
+    for name in _sets(by_model):
         for model, results in by_model.items():
             group = [each for each in results if name in sets_of(each)]
             if group:
@@ -67,7 +68,7 @@ def gains_table(by_model: Mapping[str, Sequence[Result]]) -> Table:
     """How far each model is ahead of the first, and of the one before it."""
     rows: list[list[Cell]] = []
     models = list(by_model)
-    for name in _SETS:
+    for name in _sets(by_model):
         for place, model in enumerate(models[1:], 1):
             for other in dict.fromkeys((models[0], models[place - 1])):
                 pairs = _pairs(by_model[other], by_model[model])
@@ -129,8 +130,14 @@ def _named(title: str, name: str, kind: Kind = "text") -> Column:
 def sets_of(result: Result) -> tuple[str, ...]:
     """The rows of the paper's table that a run belongs to."""
     if result["split"] != PRODUCTION:
-        return (result["split"],)
-    return PRODUCTION, GROUPS[result["template"]]
+        return result["split"], EVERYTHING
+    return PRODUCTION, GROUPS[result["template"]], EVERYTHING
+
+
+def _sets(by_model: Mapping[str, Sequence[Result]]) -> Sequence[str]:
+    """The rows that are of use: where there is only one set, it is everything."""
+    found = {each["split"] for results in by_model.values() for each in results}
+    return _SETS if len(found) > 1 else _SETS[:-1]
 
 
 def interval(values: Sequence[float]) -> tuple[float, float]:

@@ -27,7 +27,7 @@ from bylaw.agents.clock import Clock
 from bylaw.agents.hf_attention import without_planning
 from bylaw.agents.hf_rollouts import Rollouts
 from bylaw.errors import Diagnostic, UsageError
-from bylaw.training.curves import TERMS, Metrics
+from bylaw.training.curves import METRICS, TERMS, Metrics
 from bylaw.training.environment import environments, tool_set
 from bylaw.training.example import Example
 from bylaw.training.grpo_callbacks import Curves, FiniteSteps, TimeLimit
@@ -39,7 +39,6 @@ from bylaw.training.settings import Settings
 from bylaw.training.task import begun, rollout
 from bylaw.values import Json
 
-METRICS: Final = "metrics.jsonl"
 ADAPTER: Final = "adapter"
 CHECKPOINTS: Final = "checkpoints"
 

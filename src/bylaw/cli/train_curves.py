@@ -1,0 +1,70 @@
+"""`bylaw train curves`: how runs of GRPO went, side by side."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Final
+
+from bylaw.cli.main import OK
+from bylaw.cli.training import teller
+from bylaw.errors import Diagnostic, TraceError, UsageError
+from bylaw.reports.curves import curves_svg
+from bylaw.training.curves import METRICS, curves, read_metrics
+
+EPILOG: Final = """\
+Shows the three terms of the reward and their total, on the rollouts of training
+and on held-out examples, after so many changes of the weights. The figure has a
+row for each run.
+
+  bylaw train curves run
+  bylaw train curves run-42 run-43 -o curves.svg
+  bylaw train curves "seed 42=run-42/grpo" "seed 43=run-43/grpo" -o curves.svg
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """The command's arguments."""
+    parser.add_argument(
+        "run",
+        nargs="+",
+        metavar="RUN",
+        help="the output folder of `train grpo`; NAME=FOLDER gives it a name of its own",
+    )
+    parser.add_argument("-o", "--output", metavar="FILE", help="draw the curves there, as SVG")
+    parser.add_argument("--csv", metavar="FILE", help="write the table there")
+    parser.add_argument("--json", action="store_true", help="print the table as JSON")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Reads what the runs logged, and shows it."""
+    tell = teller(options)
+    folders = _named(options.run)
+    table = curves({name: read_metrics(folder / METRICS) for name, folder in folders.items()})
+    svg = curves_svg(table)
+    if svg is None:
+        message = "no reward was logged yet"
+        raise TraceError(Diagnostic("E310", message, source=", ".join(map(str, folders.values()))))
+    for path, text in ((options.output, svg), (options.csv, table.csv())):
+        if path:
+            Path(path).write_text(text, encoding="utf-8")
+    if options.json:
+        print(json.dumps(table.to_dict()))
+    tell(table.text())
+    return OK
+
+
+def _named(given: list[str]) -> dict[str, Path]:
+    """The folders of the runs, by what the table calls them."""
+    folders: dict[str, Path] = {}
+    for each in given:
+        name, named, folder = each.partition("=")
+        path = Path(folder if named else each)
+        if not named:
+            name = path.resolve().name
+        if name in folders:
+            help = f"Name them: bylaw train curves FIRST={folders[name]} SECOND={path}"
+            raise UsageError(Diagnostic("E402", f"two runs would be called {name}", help))
+        folders[name] = path
+    return folders
