@@ -96,7 +96,7 @@ class Run:
         self._record(0.5)
 
     def _say(self, message: Message) -> None:
-        step = self.guard.turn + self.guard._speaking
+        step = self.guard.turn + self.guard._run.speaking
         self.guard.say(message.role, message.text)
         self.executed.append(replace(message, step=step))
         self._reopen()
@@ -162,7 +162,7 @@ def test_no_call_that_was_allowed_dooms_a_rule_that_blocks(
     run = _play(procedure, options, subject, seed)
     retired = {each.name: each.retired for each in run.guard.finish().constraints}
     for index, constraint in enumerate(procedure.constraints):
-        if not blocks(run.guard._judge.severities[index]):
+        if not blocks(run.guard._run.judge.severities[index]):
             continue
         monitor = Monitor(
             constraint.formula,
