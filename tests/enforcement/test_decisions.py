@@ -19,6 +19,7 @@ from bylaw.enforcement.decision import Action, ConstraintViolationError, Violati
 from bylaw.enforcement.guard import Guard
 from bylaw.enforcement.hints import HINTS
 from bylaw.enforcement.severity import SETTINGS, SoftBlockMode
+from bylaw.values import Json
 
 TABLE = list(scenarios(Path(__file__).parent / "decisions.cases"))
 
@@ -257,6 +258,28 @@ def test_hints() -> None:
     assert "first" in told("rule")
     assert "Tools" not in told("rule")
     assert told("open").endswith("Tools that can still be called: get, look.")
+
+
+@pytest.mark.parametrize(
+    ("rule", "refused", "open_tools"),
+    [
+        ("G(pay -> args.amount <= 100)", {"amount": 500}, "get, pay"),
+        ('G(pay -> args.to ~ "^DE[0-9]+$" & args.amount > 0)', {"to": "FR1"}, "get, pay"),
+        ("G(pay -> args.order.id in [7, 8])", {"order": {"id": 9}}, "get, pay"),
+        ("G(pay -> args.id = last(call(get)).args.id)", {"id": 1}, "get"),
+        ("G(pay -> args.amount < 1 & args.amount > 2)", {"amount": 1}, "get"),
+        ("CalledN(pay, = 0)", {}, "get"),
+    ],
+)
+def test_a_tool_is_open_if_some_arguments_would_do(
+    rule: str, refused: dict[str, Json], open_tools: str
+) -> None:
+    rules = [{"name": "only", "rule": rule}]
+    guard = Guard(
+        Procedure.from_dict({"tools": ["get", "pay"], "constraints": rules}), hints="open"
+    )
+    (decision,) = guard.propose([Call("pay", refused)])
+    assert decision.message.endswith(f"Tools that can still be called: {open_tools}.")
 
 
 def test_the_open_rules_are_named_when_an_answer_is_refused() -> None:

@@ -15,6 +15,7 @@ from bylaw.enforcement.hints import message
 from bylaw.enforcement.judge import Trial
 from bylaw.enforcement.run import Run
 from bylaw.enforcement.severity import Escalation, blocks, strongest
+from bylaw.enforcement.still_open import still_open
 from bylaw.enforcement.turn import Turn, exactly
 from bylaw.errors import Diagnostic, UsageError
 from bylaw.names import FINAL_ANSWER
@@ -154,7 +155,7 @@ def _refused(
         tuple(enforced.values()),
         run.hints,
         run.recent.of(tools),
-        run.judge.still_open(turn.number) if run.hints == "open" else None,
+        still_open(run.judge, call) if run.hints == "open" else None,
         denied=denied,
     )
     named = [v.constraint.name for v in enforced.values()] if run.hints != "none" else []

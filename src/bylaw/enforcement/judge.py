@@ -123,20 +123,12 @@ class Judge:
         constraint = self.procedure.constraints[index]
         return Violation(constraint, self.severities[index], kind, reason)
 
-    def still_open(self, step: int) -> list[str]:
-        """The tools of which some call would break nothing now, as far as the name tells."""
-        known = self.procedure.tools
-        names = known if known is not None else sorted(frozenset().union(*self.named))
-        found = []
-        for name in names:
-            if name == FINAL_ANSWER:
-                continue
-            attempt = self.monitors.attempt(Call(name, step=step))
-            alive = (i for i in attempt.doomed if i not in self.retired)
-            if not any(blocks(self.severities[i]) for i in alive):
-                found.append(name)
-            attempt.take_back()
-        return found
+    def against(self, call: Call) -> list[int]:
+        """The enforced rules that speak against a call, each by itself; nothing is left of it."""
+        attempt = self.monitors.attempt(call)
+        violations = self._violations(call, attempt.doomed)
+        attempt.take_back()
+        return [i for i in violations if i in self._blocking]
 
     # ── results and messages ─────────────────────────────────────────────────────────────
 

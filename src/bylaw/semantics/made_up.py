@@ -7,7 +7,7 @@ themselves are those that the rule writes, and a few others, so that some agree 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any, Final
@@ -66,10 +66,10 @@ class Looks:
 
 
 class Maker:
-    """Makes up events for one formula."""
+    """Makes up events for some formulas."""
 
-    def __init__(self, formula: f.Formula, *, messages: bool) -> None:
-        parts = list(everything(formula))
+    def __init__(self, formulas: Iterable[f.Formula], *, messages: bool) -> None:
+        parts = [part for formula in formulas for part in everything(formula)]
         names = [p.name for p in parts if isinstance(p, ToolName) and p.name != FINAL_ANSWER]
         forms = [p.pattern.replace("*", "x") for p in parts if isinstance(p, ToolGlob)]
         self.tools: Final = list(dict.fromkeys([*names, *forms])) or ["something_else"]
@@ -171,14 +171,18 @@ class Maker:
         """An event; `pool` are values that others have, too."""
         if self.roles and random.random() < 0.4:
             return Message(random.choice(self.roles), self._text(random, pool))
-        arguments = self._made(self.fields["args"], random, pool)
+        arguments = self.arguments(random, pool)
         result = self._made(self.fields["result"], random, pool)
         text = self.fields["text"].values
         if text and random.random() < 0.3:
             result = self._text(random, pool)
         failed = "failed" if random.random() < 0.1 else None
-        given = arguments if isinstance(arguments, dict) else {}
-        return Call(random.choice(self.tools), given, result, error=failed)
+        return Call(random.choice(self.tools), arguments, result, error=failed)
+
+    def arguments(self, random: Random, pool: Sequence[Json]) -> dict[str, Json]:
+        """Arguments of a call."""
+        made = self._made(self.fields["args"], random, pool)
+        return made if isinstance(made, dict) else {}
 
     def _text(self, random: Random, pool: Sequence[Json]) -> str:
         words = [*self.fields["text"].values, *map(str, pool), ""]

@@ -43,7 +43,7 @@ class Trials:
         self.formula: Final = formula
         self.marked: Final = marked
         self.settings: Final = (order, events, vocabulary)
-        self.maker: Final = Maker(formula, messages=events == "all")
+        self.maker: Final = Maker([formula], messages=events == "all")
 
     def find(self, wanted: Value) -> Trace | None:
         """A trace on which the formula has the value, with nothing in it that is not needed."""
