@@ -112,7 +112,7 @@ class Run:
     def make(self) -> bool:
         """Carries out what is not done yet; whether all is done."""
         for phase, command in self.commands():
-            if self.phases.get(phase, {}).get("done"):
+            if self._is_done(phase, command):
                 print(f"── {phase}: done before", flush=True)
             elif self.left < RESERVE:
                 print(f"── {phase}: no time left; give the command again", flush=True)
@@ -121,7 +121,16 @@ class Run:
                 return False
         return True
 
+    def _is_done(self, phase: str, command: list[str]) -> bool:
+        """Was this phase carried out before, in this way?"""
+        found = self.phases.get(phase, {})
+        if found and found["command"] != shlex.join(command):
+            message = f"{self.out} has another run: {phase} was `bylaw {found['command']}`"
+            sys.exit(f"{message}\nGive another folder with -o, or the options of that run.")
+        return bool(found.get("done"))
+
     def _made(self, phase: str, command: list[str]) -> bool:
+        asked = shlex.join(command)
         if phase == "grpo":
             command = [*command, "--seconds", f"{self.left - RESERVE:.0f}"]
         print(f"\n── {phase}\n$ bylaw {shlex.join(command)}", flush=True)
@@ -133,11 +142,12 @@ class Run:
         before = self.phases.get(phase, {}).get("seconds", 0.0)
         done = code == 0 and "go on with --resume" not in shown.getvalue()
         seconds = round(before + time.monotonic() - since, 1)
-        self.phases[phase] = {"done": done, "seconds": seconds, "command": shlex.join(command)}
+        self.phases[phase] = {"done": done, "seconds": seconds, "command": asked}
         draft = self.log.with_suffix(".draft")  # a run may be killed at any moment
         draft.write_text(json.dumps(self.phases, indent=1), encoding="utf-8")
         draft.replace(self.log)
-        (self.out / f"{phase.replace(' ', '-')}.log").open("a").write(shown.getvalue())
+        with (self.out / f"{phase.replace(' ', '-')}.log").open("a", encoding="utf-8") as log:
+            log.write(shown.getvalue())
         self.tell()
         print(f"── {phase}: {seconds:.0f} s", flush=True)
         return done

@@ -462,6 +462,9 @@ def test_layers_that_are_not_there_are_named(base: Path, tmp_path: Path) -> None
         ("--at-once 7", "batches of 40, 7 at once"),
         ("--generations 1", "make at least two"),
         ("--temperature 0", "give a temperature above 0"),
+        ("--learning-rate nan", "give a learning rate above 0"),
+        ("--epochs 0", "give epochs above 0"),
+        ("--beta -1", "give 0 or more"),
     ],
 )
 def test_numbers_that_cannot_be_are_refused(

@@ -16,7 +16,13 @@ from bylaw.training.eval_tables import interval, tables
 
 
 def result(
-    model: str, name: str, compliance: float, correct: bool, calls: int = 4, seed: int = 42
+    model: str,
+    name: str,
+    compliance: float,
+    correct: bool,
+    calls: int = 4,
+    seed: int = 42,
+    asked: str | None = None,
 ) -> Any:
     split, template, *_ = name.split("/")
     return {
@@ -28,6 +34,7 @@ def result(
         "compliance": compliance,
         "correct": correct,
         "calls": calls,
+        "messages": [{"content": "You are an agent."}, {"content": asked or name}],
         "conditions": {"seed": seed, "setting": "baseline", "adapter": model},
     }
 
@@ -110,6 +117,15 @@ def test_templates_are_those_of_the_splits_and_the_greatest_gain_is_first() -> N
     assert [row["accuracy gain"] for row in templates] == [100.0, -100.0]
 
 
+def test_of_three_models_the_last_is_also_shown_over_the_one_before() -> None:
+    third = [{**each, "model": "more"} for each in RESULTS[4:]]
+    names = [table.name for table in tables([*RESULTS, *third])]
+    assert names == ["splits", "gains", "templates", "templates-over-tuned"]
+    assert all(
+        row["accuracy gain"] == 0.0 for row in rows("templates-over-tuned", [*RESULTS, *third])
+    )
+
+
 def test_one_model_alone_has_no_gains() -> None:
     assert [table.name for table in tables(RESULTS[:4])] == ["splits"]
 
@@ -120,11 +136,28 @@ def test_a_run_that_could_not_be_verified_is_in_no_mean() -> None:
 
 
 def test_an_interval_holds_the_mean_and_is_the_same_every_time() -> None:
-    values = [0.0] * 30 + [1.0] * 70
+    values = [[0.0]] * 30 + [[1.0]] * 70
     low, high = interval(values)
     assert low < 0.7 < high
     assert (low, high) == interval(values)
     assert 0.15 < high - low < 0.20  # twice 1.96 standard errors is 0.18
+
+
+def test_tasks_that_read_alike_count_as_one() -> None:
+    """Ten of either kind, each asked four times in other words, or in the same."""
+
+    def width(asked_alike: bool) -> float:
+        results = [
+            result("base", name, 1.0, n % 2 == 0, asked=f"task {n}" if asked_alike else None)
+            for n in range(20)
+            for name in (f"unaugmented/chain_then_branch/{n}-{again}" for again in range(4))
+        ]
+        (row,) = rows("splits", results)
+        assert (row["n"], row["accuracy"]) == (80, 0.5)
+        low, high = (float(part.rstrip("%")) for part in row["accuracy interval"][1:-1].split(", "))
+        return high - low
+
+    assert 1.6 < width(asked_alike=True) / width(asked_alike=False) < 2.4
 
 
 def logged(metrics: Metrics, phase: str, step: int, after: int, reward: float) -> None:
@@ -218,6 +251,8 @@ def test_runs_without_names_of_their_own_are_called_by_their_folders(
         ("", "no reward was logged yet"),
         ('{"phase": "train", "step": 1, "after": 0, "loss": 0.5}\n', "no reward was logged yet"),
         ("reward = 1\n", "no metrics: Expecting value"),
+        ("[1]\n", "no metrics: line 1 has other fields"),
+        ('{"phase": "train", "step": 1, "reward": 1}\n', "no metrics: line 1 has other fields"),
     ],
 )
 def test_what_cannot_be_shown_is_told(
@@ -227,3 +262,23 @@ def test_what_cannot_be_shown_is_told(
         (tmp_path / METRICS).write_text(content, encoding="utf-8")
     assert shown(str(tmp_path)) == UNUSABLE
     assert told in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (["={run}"], "which run is '={run}'?"),
+        (["name="], "which run is 'name='?"),
+        (["{run}", "-o", "{run}/missing/curves.svg"], "cannot write {run}/missing/curves.svg"),
+        (["{run}", "--csv", "{run}"], "cannot write {run}: Is a directory"),
+    ],
+)
+def test_what_cannot_be_done_is_told(
+    given: list[str], told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = tmp_path / "rate=1e-4"  # a folder is found, whatever it is called
+    logged(Metrics(run / METRICS), "train", 1, 0, 0.5)
+    assert shown(str(run)) == OK
+    assert "Reward while training: rate=1e-4" in capsys.readouterr().out
+    assert shown(*(each.format(run=run) for each in given)) == UNUSABLE
+    assert told.format(run=run) in capsys.readouterr().err

@@ -12,8 +12,8 @@ import yaml
 from bylaw.bench.instance import Instance, instance
 from bylaw.bench.templates import TEMPLATES
 from bylaw.cli.main import OK
+from bylaw.cli.outputs import write_files
 from bylaw.cli.terminal import width
-from bylaw.errors import Diagnostic, UsageError
 from bylaw.procedure.layers import LAYERS
 
 EPILOG: Final = f"""\
@@ -76,13 +76,7 @@ def _write(task: Instance, folder: Path) -> None:
         "gold.json": json.dumps(gold_record(task), indent=1),
         "instance.json": json.dumps(task.to_dict(), indent=1),
     }
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for name, text in files.items():
-            (folder / name).write_text(text, encoding="utf-8")
-    except OSError as error:
-        message = f"cannot write to {folder}: {error.strerror or error}"
-        raise UsageError(Diagnostic("E403", message)) from None
+    write_files(folder, files)
 
 
 def _print(task: Instance) -> None:

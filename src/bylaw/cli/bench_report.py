@@ -12,8 +12,9 @@ from bylaw.bench.analysis import ANALYSES
 from bylaw.bench.analysis.runs import Run
 from bylaw.bench.results import read_results
 from bylaw.cli.main import OK
+from bylaw.cli.outputs import write_files
 from bylaw.cli.terminal import counted, progress
-from bylaw.errors import Diagnostic, TraceError, UsageError
+from bylaw.errors import Diagnostic, TraceError
 from bylaw.reports.figures import FIGURES, standalone
 from bylaw.reports.html.bench import render_bench
 from bylaw.tables import Table
@@ -95,32 +96,19 @@ def _text(tables: Mapping[str, Table], wanted: Sequence[str] | None) -> str:
 
 
 def _csv(tables: Mapping[str, Table], folder: Path) -> list[str]:
-    for table in tables.values():
-        _write(folder / f"{table.name}.csv", table.csv())
+    write_files(folder, {f"{table.name}.csv": table.csv() for table in tables.values()})
     return [f"wrote {counted(len(tables), 'table')} to {folder}"]
 
 
 def _figures(tables: Mapping[str, Table], folder: Path) -> list[str]:
     drawn = {figure.name: figure.svg(tables[figure.table]) for figure in FIGURES}
     written = {name: svg for name, svg in drawn.items() if svg is not None}
-    for name, svg in written.items():
-        _write(folder / f"{name}.svg", standalone(svg))
+    write_files(folder, {f"{name}.svg": standalone(svg) for name, svg in written.items()})
     return [f"wrote {counted(len(written), 'figure')} to {folder}"]
 
 
 def _page(runs: Sequence[Run], output: Path) -> list[str]:
     with progress("runs", len(runs)) as line:
-        size = _write(output, render_bench(runs, line.step))
+        write_files(output.parent, {output.name: render_bench(runs, line.step)})
+    size = output.stat().st_size
     return [f"wrote {output} ({size / 1024:,.0f} KiB, {counted(len(runs), 'run')})"]
-
-
-def _write(path: Path, text: str) -> int:
-    """Writes a file and returns its size; folders are made where they are missing."""
-    data = text.encode("utf-8", errors="backslashreplace")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(data)
-    except OSError as error:
-        message = f"cannot write {path}: {error.strerror or error}"
-        raise UsageError(Diagnostic("E403", message)) from None
-    return len(data)

@@ -17,6 +17,7 @@ from bylaw.bench.results import Results
 from bylaw.cli.inputs import at_least_one
 from bylaw.cli.main import OK, UNUSABLE
 from bylaw.cli.models import add_model_options, in_use, model_options
+from bylaw.cli.outputs import write_files
 from bylaw.cli.terminal import counted, progress, safe
 from bylaw.errors import Diagnostic, TraceError, UsageError
 from bylaw.groundstudy.agents import AGENTS, SimulatedAgent
@@ -220,7 +221,8 @@ def _on_record(path: Path, study: str = STUDY) -> list[dict[str, Any]]:
 
 def _show(tables: Mapping[str, Table], options: argparse.Namespace) -> None:
     if options.csv:
-        _write(tables, Path(options.csv))
+        sheets = {f"{table.name}.csv": table.csv() for table in tables.values()}
+        write_files(Path(options.csv), sheets)
     if options.json:
         print(json.dumps({name: table.to_dict() for name, table in tables.items()}))
         return
@@ -231,13 +233,3 @@ def _show(tables: Mapping[str, Table], options: argparse.Namespace) -> None:
     print("\n\n".join(tables[name].text() for name in names))
     more = f"bylaw ground study -o {options.output} --table all"
     print(f"\nResults: {options.output}. All tables: {more}")
-
-
-def _write(tables: Mapping[str, Table], folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for table in tables.values():
-            (folder / f"{table.name}.csv").write_text(table.csv(), encoding="utf-8")
-    except OSError as error:
-        message = f"cannot be written: {error.strerror or error}"
-        raise UsageError(Diagnostic("E403", message, source=str(folder))) from None

@@ -10,6 +10,7 @@ from typing import Final
 
 from bylaw.cli.inputs import add_max_line, entries
 from bylaw.cli.main import OK, UNUSABLE
+from bylaw.cli.outputs import write_file
 from bylaw.cli.terminal import counted, progress, safe
 from bylaw.errors import Diagnostic, TraceError, UsageError
 from bylaw.scoring.starter import Starter, starter
@@ -83,8 +84,4 @@ def _as_json(found: Starter) -> dict[str, object]:
 def _write(path: Path, text: str, *, force: bool) -> None:
     if path.exists() and not force:
         raise UsageError(Diagnostic("E403", f"{path} exists already", "Add --force to replace it."))
-    try:
-        path.write_text(text, encoding="utf-8", errors="backslashreplace")
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise UsageError(Diagnostic("E403", f"cannot write {path}: {reason}")) from None
+    write_file(path, text)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from bylaw.cli.main import OK
+from bylaw.cli.outputs import write_file
 from bylaw.cli.training import teller
 from bylaw.errors import Diagnostic, TraceError, UsageError
 from bylaw.reports.curves import curves_svg
@@ -48,7 +49,7 @@ def run(options: argparse.Namespace) -> int:
         raise TraceError(Diagnostic("E310", message, source=", ".join(map(str, folders.values()))))
     for path, text in ((options.output, svg), (options.csv, table.csv())):
         if path:
-            Path(path).write_text(text, encoding="utf-8")
+            write_file(Path(path), text)
     if options.json:
         print(json.dumps(table.to_dict()))
     tell(table.text())
@@ -60,11 +61,13 @@ def _named(given: list[str]) -> dict[str, Path]:
     folders: dict[str, Path] = {}
     for each in given:
         name, named, folder = each.partition("=")
-        path = Path(folder if named else each)
-        if not named:
-            name = path.resolve().name
+        if not named or Path(each).is_dir():
+            name, folder = Path(each).resolve().name, each
+        if not name or not folder:
+            help = 'Give it a name and a folder: bylaw train curves "seed 42=run-42"'
+            raise UsageError(Diagnostic("E402", f"which run is '{each}'?", help))
         if name in folders:
-            help = f"Name them: bylaw train curves FIRST={folders[name]} SECOND={path}"
+            help = f"Name them: bylaw train curves FIRST={folders[name]} SECOND={folder}"
             raise UsageError(Diagnostic("E402", f"two runs would be called {name}", help))
-        folders[name] = path
+        folders[name] = Path(folder)
     return folders

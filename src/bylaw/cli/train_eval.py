@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,11 +11,11 @@ from bylaw.agents.local import fingerprint
 from bylaw.bench.results import Results, read_results
 from bylaw.cli.inputs import at_least_one
 from bylaw.cli.main import OK
+from bylaw.cli.outputs import write_files
 from bylaw.cli.terminal import counted, progress
 from bylaw.cli.training import add_base, teller, with_libraries, within_memory
 from bylaw.enforcement.severity import SETTINGS
 from bylaw.errors import Diagnostic, TraceError
-from bylaw.tables import Table
 from bylaw.training.corpus import SEED
 from bylaw.training.eval_tables import tables
 from bylaw.training.example import PRODUCTION
@@ -92,7 +91,7 @@ def run(options: argparse.Namespace) -> int:
         raise TraceError(Diagnostic("E421", "there are no runs on record", source=options.output))
     made = tables(on_record)
     if options.csv:
-        _write(made, Path(options.csv))
+        write_files(Path(options.csv), {f"{table.name}.csv": table.csv() for table in made})
     if options.json:
         print(json.dumps({table.name: table.to_dict() for table in made}))
     tell("\n" + "\n\n".join(table.text() for table in made))
@@ -138,9 +137,3 @@ def _evaluated(options: argparse.Namespace) -> str:
     ):
         made = evaluate(rollouts, name, examples, results, decoding, about, line.step)
     return f"{name}: {counted(made, 'run')} made. {rollouts.clock.told()}"
-
-
-def _write(made: Sequence[Table], folder: Path) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    for table in made:
-        (folder / f"{table.name}.csv").write_text(table.csv(), encoding="utf-8")

@@ -9,7 +9,7 @@ from typing import Final
 
 from bylaw.cli.inputs import add_procedure, load_procedure, one_trace
 from bylaw.cli.main import OK
-from bylaw.errors import Diagnostic, UsageError
+from bylaw.cli.outputs import write_file
 from bylaw.reports.html.viewer import render_trace
 from bylaw.scoring.verify import verify_trace
 
@@ -36,17 +36,11 @@ def run(options: argparse.Namespace) -> int:
     procedure = load_procedure(options)
     report = verify_trace(one_trace(options.trace), procedure)
     output = Path(options.output or _default(options.trace))
-    page = render_trace(report).encode("utf-8", errors="backslashreplace")
-    try:
-        output.write_bytes(page)
-    except OSError as error:
-        reason = error.strerror or str(error)
-        message = f"cannot write {output}: {reason}"
-        raise UsageError(Diagnostic("E403", message)) from None
+    size = write_file(output, render_trace(report))
     if options.json:
-        print(json.dumps({"output": str(output), "bytes": len(page)}))
+        print(json.dumps({"output": str(output), "bytes": size}))
     else:
-        print(f"wrote {output} ({len(page) / 1024:.0f} KiB)")
+        print(f"wrote {output} ({size / 1024:.0f} KiB)")
     return OK
 
 

@@ -44,13 +44,25 @@ def read_metrics(path: Path) -> list[dict[str, Any]]:
 
 
 def _rows(path: Path) -> list[dict[str, Any]]:
+    """The whole lines of a file; where a run was killed there may be half a one."""
     if not path.exists():
         return []
-    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
     try:
-        return [json.loads(line) for line in lines if line.endswith("\n")]
-    except json.JSONDecodeError as error:
+        lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+        rows = [json.loads(line) for line in lines if line.endswith("\n")]
+        odd = next((n for n, row in enumerate(rows, 1) if not _is_metric(row)), None)
+    except (OSError, ValueError) as error:  # no UTF-8, no JSON
         raise TraceError(Diagnostic("E315", f"no metrics: {error}", source=str(path))) from error
+    if odd is not None:
+        message = f"no metrics: line {odd} has other fields"
+        raise TraceError(Diagnostic("E315", message, source=str(path)))
+    return rows
+
+
+def _is_metric(row: Any) -> bool:
+    if not isinstance(row, dict) or not {"phase", "step"} <= row.keys():
+        return False
+    return row.get("reward") is None or {"after", *TERMS} <= row.keys()
 
 
 def curves(runs: Mapping[str, Sequence[Mapping[str, Any]]]) -> Table:

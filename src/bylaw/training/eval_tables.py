@@ -1,6 +1,7 @@
 """The paper's tables of fine-tuning: splits, transfer groups, gains per template, mean calls.
 
-Intervals are by bootstrap over examples, 95 %, always with the same draws. A gain compares two
+Intervals are by bootstrap over prompts, 95 %, always with the same draws: runs of one prompt, be
+they trials or tasks that read alike, tell less than as many others would. A gain compares two
 models example by example.
 """
 
@@ -35,7 +36,10 @@ def tables(results: Sequence[Result]) -> list[Table]:
     alone = [splits_table(by_model)]
     if len(by_model) == 1:
         return alone
-    return [*alone, gains_table(by_model), templates_table(by_model)]
+    *earlier, last = by_model
+    others = dict.fromkeys((earlier[0], earlier[-1]))
+    by_template = (templates_table(by_model, other, last) for other in others)
+    return [*alone, gains_table(by_model), *by_template]
 
 
 def splits_table(by_model: Mapping[str, Sequence[Result]]) -> Table:
@@ -93,17 +97,15 @@ def gains_table(by_model: Mapping[str, Sequence[Result]]) -> Table:
     )
 
 
-def templates_table(by_model: Mapping[str, Sequence[Result]]) -> Table:
-    """Accuracy and compliance per template on the splits: the first model, the last, the gain."""
-    models = list(by_model)
-    first, last = models[0], models[-1]
+def templates_table(by_model: Mapping[str, Sequence[Result]], first: str, last: str) -> Table:
+    """Accuracy and compliance per template on the splits: of two models, and the gain."""
     by_template: dict[str, list[tuple[Result, Result]]] = {}
     for pair in _pairs(by_model[first], by_model[last]):
         if pair[0]["split"] in SPLITS:
             by_template.setdefault(pair[0]["template"], []).append(pair)
     found = {template: _changed(pairs) for template, pairs in by_template.items()}
     return Table(
-        "templates",
+        "templates" if first == next(iter(by_model)) else f"templates-over-{first}",
         f"Per template, on the four splits: {first}, {last}",
         [
             Column("template"),
@@ -140,10 +142,14 @@ def _sets(by_model: Mapping[str, Sequence[Result]]) -> Sequence[str]:
     return _SETS if len(found) > 1 else _SETS[:-1]
 
 
-def interval(values: Sequence[float]) -> tuple[float, float]:
-    """Where the mean lies in 95 % of samples drawn from the values, with replacement."""
+def interval(groups: Sequence[Sequence[float]]) -> tuple[float, float]:
+    """Where the mean of all values lies in 95 % of samples: groups drawn with replacement."""
     rng = random.Random(0)
-    means = sorted(fmean(rng.choices(values, k=len(values))) for _ in range(DRAWS))
+    summed = [(sum(group), len(group)) for group in groups]
+    means = sorted(
+        sum(total for total, _ in drawn) / sum(size for _, size in drawn)
+        for drawn in (rng.choices(summed, k=len(summed)) for _ in range(DRAWS))
+    )
     return means[round(0.025 * (DRAWS - 1))], means[round(0.975 * (DRAWS - 1))]
 
 
@@ -177,11 +183,10 @@ def _changed(pairs: Sequence[tuple[Result, Result]]) -> list[float]:
 
 
 def _measured(group: Sequence[Result]) -> list[Cell]:
-    names = [each["name"] for each in group]
-    compliance = _by_example(names, [each["compliance"] for each in group])
-    accuracy = _by_example(names, [float(each["correct"]) for each in group])
-    low, high = interval(compliance)
-    least, most = interval(accuracy)
+    compliance = [each["compliance"] for each in group]
+    accuracy = [float(each["correct"]) for each in group]
+    low, high = interval(_by_prompt(group, compliance))
+    least, most = interval(_by_prompt(group, accuracy))
     return [
         fmean(compliance),
         f"[{low:.3f}, {high:.3f}]",
@@ -192,14 +197,11 @@ def _measured(group: Sequence[Result]) -> list[Cell]:
 
 
 def _gained(pairs: Sequence[tuple[Result, Result]]) -> list[Cell]:
-    names = [before["name"] for before, _ in pairs]
-    gains = [after["compliance"] - before["compliance"] for before, after in pairs]
-    compliance = _by_example(names, gains)
-    points = _by_example(
-        names, [100.0 * (after["correct"] - before["correct"]) for before, after in pairs]
-    )
-    low, high = interval(compliance)
-    least, most = interval(points)
+    first = [before for before, _ in pairs]
+    compliance = [after["compliance"] - before["compliance"] for before, after in pairs]
+    points = [100.0 * (after["correct"] - before["correct"]) for before, after in pairs]
+    low, high = interval(_by_prompt(first, compliance))
+    least, most = interval(_by_prompt(first, points))
     return [
         fmean(compliance),
         f"[{low:+.3f}, {high:+.3f}]",
@@ -209,9 +211,10 @@ def _gained(pairs: Sequence[tuple[Result, Result]]) -> list[Cell]:
     ]
 
 
-def _by_example(names: Sequence[str], values: Sequence[float]) -> list[float]:
-    """The mean of each example: its trials tell less than as many other examples would."""
+def _by_prompt(results: Sequence[Result], values: Sequence[float]) -> list[list[float]]:
+    """Values of the same prompt together."""
     found: dict[str, list[float]] = {}
-    for name, value in zip(names, values, strict=True):
-        found.setdefault(name, []).append(value)
-    return [fmean(each) for each in found.values()]
+    for result, value in zip(results, values, strict=True):
+        _, asked, *_ = result["messages"]
+        found.setdefault(asked["content"], []).append(value)
+    return list(found.values())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import Final, Literal, TypeAlias
 
 from bylaw.enforcement.severity import Setting
@@ -75,6 +76,9 @@ class Plan:
         for told, fits in (
             ("rollouts of a prompt are compared: make at least two", self.generations > 1),
             ("rollouts must differ: give a temperature above 0", self.temperature > 0),
+            ("nothing is learned: give a learning rate above 0", 0 < self.learning_rate < inf),
+            ("nothing is learned: give epochs above 0", 0 < self.epochs < inf),
+            ("beta holds on to the model: give 0 or more", 0 <= self.beta < inf),
         ):
             if not fits:
                 raise UsageError(Diagnostic("E402", told))
