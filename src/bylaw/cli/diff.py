@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Iterator
 from typing import Final
 
 from bylaw.cli.corpus import add_engine
@@ -18,7 +19,12 @@ from bylaw.procedure.procedure import Procedure
 EPILOG: Final = """\
 For each rule that changed, prints a shortest trace on which the old and the new
 rule differ, or says that they are equivalent. Found by exploring both rules'
-machines, so there is no shorter one.
+machines, so there is no shorter one. A group, constant or definition that a
+rule is written with is shown where it changed.
+
+Told too: another weight or layer, which changes scores and reports; another
+severity or `finish`, which changes what a gate does. The words of `why` and
+`fix` and the list of tools are not compared.
 
 With --corpus, scores recorded traces under both procedures instead, and shows
 which of them are judged differently. With --json, a line for each of them, and
@@ -68,11 +74,10 @@ def _print(changes: list[Change]) -> None:
         colour = {"added": "green", "removed": "red", "equivalent": "grey"}.get(
             change.kind, "yellow"
         )
-        print(f"{coloured(change.kind, colour)}  {safe(change.name)}")
-        if change.old is not None and change.kind != "same":
-            print(wrapped(safe(f"- {change.old.rule}"), 2))
-        if change.new is not None:
-            print(wrapped(safe(f"+ {change.new.rule}"), 2))
+        name = change.name if change.about == "rule" else "the procedure"
+        print(f"{coloured(change.kind, colour)}  {safe(name)}")
+        for line in _lines(change):
+            print(wrapped(safe(line), 2))
         if change.trace is not None:
             verdicts = ("holds", "is violated") if change.old_holds else ("is violated", "holds")
             print(wrapped(f"On {safe(one_line(change.trace))}", 2))
@@ -81,3 +86,11 @@ def _print(changes: list[Change]) -> None:
             print(wrapped(safe(change.note), 2))
     same = len(changes) - len(told)
     print(f"{counted(same, 'rule')} unchanged")
+
+
+def _lines(change: Change) -> Iterator[str]:
+    """The rule and the names it is written with, before and after; what stayed has no sign."""
+    rules = [each and " ".join(each.rule.split()) for each in (change.old, change.new)]
+    for old, new in ((rules[0], rules[1]), *((each.old, each.new) for each in change.names)):
+        signs = [("", old)] if old == new else [("- ", old), ("+ ", new)]
+        yield from (f"{sign}{text}" for sign, text in signs if text is not None)
