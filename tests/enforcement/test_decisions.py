@@ -13,11 +13,13 @@ from typing import Any
 
 import pytest
 from gate_notation import Scenario, play, said, scenarios
+from notation import trace
 
-from bylaw import BylawError, Call, Procedure, Severity
+from bylaw import BylawError, Call, Procedure, Severity, verify_trace
 from bylaw.enforcement.decision import Action, ConstraintViolationError, Violation
 from bylaw.enforcement.guard import Guard
 from bylaw.enforcement.hints import HINTS
+from bylaw.enforcement.report import GuardReport
 from bylaw.enforcement.severity import SETTINGS, SoftBlockMode
 from bylaw.values import Json
 
@@ -80,7 +82,7 @@ def test_nobody_waits_for_a_person_who_does_not_answer() -> None:
     (decision,) = guard.propose([PAY])
     assert time.monotonic() - started < 2
     assert said(decision) == "block:no_pay,noted"
-    assert "did not approve" in decision.message
+    assert "a person was asked, and did not answer within 0.05 s." in decision.message
     answer.set()
     assert said(guard.propose([Call("get")])[0]) == "allow", "what is said too late changes nothing"
 
@@ -204,6 +206,89 @@ def test_a_cancelled_question_is_not_an_answer() -> None:
         return [said(d) for d in await guard.propose_async([Call("get")])]
 
     assert asyncio.run(main()) == ["allow"]
+
+
+def _divides(call: Call, violations: tuple[Violation, ...]) -> bool:
+    return bool(1 / 0)
+
+
+def _slow(call: Call, violations: tuple[Violation, ...]) -> bool:
+    time.sleep(0.5)
+    return True
+
+
+def _gives_up(call: Call, violations: tuple[Violation, ...]) -> bool:
+    raise TimeoutError("no line")
+
+
+async def _divides_later(call: Call, violations: tuple[Violation, ...]) -> bool:
+    return bool(1 / 0)
+
+
+async def _says_yes_later(call: Call, violations: tuple[Violation, ...]) -> Any:
+    return "yes"
+
+
+@pytest.mark.parametrize(
+    ("ask", "told"),
+    [
+        (lambda *_: False, "a person was asked, and did not approve it"),
+        (lambda *_: "yes", "the answer was 'yes', which is neither True nor False"),
+        (lambda *_: None, "the answer was None, which is neither True nor False"),
+        (lambda *_: 1, "the answer was 1, which is neither True nor False"),
+        (_divides, "the question could not be put: ZeroDivisionError: division by zero"),
+        (lambda: True, "the question could not be put: TypeError: "),
+        (_gives_up, "the question could not be put: TimeoutError: no line"),
+        (_slow, "a person was asked, and did not answer within 0.1 s"),
+        (_Async(False), "a person was asked, and did not approve it"),
+        (_Async(True, 30), "a person was asked, and did not answer within 0.1 s"),
+        (_divides_later, "the question could not be put: ZeroDivisionError: division by zero"),
+        (_says_yes_later, "the answer was 'yes', which is neither True nor False"),
+    ],
+)
+def test_a_call_that_nobody_approved_is_told_why(ask: Any, told: str) -> None:
+    (decision,) = Guard(NO_PAY, ask=ask, ask_timeout=0.1).propose([PAY])
+    (later,) = asyncio.run(Guard(NO_PAY, ask=ask, ask_timeout=0.1).propose_async([PAY]))
+    for each in (decision, later):
+        assert said(each) == "block:no_pay,noted"
+        assert each.message.startswith(f"pay: Not executed: {told}")
+
+
+def test_an_approval_is_an_event_that_is_not_the_agents() -> None:
+    report = _played(Guard(NO_PAY, ask=lambda *_: True), ["pay", "pay"])
+    assert [(e.constraint, e.action, e.resolution) for e in report.events] == [
+        ("no_pay", "approve", None),
+        ("noted", "approve", None),
+    ]
+    counts = report.statistics
+    assert (counts.events, counts.approved, counts.insist_rate) == (0, 2, None)
+
+
+def test_an_approval_after_the_turn_is_an_event_too() -> None:
+    guard = Guard(NO_PAY)
+    (decision,) = guard.propose([PAY])
+    guard.approve(decision)
+    again = Guard(NO_PAY)
+    again.restore(guard.save())
+    report = _played(again, ["pay"])
+    assert [(e.constraint, e.action, e.resolution) for e in report.events] == [
+        ("no_pay", "ask", "insisted"),
+        ("noted", "ask", "insisted"),
+        ("no_pay", "approve", None),
+        ("noted", "approve", None),
+    ]
+
+
+def test_an_agent_that_insists_is_not_a_person() -> None:
+    guard = Guard(_procedure(no_pay="BLOCK_AND_WARN: G !pay"))
+    report = _played(guard, ["pay", "pay"])
+    assert [(e.action, e.resolution) for e in report.events] == [("warn", "insisted")]
+
+
+def _played(guard: Guard, turns: list[str]) -> GuardReport:
+    for turn in turns:
+        play(guard, turn)
+    return guard.finish()
 
 
 def test_only_what_waits_for_a_person_can_be_approved() -> None:
@@ -394,3 +479,18 @@ def test_scores_are_decided_by_rules_not_by_roundings() -> None:
     ]
     report = Guard(Procedure.from_dict({"constraints": rules})).finish()
     assert (report.score, report.label) == (1.0, "PARTIAL")
+
+
+def test_a_report_says_what_that_of_verify_says() -> None:
+    procedure = _procedure(
+        first="TOLERATE: G(b -> O a)", must="TOLERATE: Called(a)", no="ASK: G !c"
+    )
+    for tools in ("", "b", "a", "a b"):
+        guard = Guard(procedure)
+        play(guard, tools)
+        live, read = guard.finish(), verify_trace(trace(tools), procedure)
+        for name in ("score", "label", "reason", "details"):
+            assert getattr(live, name) == getattr(read, name), (tools, name)
+        for kind in ("constraints", "violated", "undecided"):
+            pairs = [[(r.name, r.passed) for r in getattr(each, kind)] for each in (live, read)]
+            assert pairs[0] == pairs[1], (tools, kind)

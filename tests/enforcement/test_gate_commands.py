@@ -39,7 +39,35 @@ def test_replay_of_good_runs_exits_with_0(capsys: pytest.CaptureFixture[str]) ->
         "score": 1.0,
         "stopped": False,
         "unreached": 0,
+        "lost": [],
     }
+
+
+def test_replay_tells_which_rules_were_lost(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """No call could have been refused for them: a result or a message broke them."""
+    rules = [
+        {"name": "works", "rule": "G !call(get, failed)"},
+        {"name": "calm", "rule": 'G !(says(user) & text contains "!")', "events": "all"},
+        {"name": "no-b", "rule": "G !b"},
+    ]
+    (tmp_path / "p.json").write_text(json.dumps({"bylaw": 1, "constraints": rules}))
+    run = Trace([Message("user", "Now!"), Call("get", error="timeout"), Call("get", error="again")])
+    (tmp_path / "run.json").write_text(json.dumps(run.to_record()))
+    (tmp_path / "good.json").write_text(json.dumps(Trace([Call("get")]).to_record()))
+    files = [str(tmp_path / name) for name in ("run.json", "good.json")]
+    command = ["replay", "-p", str(tmp_path / "p.json"), *files, "--setting", "soft-block"]
+    assert main(command) == 0
+    shown = capsys.readouterr().out
+    assert "soft-block      lost through a result or message: calm, works" in shown
+    assert "unreached  lost\nsoft-block                   0       0" in shown
+    assert "0          0     2\n" in shown
+    assert "rule   runs that lost it\ncalm                   1\nworks                  1" in shown
+    assert "good.json" not in shown
+    assert main([*command, "--json"]) == 0
+    found = [json.loads(line)["replays"][0] for line in capsys.readouterr().out.splitlines()]
+    assert [each["lost"] for each in found] == [["calm", "works"], []]
 
 
 def test_a_refused_call_is_as_if_it_had_not_been() -> None:

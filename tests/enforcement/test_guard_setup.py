@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -19,12 +20,19 @@ PROCEDURE = Procedure.from_dict({"constraints": [{"name": "no-b", "rule": "G !b"
         {"soft_block": "same constraint"},
         {"soft_block_limit": 0},
         {"soft_block_limit": True},
+        {"procedure": "coder.yaml"},
+        {"procedure": {"constraints": []}},
+        {"ask": "yes"},
+        {"ask_timeout": "5"},
+        {"ask_timeout": 0},
+        {"ask_timeout": float("inf")},
+        {"ask_timeout": float("nan")},
     ],
     ids=str,
 )
 def test_what_is_not_known_is_refused(options: dict[str, Any]) -> None:
     with pytest.raises(BylawError) as caught:
-        Guard(PROCEDURE, **options)
+        Guard(**{"procedure": PROCEDURE, **options})
     (problem,) = caught.value.diagnostics
     assert problem.code == "E414"
     assert problem.help
@@ -35,6 +43,38 @@ def test_what_is_no_call_is_refused_before_anything_is_decided() -> None:
     calls: Any = [Call("a"), "b"]
     with pytest.raises(BylawError, match="E414"):
         guard.propose(calls)
+    assert guard.turn == 0
+
+
+def _look() -> str:
+    return "seen"
+
+
+@pytest.mark.parametrize("tools", [[_look], _look, "look", {"look": "look"}, {1: _look}], ids=str)
+def test_tools_have_names_and_can_be_called(tools: Any) -> None:
+    guard = Guard(PROCEDURE)
+    for use in (
+        lambda: guard.wrap(tools),
+        lambda: guard.run_turn(tools, [Call("look")]),
+        lambda: asyncio.run(guard.run_turn_async(tools, [Call("look")])),
+    ):
+        with pytest.raises(BylawError, match=r"E414[\s\S]*by name"):
+            use()
+    assert guard.turn == 0
+
+
+@pytest.mark.parametrize(
+    "calls", [["look"], Call("look"), None, "look", [{"tool": "look"}]], ids=str
+)
+def test_a_turn_is_a_list_of_calls(calls: Any) -> None:
+    guard, tools = Guard(PROCEDURE), {"look": _look}
+    for use in (
+        lambda: guard.propose(calls),
+        lambda: guard.run_turn(tools, calls),
+        lambda: asyncio.run(guard.run_turn_async(tools, calls)),
+    ):
+        with pytest.raises(BylawError, match=r"E414[\s\S]*Call\("):
+            use()
     assert guard.turn == 0
 
 

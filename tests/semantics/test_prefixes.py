@@ -11,14 +11,14 @@ from dataclasses import replace
 import pytest
 from random_formulas import Generator, all_sequences, trace_of_moves
 
-from bylaw import Trace, holds, parse, to_text
+from bylaw import Guard, Procedure, Trace, holds, parse, to_text
 from bylaw.logic.formula import Formula
 from bylaw.semantics.enforceability import enforceability
 from bylaw.semantics.examples import Setting, difference, examples
 from bylaw.semantics.follower import Follower
 from bylaw.semantics.monitor import Monitor
 from bylaw.semantics.verdict import Verdict
-from bylaw.trace.event import Call
+from bylaw.trace.event import MISSING, Call
 from bylaw.vocabulary.view import Order
 
 FORMULAS = 1000
@@ -113,6 +113,11 @@ def test_differences_against_brute_force(order: Order, pairs: int) -> None:
     assert equivalent >= 30
 
 
+def _too_late(calls: str) -> str:
+    doomed = f"after `{calls}` nothing can satisfy it any more"
+    return f"{doomed}, but only a result can do that: too late to refuse a call"
+
+
 ENFORCEABLE = {
     # rule: (is it, why)
     "F cite": (False, "no prefix can doom this: a later `cite` always rescues it"),
@@ -137,6 +142,18 @@ ENFORCEABLE = {
         True,
         "after 1,000,001 calls nothing can satisfy it any more",
     ),
+    # only results doom these: a call is decided before it has one
+    "G !call(get, failed)": (True, _too_late("get")),
+    "G !(get & result.left < 0)": (True, _too_late("get")),
+    "G !(call(a, failed) & Y call(a, failed))": (True, _too_late("a a")),
+    # a result dooms these, or a call does
+    "G !call(get, failed) & G !drop": (True, "after `drop` nothing can satisfy it any more"),
+    "G(call(a, failed) -> X b)": (True, "after `a a` nothing can satisfy it any more"),
+    "G(commit -> O call(run, ok))": (True, "after `commit` nothing can satisfy it any more"),
+    "G(pay -> result.id = last(get).result.id)": (
+        True,
+        "after `pay` nothing can satisfy it any more",
+    ),
 }
 
 
@@ -145,6 +162,42 @@ def test_enforceable(rule: str) -> None:
     found = enforceability(parse(rule))
     assert (found.enforceable, found.reason) == ENFORCEABLE[rule]
     assert found.exact
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        *(rule for rule in ENFORCEABLE if rule != "false"),  # it is lost before any call
+        "G(pay -> args.id = last(get).result.id)",
+        "G(pay -> result.id = args.id)",
+        "G(call(a, failed) -> args.path ~ /^x/)",
+        "G(pay -> !(result.id = last(get).args.id))",
+        "G(pay -> let i = args.id: !earlier call(get, result.id = i))",
+    ],
+)
+def test_a_gate_refuses_the_last_call_of_a_prefix_that_dooms(rule: str) -> None:
+    """And where only a result dooms, it refuses none: the rule is lost."""
+    found = enforceability(parse(rule))
+    if found.prefix is None:
+        return
+    guard = Guard(Procedure.from_dict({"constraints": [{"name": "r", "rule": rule}]}))
+    allowed = []
+    for event, _ in found.prefix:
+        assert isinstance(event, Call)
+        (decision,) = guard.propose([event])
+        allowed.append(decision.allowed)
+        if decision.allowed:
+            result = None if event.result is MISSING else event.result
+            guard.record(decision, result, error=event.error)
+    assert allowed == [True] * (len(allowed) - 1) + [found.too_late]
+    assert [event.action for event in guard.events] == ["lost" if found.too_late else "block"]
+
+
+def test_a_message_dooms_too_late() -> None:
+    found = enforceability(parse("G !says(user)"), events="all")
+    assert found.enforceable
+    assert found.too_late
+    assert "only a result or a message can do that" in found.reason
 
 
 EXAMPLES = {

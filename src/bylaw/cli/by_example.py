@@ -9,7 +9,7 @@ from bylaw.cli.terminal import safe, wrapped
 from bylaw.cli.traces import one_line
 from bylaw.logic.formula import Formula
 from bylaw.semantics.closure import Unsupported
-from bylaw.semantics.enforceability import enforceability
+from bylaw.semantics.enforceability import Enforceability, enforceability
 from bylaw.semantics.examples import Examples, Setting, examples
 from bylaw.semantics.search import OutOfBudget
 from bylaw.syntax.printer import to_text
@@ -33,7 +33,7 @@ def explain_rule(
         formula, order=setting.order, events=setting.events, vocabulary=setting.vocabulary
     )
     if as_json:
-        print(json.dumps(_as_json(formula, found, gate.enforceable, gate.reason), indent=2))
+        print(json.dumps(_as_json(formula, found, gate), indent=2))
         return OK
     print(wrapped(safe(written), 0))
     for label, trace in (
@@ -64,9 +64,7 @@ def _without_examples(formula: Formula, reason: str, *, as_json: bool) -> int:
     return UNUSABLE
 
 
-def _as_json(
-    formula: Formula, found: Examples, enforceable: bool, reason: str
-) -> dict[str, object]:
+def _as_json(formula: Formula, found: Examples, gate: Enforceability) -> dict[str, object]:
     def record(trace: Trace | None) -> object:
         return None if trace is None else trace.to_record()
 
@@ -75,8 +73,9 @@ def _as_json(
         "satisfying": record(found.satisfying),
         "violating": record(found.violating),
         "dooming": record(found.dooming),
-        "enforceable": enforceable,
-        "reason": reason,
+        "enforceable": gate.enforceable,
+        "too_late": gate.too_late,
+        "reason": gate.reason,
         "exact": found.exact,
         "by_trial": found.by_trial,
     }

@@ -6,6 +6,7 @@ import argparse
 import json
 import sys
 from collections import Counter
+from collections.abc import Iterator
 from typing import Final
 
 from bylaw.cli.inputs import add_max_line, add_procedure, entries, load_procedure
@@ -21,11 +22,15 @@ The steps of a trace are the agent's turns. A recorded call that the gate
 refuses is left out, as if it had not been executed, and the replay goes on with
 the next: what the agent would have done instead is not known.
 
+Some rules are lost through a result or a message: that no call failed, say. No
+gate can refuse a call for them, because the call has run by then. They are
+counted as lost.
+
   bylaw replay -p refund.yaml runs/*.json
   bylaw replay -p refund.yaml runs.jsonl --setting soft-block --json
 
-Exit code 0: nothing would have been refused; 1: something would; 2: an input
-could not be used.
+Exit code 0: nothing would have been refused, whatever was lost; 1: something
+would; 2: an input could not be used.
 """
 
 
@@ -50,7 +55,8 @@ def run(options: argparse.Namespace) -> int:
     settings = list(dict.fromkeys(wanted))
     gates = [Replayer(procedure, setting) for setting in settings]
     totals: dict[str, Counter[str]] = {setting: Counter() for setting in settings}
-    first: Counter[str] = Counter()
+    refused: Counter[str] = Counter()
+    lost: Counter[str] = Counter()
     unusable = traces = 0
     with progress("traces") as line:
         for entry in entries(options.traces, options.max_line):
@@ -65,7 +71,9 @@ def run(options: argparse.Namespace) -> int:
                 totals[each.setting].update(each.actions)
                 totals[each.setting]["runs"] += bool(each.refusals)
                 totals[each.setting]["unreached"] += each.unreached
-            first.update({name for each in found for r in each.refusals for name in r.constraints})
+                totals[each.setting]["lost"] += len(each.lost)
+            refused.update({n for each in found for r in each.refusals for n in r.constraints})
+            lost.update({name for each in found for name in each.lost})
             if options.json:
                 replays = [each.to_dict() for each in found]
                 print(json.dumps({"trace": entry.name, "replays": replays}))
@@ -73,7 +81,9 @@ def run(options: argparse.Namespace) -> int:
                 _print(entry.name, found)
             line.step()
     if not options.json:
-        _summary(traces, totals, first)
+        _summary(traces, totals)
+        _rules("runs refused for it", refused)
+        _rules("runs that lost it", lost)
     if unusable:
         return UNUSABLE
     return VIOLATED if any(total["runs"] for total in totals.values()) else OK
@@ -90,18 +100,27 @@ def _unusable(entry: Entry, *, as_json: bool) -> None:
 
 
 def _print(name: str, found: list[Replay]) -> None:
-    refused = [each for each in found if each.refusals]
-    if not refused:
+    if not any(each.refusals or each.lost for each in found):
         return
     print(safe(name))
-    for each in refused:
-        refusal = each.refusals[0]
+    for each in found:
+        for told in (*_refused(each), *_lost(each)):
+            text = f"  {each.setting:<15} {told}"
+            print(safe(text if len(text) <= width() else text[: width() - 1] + "…"))
+
+
+def _refused(found: Replay) -> Iterator[str]:
+    for refusal in found.refusals[:1]:
         rules = ", ".join(refusal.constraints)
-        many = f", {len(each.refusals)} refused" if len(each.refusals) > 1 else ""
+        many = f", {len(found.refusals)} refused" if len(found.refusals) > 1 else ""
         answer = refusal.tool == FINAL_ANSWER
         place = "the answer" if answer else f"#{refusal.call + 1} {refusal.tool}"
-        text = f"  {each.setting:<15} {refusal.action.value} at {place}: {rules}{many}"
-        print(safe(text if len(text) <= width() else text[: width() - 1] + "…"))
+        yield f"{refusal.action.value} at {place}: {rules}{many}"
+
+
+def _lost(found: Replay) -> Iterator[str]:
+    if found.lost:
+        yield f"lost through a result or message: {', '.join(found.lost)}"
 
 
 _COLUMNS: Final = {
@@ -110,18 +129,22 @@ _COLUMNS: Final = {
     "block": "blocked",
     "ask": "asked",
     "stop": "stopped",
-    "unreached": "not reached",
+    "unreached": "unreached",
+    "lost": "lost",
 }
 
 
-def _summary(traces: int, totals: dict[str, Counter[str]], rules: Counter[str]) -> None:
+def _summary(traces: int, totals: dict[str, Counter[str]]) -> None:
     print(f"\n{counted(traces, 'trace')}")
     print("  ".join([f"{'setting':<14}", *_COLUMNS.values()]))
     for setting, total in totals.items():
         cells = [f"{total[key]:>{len(title)}}" for key, title in _COLUMNS.items()]
         print("  ".join([f"{setting:<14}", *cells]))
+
+
+def _rules(title: str, rules: Counter[str]) -> None:
     if rules:
-        longest = max(len(name) for name in rules)
-        print(f"\n{'rule':<{longest}}  runs refused for it")
+        longest = max(4, *map(len, rules))
+        print(f"\n{'rule':<{longest}}  {title}")
         for name, number in rules.most_common():
-            print(f"{safe(name):<{longest}}  {number:>19}")
+            print(f"{safe(name):<{longest}}  {number:>{len(title)}}")

@@ -1,7 +1,8 @@
 """Asking a person: the gate waits for the answer, and nothing else waits with it.
 
 Whoever is asked may take their time, never answer, or fail. A question therefore runs in a thread
-that nobody waits for, or in the event loop, and what is not a clear yes in time is a no.
+that nobody waits for, or in the event loop, and what is not a clear yes in time is a no: the
+refusal says which kind.
 """
 
 from __future__ import annotations
@@ -14,13 +15,19 @@ from collections.abc import Awaitable, Callable
 from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias, TypeVar
 
 from bylaw.enforcement.decision import Violation
+from bylaw.enforcement.tools import told
+from bylaw.errors import shown
 from bylaw.trace.event import Call
+
+_T = TypeVar("_T")
 
 Ask: TypeAlias = Callable[[Call, tuple[Violation, ...]], bool | Awaitable[bool]]
 """Asks a person about a call and the rules that it breaks; True approves. May be async."""
+
+DENIED: Final = "a person was asked, and did not approve it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,33 +37,41 @@ class Question:
     call: Call
     violations: dict[int, Violation]
 
-    def put(self, ask: Ask, timeout: float | None) -> bool:
-        """Asks, and waits for the answer as long as the timeout allows."""
+    def put(self, ask: Ask, timeout: float | None) -> str | None:
+        """Asks, and waits as long as the timeout allows; why the call may not run, if so."""
 
-        def wait() -> bool:
-            said = ask(self.call, self.shown)
-            return asyncio.run(_awaited(said)) if inspect.isawaitable(said) else said
+        def wait() -> str | None:
+            try:
+                said = ask(self.call, self.shown)
+                return _heard(asyncio.run(_awaited(said)) if inspect.isawaitable(said) else said)
+            except Exception as error:
+                return _unput(error)
 
         try:
-            return _in_thread(wait).result(timeout) is True
-        except Exception:  # no answer in time, or the asking failed: nobody approved
-            return False
+            return _in_thread(wait).result(timeout)
+        except TimeoutError:
+            return _unanswered(timeout)
+        except Exception as error:  # no thread could be started
+            return _unput(error)
 
-    async def put_async(self, ask: Ask, timeout: float | None) -> bool:
-        """Asks, and lets the event loop go on meanwhile."""
+    async def put_async(self, ask: Ask, timeout: float | None) -> str | None:
+        """As `put`; the event loop goes on meanwhile."""
 
-        async def wait() -> object:
+        async def wait() -> str | None:
             called = getattr(ask, "__call__", ask)  # noqa: B004  # it is looked at, not tested for
-            if inspect.iscoroutinefunction(ask) or inspect.iscoroutinefunction(called):
-                said: Any = ask(self.call, self.shown)
-            else:  # it may block
-                said = await asyncio.wrap_future(_in_thread(lambda: ask(self.call, self.shown)))
-            return await said if inspect.isawaitable(said) else said
+            try:
+                if inspect.iscoroutinefunction(ask) or inspect.iscoroutinefunction(called):
+                    said: Any = ask(self.call, self.shown)
+                else:  # it may block
+                    said = await asyncio.wrap_future(_in_thread(lambda: ask(self.call, self.shown)))
+                return _heard(await said if inspect.isawaitable(said) else said)
+            except Exception as error:  # a cancelled task is none of these
+                return _unput(error)
 
         try:
-            return await asyncio.wait_for(wait(), timeout) is True
-        except Exception:  # a cancelled task is none of these
-            return False
+            return await asyncio.wait_for(wait(), timeout)
+        except TimeoutError:
+            return _unanswered(timeout)
 
     @property
     def shown(self) -> tuple[Violation, ...]:
@@ -64,13 +79,30 @@ class Question:
         return tuple(self.violations.values())
 
 
+def _heard(said: object) -> str | None:
+    """What an answer means: nothing against the call, or why it may not run."""
+    if said is True:
+        return None
+    if said is False:
+        return DENIED
+    return f"the answer was {shown(said)}, which is neither True nor False"
+
+
+def _unput(error: Exception) -> str:
+    return f"the question could not be put: {told(error)}"
+
+
+def _unanswered(timeout: float | None) -> str:
+    return f"a person was asked, and did not answer within {timeout:g} s"
+
+
 async def _awaited(said: Awaitable[bool]) -> bool:
     return await said
 
 
-def _in_thread(function: Callable[[], Any]) -> Future[Any]:
+def _in_thread(function: Callable[[], _T]) -> Future[_T]:
     """What a function returns, from a thread that does not keep the program alive."""
-    answer: Future[Any] = Future()
+    answer: Future[_T] = Future()
     context = contextvars.copy_context()
 
     def work() -> None:

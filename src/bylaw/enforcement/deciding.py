@@ -63,9 +63,9 @@ def _decide(run: Run, turn: Turn, *, asks: bool) -> Decision | Question:
         action = Action.STOP if run.stopped else Action.BLOCK
         return Decision(proposed, action, turn.number, index, message=told)
     if turn.denied is not None:
-        question, turn.denied = turn.denied, None
+        (question, why), turn.denied = turn.denied, None
         refused = question.call, question.violations
-        return _refused(run, turn, *refused, Action.BLOCK, denied=True)
+        return _refused(run, turn, *refused, Action.BLOCK, denied=why)
     alone = proposed.tool == FINAL_ANSWER and turn.occupied  # it has a step of its own
     step = turn.number + alone
     call = Call(proposed.tool, proposed.args, step=step, id=proposed.id, agent=proposed.agent)
@@ -75,7 +75,8 @@ def _decide(run: Run, turn: Turn, *, asks: bool) -> Decision | Question:
     violations = trial.violations
     if violations:
         same = exactly(call)
-        turn.waived |= turn.pointers.pop(same, set()) | run.approved.get(same, set())
+        turn.waived |= turn.pointers.pop(same, set())
+        turn.approve(run.approved.get(same, set()))
     against = [v for i, v in violations.items() if i not in turn.waived]
     action = _action(against, run.escalation)
     if action is Action.ALLOW:
@@ -116,6 +117,9 @@ def _allowed(run: Run, turn: Turn, call: Call, trial: Trial) -> Decision:
         run.approved.pop(exactly(call), None)
     for violation in tolerated:
         run.journal.note(turn.number, call, violation, "tolerate")
+    for i in passed:  # that the agent insisted, the warning's own event says
+        if i in turn.approved:
+            run.journal.note(turn.number, call, violations[i], "approve")
     run.escalation.allow()
     turn.occupied = True
     if call.tool != FINAL_ANSWER:
@@ -138,7 +142,7 @@ def _refused(
     violations: dict[int, Violation],
     action: Action,
     *,
-    denied: bool = False,
+    denied: str | None = None,
 ) -> Decision:
     if action is Action.WARN:
         run.pointers.setdefault(exactly(call), set()).update(violations)

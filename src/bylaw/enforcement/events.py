@@ -6,7 +6,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from bylaw.enforcement.decision import Violation
 from bylaw.enforcement.hints import Hints
@@ -14,17 +14,20 @@ from bylaw.trace.event import Call
 from bylaw.values import Json, equal
 
 Resolution: TypeAlias = Literal["insisted", "listened"]
+NO_CHOICE: Final = ("approve", "lost")
+"""The actions that the agent has no part in: what a person approved, and what a result cost."""
 
 
 @dataclass(slots=True)
 class EnforcementEvent:
-    """A rule that a refused or tolerated call would break, or that was lost."""
+    """A rule that a refused, tolerated or approved call would break, or that was lost."""
 
     turn: int
     call: Call
     constraint: str
     layer: str | None
     action: str
+    """What became of the call, `tolerate` or `approve`; `lost` of a rule that a result broke."""
     hints: Hints
     resolution: Resolution | None = None
     """Did the next turn with calls make the same call again? None: there was none."""
@@ -78,25 +81,28 @@ class EnforcementEvent:
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """Events counted, over all and by layer. What was lost was nobody's choice, and is apart."""
+    """Events counted, over all and by layer. What the agent had no part in is apart."""
 
     events: int
     insisted: int
     listened: int
     lost: int
+    approved: int
     by_action: dict[str, int]
 
     @classmethod
     def of(cls, events: Iterable[EnforcementEvent]) -> Statistics:
         """The counts of some events."""
         every = list(events)
-        listed = [event for event in every if event.action != "lost"]
+        apart = Counter(event.action for event in every if event.action in NO_CHOICE)
+        listed = [event for event in every if event.action not in NO_CHOICE]
         ways = Counter(event.resolution for event in listed)
         return cls(
             len(listed),
             ways["insisted"],
             ways["listened"],
-            len(every) - len(listed),
+            apart["lost"],
+            apart["approve"],
             dict(Counter(event.action for event in listed)),
         )
 
@@ -126,6 +132,7 @@ class Statistics:
             "listened": self.listened,
             "unresolved": self.events - self.resolved,
             "lost": self.lost,
+            "approved": self.approved,
             "insist_rate": self.insist_rate,
             "by_action": self.by_action,
         }

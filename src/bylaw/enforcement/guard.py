@@ -17,6 +17,7 @@ from bylaw.enforcement.asking import Ask, Question
 from bylaw.enforcement.deciding import advance
 from bylaw.enforcement.decision import Action, Decision
 from bylaw.enforcement.events import EnforcementEvent
+from bylaw.enforcement.given import check_asking, check_procedure, checked, one_of, unusable
 from bylaw.enforcement.hints import HINTS, Hints
 from bylaw.enforcement.journal import Journal
 from bylaw.enforcement.judge import Judge
@@ -25,7 +26,7 @@ from bylaw.enforcement.report import GuardReport
 from bylaw.enforcement.run import Run
 from bylaw.enforcement.severity import SETTINGS, Escalation, Setting, SoftBlockMode
 from bylaw.enforcement.tools import Tool, run_turn, run_turn_async, wrap
-from bylaw.enforcement.turn import Turn, checked, one_of, unusable
+from bylaw.enforcement.turn import Turn
 from bylaw.errors import Diagnostic, UsageError, shown
 from bylaw.procedure.procedure import Procedure
 from bylaw.trace.event import MISSING, ROLES, Call, Role
@@ -38,9 +39,10 @@ class Guard:
     `propose` takes the calls of one model turn and decides each; `record` takes a result; `say`
     a message; `finish` ends the run and scores it. `wrap` and `run_turn` do so around plain
     Python functions. `setting` replaces the severities of the
-    procedure, unless it is "as-written". `ask` is called for severity ASK, and has `ask_timeout`
-    seconds; without it, such calls are refused until `approve` lets them pass. `save` and
-    `restore` carry a run over to another process.
+    procedure, unless it is "as-written". `ask` is called for severity ASK with the call and the
+    rules that it breaks, and has `ask_timeout` seconds to return True or False; without it, such
+    calls are refused until `approve` lets them pass. `save` and `restore` carry a run over to
+    another process.
     """
 
     def __init__(
@@ -57,6 +59,8 @@ class Guard:
         labels: Mapping[str, Json] | None = None,
         log: AuditLog | None = None,
     ) -> None:
+        check_procedure(procedure)
+        check_asking(ask, ask_timeout)
         for given, name, choices in (
             (setting, "setting", SETTINGS),
             (hints, "hints", HINTS),
@@ -103,15 +107,14 @@ class Guard:
         """Decides the calls of one model turn, in order. A turn without calls is one, too."""
         turn = Turn(checked(calls))
         while (question := self._advance(turn)) is not None and self._ask is not None:
-            turn.answer(question, approved=question.put(self._ask, self._ask_timeout))
+            turn.answer(question, question.put(self._ask, self._ask_timeout))
         return turn.decisions
 
     async def propose_async(self, calls: Iterable[Call]) -> list[Decision]:
         """As `propose`; while a person is asked, the event loop goes on."""
         turn = Turn(checked(calls))
         while (question := self._advance(turn)) is not None and self._ask is not None:
-            approved = await question.put_async(self._ask, self._ask_timeout)
-            turn.answer(question, approved=approved)
+            turn.answer(question, await question.put_async(self._ask, self._ask_timeout))
         return turn.decisions
 
     def _advance(self, turn: Turn) -> Question | None:

@@ -22,7 +22,6 @@ _OPENING: Final = {
 }
 TOLD_IN_FULL: Final = 3
 """How many rules a message explains; of the others it has the names."""
-_DENIED: Final = "Not executed: a person was asked, and did not approve it."
 
 
 def message(
@@ -33,10 +32,13 @@ def message(
     led_here: Sequence[str] = (),
     still_open: Sequence[str] | None = None,
     *,
-    denied: bool = False,
+    denied: str | None = None,
 ) -> str:
-    """The text that an agent gets in place of a result."""
-    lines = [f"{tool}: {_DENIED if denied else _OPENING[action]}"]
+    """The text that an agent gets in place of a result.
+
+    `denied` says why a call is refused that a person was to decide.
+    """
+    lines = [f"{tool}: {f'Not executed: {denied}.' if denied else _OPENING[action]}"]
     if hints == "none":
         return lines[0]
     for violation in violations[:TOLD_IN_FULL]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from bylaw.enforcement.decision import Decision, Violation
-from bylaw.enforcement.events import EnforcementEvent
+from bylaw.enforcement.events import NO_CHOICE, EnforcementEvent
 from bylaw.enforcement.hints import Hints
 from bylaw.enforcement.log import AuditLog, LogError
 from bylaw.trace.event import Call
@@ -25,10 +25,10 @@ class Journal:
         """Why the log is not complete, if it is not."""
 
     def note(self, turn: int, call: Call, violation: Violation, action: str) -> None:
-        """Notes that a rule spoke against a call, or was lost."""
+        """Notes that a rule spoke against a call, approved or not, or was lost."""
         event = EnforcementEvent.of(turn, call, violation, action, self._hints)
         self.events.append(event)
-        if action != "lost":
+        if action not in NO_CHOICE:
             self._unresolved.append(event)
 
     def resolve(self, proposed: Sequence[Call]) -> None:

@@ -56,6 +56,8 @@ class Replay:
     stopped: bool
     unreached: int = 0
     """How many calls came after the run would have ended."""
+    lost: tuple[str, ...] = ()
+    """The rules that a result or a message broke: no call could have been refused for them."""
 
     @property
     def actions(self) -> Counter[str]:
@@ -71,6 +73,7 @@ class Replay:
             "score": self.score,
             "stopped": self.stopped,
             "unreached": self.unreached,
+            "lost": list(self.lost),
         }
 
 
@@ -141,4 +144,5 @@ def _replay(trace: Trace, guard: Guard) -> Replay:
         report.score,
         report.stopped,
         unreached,
+        tuple(event.constraint for event in report.events if event.action == "lost"),
     )

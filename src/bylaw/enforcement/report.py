@@ -75,6 +75,26 @@ class GuardReport:
         )
 
     @property
+    def violated(self) -> tuple[Outcome, ...]:
+        """The rules that were violated."""
+        return tuple(each for each in self.constraints if each.passed is False)
+
+    @property
+    def undecided(self) -> tuple[Outcome, ...]:
+        """The rules that could not be decided."""
+        return tuple(each for each in self.constraints if each.passed is None)
+
+    @property
+    def details(self) -> str:
+        """The result in one sentence."""
+        if self.reason is not None:
+            return f"No score: {self.reason}."
+        if not self.violated:
+            return "All constraints satisfied."
+        names = ", ".join(each.name for each in self.violated)
+        return f"{len(self.violated)} of {len(self.constraints)} constraints violated: {names}."
+
+    @property
     def layers(self) -> dict[str, Statistics]:
         """The statistics of each layer that has events."""
         return Statistics.by_layer(self.events)

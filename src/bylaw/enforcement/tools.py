@@ -21,6 +21,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from bylaw.enforcement.decision import Decision
+from bylaw.enforcement.given import calls_of, tools_of
 from bylaw.names import FINAL_ANSWER
 from bylaw.trace.event import Call
 from bylaw.values import Json, problem
@@ -40,7 +41,8 @@ def wrap(guard: Guard, tools: Mapping[str, Tool], *, defaults: bool = False) -> 
 
     A tool that fails is recorded as failed, and its exception goes on to the caller.
     """
-    return {name: _wrapped(guard, name, tool, defaults) for name, tool in tools.items()}
+    named = tools_of(tools).items()
+    return {name: _wrapped(guard, name, tool, defaults) for name, tool in named}
 
 
 def _wrapped(guard: Guard, name: str, tool: Tool, defaults: bool) -> Tool:
@@ -87,6 +89,7 @@ def run_turn(guard: Guard, tools: Mapping[str, Tool], calls: Sequence[Call]) -> 
     A refusal is the mapping that `ConstraintViolationError.to_dict` gives. Once the gate has
     ended the run, `guard.stopped` is true.
     """
+    tools, calls = tools_of(tools), calls_of(calls)
     decisions = guard.propose(map(_as_json_call, calls))
     return [_outcome(guard, tools, *pair) for pair in zip(calls, decisions, strict=True)]
 
@@ -95,6 +98,7 @@ async def run_turn_async(
     guard: Guard, tools: Mapping[str, Tool], calls: Sequence[Call]
 ) -> list[Any]:
     """As `run_turn`, for tools of which some are awaited: those run at the same time."""
+    tools, calls = tools_of(tools), calls_of(calls)
     decisions = await asyncio.to_thread(guard.propose, [_as_json_call(call) for call in calls])
 
     async def outcome(call: Call, decision: Decision) -> Any:

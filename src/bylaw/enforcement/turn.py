@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 
 from bylaw.enforcement.asking import Question
 from bylaw.enforcement.decision import Decision
-from bylaw.errors import Diagnostic, UsageError, shown
 from bylaw.trace.event import Call
-from bylaw.values import canonical, copied, problem
+from bylaw.values import canonical
 
 
 @dataclass(slots=True)
@@ -27,42 +26,27 @@ class Turn:
     """Is there anything in this step already?"""
     waived: set[int] = field(default_factory=set)
     """The rules that the next call may pass."""
-    denied: Question | None = None
-    """What a person did not approve."""
+    approved: set[int] = field(default_factory=set)
+    """Those of them that a person let it pass."""
+    denied: tuple[Question, str] | None = None
+    """What was not approved, and why."""
 
-    def answer(self, question: Question, *, approved: bool) -> None:
-        """Takes in what a person said about the next call."""
-        if approved:
-            self.waived |= question.violations.keys()
+    def approve(self, rules: Iterable[int]) -> None:
+        """A person lets the next call pass these rules."""
+        self.approved.update(rules)
+        self.waived |= self.approved
+
+    def answer(self, question: Question, denied: str | None) -> None:
+        """Takes in what came of the question about the next call: why not, or None for a yes."""
+        if denied is None:
+            self.approve(question.violations)
         else:
-            self.denied = question
+            self.denied = question, denied
 
     def decide(self, decision: Decision) -> None:
         """The next call is decided."""
         self.decisions.append(decision)
-        self.waived = set()
-
-
-def checked(calls: Iterable[Call]) -> list[Call]:
-    """The calls, if their arguments can be compared and written down; nobody can change them."""
-    listed = list(calls)
-    for call in listed:
-        if not isinstance(call, Call):
-            raise unusable(f"expected a Call, found {shown(call)}", 'Call("search", {"q": "x"})')
-        if reason := problem(call.args):
-            message = f"the arguments of '{call.tool}' are not JSON: {reason}"
-            raise UsageError(Diagnostic("E413", message, "Propose calls as the model wrote them."))
-    return [replace(call, args=copied(call.args)) for call in listed]
-
-
-def one_of(choices: Sequence[object]) -> str:
-    """What may stand there, in words."""
-    return f"It is one of: {', '.join(map(str, choices))}."
-
-
-def unusable(message: str, help: str) -> UsageError:
-    """The error for something that a guard does not know."""
-    return UsageError(Diagnostic("E414", message, help))
+        self.waived, self.approved = set(), set()
 
 
 def exactly(call: Call) -> str:

@@ -1,21 +1,27 @@
-"""Can a call be refused for the sake of a formula? Only if some prefix dooms it."""
+"""Can a call be refused for the sake of a formula? Only if some prefix dooms it.
+
+A call is decided before it has a result. Where it takes the result, or a message, to doom the
+formula, a gate learns of it too late: by then the call has run.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from typing import Final
 
 from bylaw.logic import formula as f
 from bylaw.semantics.closure import Unsupported
 from bylaw.semantics.compiled import past_bodies
+from bylaw.semantics.follower import may_get_result
 from bylaw.semantics.machine import Machine, Move, StateNumber
+from bylaw.semantics.monitor import Monitor
 from bylaw.semantics.reference import check_closed
-from bylaw.semantics.search import Explorer, OutOfBudget, Path
+from bylaw.semantics.search import Explorer, OutOfBudget, Path, Step
 from bylaw.semantics.trials import Trials
 from bylaw.semantics.verdict import FALSE, Verdict
-from bylaw.trace.event import Call
-from bylaw.trace.trace import Events
+from bylaw.trace.event import MISSING, Call
+from bylaw.trace.trace import Events, Trace
 from bylaw.vocabulary.predicates.called_n import Counter
 from bylaw.vocabulary.registry import EMPTY, Vocabulary
 from bylaw.vocabulary.view import Order
@@ -30,9 +36,11 @@ class Enforceability:
     enforceable: bool
     reason: str
     prefix: Path | None = None
-    """A shortest prefix that dooms it."""
+    """A shortest prefix that dooms it, if by a call where there is one."""
     exact: bool = True
     """False if the answer could not be decided, and is the safe one: not enforceable."""
+    too_late: bool = False
+    """Do only results and messages doom it? Then no call is refused for it."""
 
 
 def enforceable(
@@ -71,7 +79,50 @@ def enforceability(
         return Enforceability(False, reason, exact=False)
     if prefix is None:
         return Enforceability(False, _rescue(explorer), exact=explorer.exact)
-    return Enforceability(True, _doom(prefix), prefix, explorer.exact)
+    try:
+        refused = _by_a_call(explorer) if prefix else prefix
+    except OutOfBudget:  # no such call was found, but there may be one
+        return Enforceability(True, _doom(prefix), prefix, exact=False)
+    if refused is None:
+        assumes = explorer.machine.alphabet.assumes
+        if assumes and past_bodies(formula) is not None:  # arguments may rule every result out
+            return _of_the_past(Trials(formula, order, events, vocabulary))
+        return _too_late(prefix, events, exact=explorer.exact)
+    return Enforceability(True, _doom(refused), refused, explorer.exact)
+
+
+def _by_a_call(explorer: Explorer) -> Path | None:
+    """A shortest prefix whose last call dooms the formula, whatever its result."""
+    calls = list(_calls(explorer))
+    last: Step | None = None
+
+    def dooms(state: StateNumber, moves: Iterable[Move]) -> bool:
+        after = (explorer.machine.advance(state, move) for move in moves)
+        return all(explorer.verdict(each) is Verdict.VIOLATED for each in after)
+
+    def wanted(state: StateNumber) -> bool:
+        nonlocal last
+        ended = explorer.machine.configurations[state].ended
+        if ended or explorer.verdict(state) is Verdict.VIOLATED:
+            return False
+        last = next((step for step, moves in calls if dooms(state, moves)), None)
+        return last is not None
+
+    path = explorer.shortest(wanted)
+    return None if last is None or path is None else (*path, (last.sample.event, last.move[1]))
+
+
+def _calls(explorer: Explorer) -> Iterator[tuple[Step, list[Move]]]:
+    """The calls that can be proposed, each with the moves that its results can make of it."""
+    alphabet = explorer.machine.alphabet
+    for step in explorer.steps(explorer.machine.start):
+        event = step.sample.event
+        if isinstance(event, Call):
+            letter, new_step, final = step.move
+            letters = alphabet.letters_of(event)
+            # What was only assumed of arguments counts as known: a call may have such.
+            possible = letters if letter in letters else [letter]
+            yield step, [(each, new_step, final) for each in possible]
 
 
 def _of_the_past(trials: Trials) -> Enforceability:
@@ -80,8 +131,31 @@ def _of_the_past(trials: Trials) -> Enforceability:
     if violating is None:
         reason = "it is lost as soon as it is violated, but no such call could be made up"
         return Enforceability(True, reason, exact=False)
-    path = tuple((event, True) for event in violating.events)
+
+    def by_a_call(trace: Trace) -> bool:
+        return _dooms_unanswered(trials, trace)
+
+    refused = violating if by_a_call(violating) else trials.find(FALSE, by_a_call)
+    path = tuple((event, True) for event in (refused or violating).events)
+    if refused is None:
+        return _too_late(path, trials.settings[1], sure="was found to")
     return Enforceability(True, _doom(path), path)
+
+
+def _dooms_unanswered(trials: Trials, trace: Trace) -> bool:
+    """Does the last event doom the rule as a call whose result is not known yet?"""
+    order, events, vocabulary = trials.settings
+    monitor = Monitor(trials.formula, order=order, events=events, vocabulary=vocabulary)
+    *before, last = trace.events
+    for event in before:
+        at = monitor.length
+        monitor.step(event)
+        if may_get_result(event):
+            monitor.record(at, event.result)  # it ended without one
+    if not isinstance(last, Call) or monitor.verdict.final:
+        return False
+    monitor.step(replace(last, result=MISSING, error=None))
+    return monitor.verdict is Verdict.VIOLATED
 
 
 def _far_counter(machine: Machine) -> Enforceability | None:
@@ -105,6 +179,15 @@ def _doom(prefix: Path) -> str:
         return "nothing can satisfy this: it is violated from the start"
     shown = " ".join(_shown(event) for event, _ in prefix)
     return f"after `{shown}` nothing can satisfy it any more"
+
+
+def _too_late(
+    prefix: Path, events: Events, *, sure: str = "can", exact: bool = True
+) -> Enforceability:
+    """The answer where no call dooms the formula by itself."""
+    what = "a result" if events == "calls" else "a result or a message"
+    reason = f"{_doom(prefix)}, but only {what} {sure} do that: too late to refuse a call"
+    return Enforceability(True, reason, prefix, exact, too_late=True)
 
 
 def _shown(event: object) -> str:

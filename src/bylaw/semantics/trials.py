@@ -45,15 +45,20 @@ class Trials:
         self.settings: Final = (order, events, vocabulary)
         self.maker: Final = Maker([formula], messages=events == "all")
 
-    def find(self, wanted: Value) -> Trace | None:
-        """A trace on which the formula has the value, with nothing in it that is not needed."""
+    def find(
+        self, wanted: Value, accepted: Callable[[Trace], bool] = lambda _: True
+    ) -> Trace | None:
+        """A trace on which the formula has the value, with nothing in it that is not needed.
+
+        Only those that are accepted count.
+        """
         random = Random(0)
         until = monotonic() + MAX_SECONDS
         for number in range(MAX_TRIALS):
             length = 1 + min(number // 200, MAX_LENGTH - 1)
             trace = Trace(self._made_up(random, random.randint(1, length)))
-            if self._value(trace) is wanted:
-                return self._cut_down(trace, wanted)
+            if self._value(trace) is wanted and accepted(trace):
+                return self._cut_down(trace, wanted, accepted)
             if monotonic() > until:
                 break
         return None
@@ -76,14 +81,14 @@ class Trials:
         except SpecError:
             return None
 
-    def _cut_down(self, trace: Trace, wanted: Value) -> Trace:
+    def _cut_down(self, trace: Trace, wanted: Value, accepted: Callable[[Trace], bool]) -> Trace:
         """The trace without what can be left out, one thing after the other."""
         shrinking = True
         while shrinking:
             shrinking = False
             for events in _smaller_traces(trace.events):
                 shorter = Trace(events)
-                if self._value(shorter) is wanted:
+                if self._value(shorter) is wanted and accepted(shorter):
                     trace, shrinking = shorter, True
                     break
         return trace

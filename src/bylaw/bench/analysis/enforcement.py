@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from bylaw.bench.analysis.runs import BASELINE, Run, by_model_and_setting, simulated_note
+from bylaw.enforcement.events import NO_CHOICE
 from bylaw.procedure.layers import LAYERS
 from bylaw.tables import Cell, Column, Table
 
@@ -40,7 +41,7 @@ def resolutions(runs: Sequence[Run]) -> dict[str, Counter[str]]:
     counts = {layer: Counter[str]() for layer in LAYERS}
     for run in runs:
         for event in run["events"]:
-            if event["action"] not in ("tolerate", "lost"):
+            if event["action"] not in ("tolerate", *NO_CHOICE):
                 counts[event["layer"]][event["resolution"]] += 1
     return counts
 
