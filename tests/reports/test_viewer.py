@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from refund_desk import PROCEDURE, RUN, long_run, report
 
-from bylaw import Call, Procedure, Report, Trace, Vocabulary, explain, verify_trace
+from bylaw import Call, Message, Procedure, Report, Trace, Vocabulary, explain, verify_trace
 from bylaw.reports.html.page import embedded
 from bylaw.reports.html.viewer import MAX_EXPLAINED, render_trace, trace_data
 
@@ -168,6 +168,15 @@ def test_rules_point_to_the_calls_that_explain_them() -> None:
         assert (found["calls"], found["absence"]) == ([*why.calls], [*why.absence])
         assert (found["explained"], found["minimal"]) == (True, why.minimal)
     assert rule(data, "answers")["calls"] == [len(RUN.calls)], "the answer"
+
+
+def test_rules_point_to_the_messages_that_explain_them() -> None:
+    rules = [{"name": "at-once", "rule": "G(a -> X b)"}, {"name": "quiet", "rule": "G !says(user)"}]
+    procedure = Procedure.from_dict({"events": "all", "constraints": rules})
+    run = Trace([Call("a"), Message("user", "wait"), Call("b")])
+    data = shown(verify_trace(run, procedure))
+    found = [(each["messages"], each["other_messages"]) for each in data["rules"]]
+    assert found == [([], [1]), ([1], [])]
 
 
 def test_given_explanations_are_used_and_missing_ones_fall_back_to_the_witness() -> None:

@@ -179,6 +179,17 @@ def test_a_rule_highlights_exactly_its_calls(desk: Opened, constraint: object) -
     assert ("none of these is what the rule" in legend) is bool(why.absence)
 
 
+def test_a_rule_highlights_the_messages_that_decide_it(open_page: Open) -> None:
+    rules = [{"name": "at-once", "rule": "G(a -> X b)"}, {"name": "quiet", "rule": "G !says(user)"}]
+    procedure = Procedure.from_dict({"events": "all", "constraints": rules})
+    run = Trace([Call("a"), Message("user", "wait"), Call("b")])
+    opened = open_page(render_trace(verify_trace(run, procedure)))
+    for name, mark in (("quiet", "is-deciding"), ("at-once", "is-absent")):
+        opened.rule(name)
+        classes = opened.page.locator(".message").get_attribute("class") or ""
+        assert {"is-deciding", "is-absent"} & {*classes.split()} == {mark}
+
+
 def test_a_violated_rule_says_what_would_have_fixed_it(desk: Opened) -> None:
     notes = desk.page.locator(".rule__repair")
     assert notes.all_inner_texts() == [

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from notation import trace
 from strategies import formulas, traces
 
-from bylaw import Constraint, Procedure, Trace, explain
+from bylaw import Call, Constraint, Message, Procedure, Trace, explain
 from bylaw.logic.formula import Formula
 from bylaw.scoring.explain import deciding_events, follows
 from bylaw.semantics.reference import evaluate, view_of
@@ -72,6 +72,31 @@ def test_explained(rule: str, shown: str, calls: tuple[int, ...], absence: tuple
     explanation = explain(trace(shown), procedure, "c")
     assert explanation.calls == calls
     assert explanation.absence == absence
+    assert explanation.minimal
+
+
+EXPLAINED_WITH_MESSAGES = [
+    # rule, calls, messages that matter for what they are, for what they are not
+    ("G(a -> X b)", (0,), (), (1,)),
+    ("G(a -> X says(user))", (), (1,), (3,)),  # no other event need be looked at but for an a
+    ("F says(system)", (), (), (1, 3)),
+    ("G !says(user)", (), (1,), ()),
+    ('G(b -> last(says(user)).text = "yes")', (1,), (1,), ()),
+    ("G(b -> X says(user))", (1,), (), (3,)),
+]
+
+
+@pytest.mark.parametrize(("rule", "calls", "messages", "others"), EXPLAINED_WITH_MESSAGES)
+def test_deciding_messages_are_named(
+    rule: str, calls: tuple[int, ...], messages: tuple[int, ...], others: tuple[int, ...]
+) -> None:
+    said = Message("user", "wait"), Message("assistant", "Done.")
+    subject = Trace([Call("a"), said[0], Call("b"), said[1]])
+    spec = {"events": "all", "constraints": [{"name": "c", "rule": rule}]}
+    explanation = explain(subject, Procedure.from_dict(spec), "c")
+    assert explanation.calls == calls
+    assert (explanation.messages, explanation.other_messages) == (messages, others)
+    assert explanation.to_dict()["other_messages"] == [*others]
     assert explanation.minimal
 
 

@@ -181,6 +181,29 @@ def test_messages_have_places_where_rules_see_them() -> None:
     assert found.cost == 1
 
 
+AMONG_MESSAGES = [
+    # rule, events ("<user" is a message), the edit, its place among the events
+    ("G(a -> X b)", "a <user b", "after call #1 (a), right before the user message (event #2)", 1),
+    ("X X b", "a <user <user c", "after call #1 (a), right before the user message (event #3)", 2),
+    ("b", "<user a", "right before the user message (event #1)", 0),
+    ("X X b", "a <user", "at the end", None),
+    ("X b", "a <user", "after call #1 (a), right before the user message (event #2)", 1),
+    ("G(a -> Y b)", "<user a", "before call #1 (a)", None),
+]
+
+
+@pytest.mark.parametrize(("rule", "shown", "where", "event"), AMONG_MESSAGES)
+def test_a_call_among_messages_has_a_place_between_them(
+    rule: str, shown: str, where: str, event: int | None
+) -> None:
+    events = [Message("user", "hm") if e == "<user" else Call(e) for e in shown.split()]
+    rules = [{"name": "c", "rule": rule}]
+    found = repair(Trace(events), Procedure.from_dict({"events": "all", "constraints": rules}), "c")
+    assert found is not None
+    assert found.sentences() == [f"Insert b {{}} {where}."]
+    assert found.edits[0].to_dict().get("event") == event
+
+
 # ── where the search cannot go ───────────────────────────────────────────────────────────────
 
 

@@ -198,7 +198,55 @@ SENTENCES = {
     ),
     ("G(a -> X b)", "a c"): 'Call #1 is "a", but call #2 is "c", which is not "b".',
     ("G(a -> X b)", "a"): 'Call #1 is "a", but nothing follows call #1.',
-    ("!pay W verify", "pay"): 'Call #1 is "pay", before any call is "verify".',
+    ("G(a -> O b)", "a"): 'Call #1 is "a", but no call up to then is "b".',
+    ("O b", "(empty)"): 'No call is "b".',
+    ("a -> G(O z | X true)", "a . . . . . . . . ."): (  # call #10 is not "then", which is call #1
+        'Call #1 is "a", but no call up to call #10 is "z" and nothing follows call #10.'
+    ),
+    ("G(a -> earlier b)", "c a"): 'Call #2 is "a", but no earlier call is "b".',
+    ("G(a -> earlier b)", "[b a]"): 'Call #2 is "a", but no call in earlier steps is "b".',
+    ("G(a -> later b)", "[a b]"): 'Call #1 is "a", but no call in later steps is "b".',
+    # What an operator waits for never comes, or comes on the wrong side of what breaks it.
+    ("G(a -> !b S c)", ". a"): 'Call #2 is "a", but no call up to then is "c".',
+    ("G(a -> !b S c)", "b a c"): (
+        'Call #2 is "a", but call #1 is "b", and no call up to then is "c".'
+    ),
+    ("G(a -> !b S c)", "c c b a"): (
+        'Call #4 is "a", but call #3 is "b", after the last call up to then that is "c" (call #2).'
+    ),
+    (
+        "G(a -> !a S c)",
+        "c a",
+    ): 'Call #2 is "a", after the last call up to then that is "c" (call #1).',
+    ("G(a -> !a S c)", ". a"): 'Call #2 is "a", and no call up to then is "c".',
+    ("G(a -> Y(!b S c))", "b . a"): (
+        'Call #3 is "a", but call #1 is "b", and no call up to call #2 is "c".'
+    ),
+    ("!b S c", "(empty)"): 'No call is "c".',
+    ("!b U c", "a"): 'No call is "c".',
+    ("!b U c", "b"): 'Call #1 is "b", and no call is "c".',
+    ("!b U c", "b c c"): 'Call #1 is "b", before the first call that is "c" (call #2).',
+    ("G(a -> !b U c)", "c a ."): 'Call #2 is "a", but no call from then on is "c".',
+    ("G(a -> !b U c)", "c a b"): (
+        'Call #2 is "a", but call #3 is "b", and no call from then on is "c".'
+    ),
+    ("G(a -> !b U c)", "c a b c"): (
+        'Call #2 is "a", but call #3 is "b", '
+        'before the first call from then on that is "c" (call #4).'
+    ),
+    ("!b U c", "(empty)"): 'No call is "c".',
+    ("!b W c", "b"): 'Call #1 is "b", and no call is "c".',
+    ("!b W c", "b c"): 'Call #1 is "b", before the first call that is "c" (call #2).',
+    ("G(a -> !b W c)", "c a b"): (
+        'Call #2 is "a", but call #3 is "b", and no call from then on is "c".'
+    ),
+    ("c R !b", "b c"): 'Call #1 is "b".',  # nothing can release it so early
+    ("c R !b", ". b"): 'Call #2 is "b", and no call is "c".',
+    ("c R !b", ". b c"): 'Call #2 is "b", before the first call that is "c" (call #3).',
+    ("{b, c} R !b", ". b"): 'Call #2 is "b", at the first call that is "b" or "c" (call #2).',
+    ("G(a -> c R !b)", "c a b"): (
+        'Call #2 is "a", but call #3 is "b", and no call from then on is "c".'
+    ),
     ("F done", "a b"): 'No call is "done".',
     ("G !drop", "a drop"): 'Call #2 is "drop".',
     ("CalledN(pay, <= 1)", "pay pay"): '"pay" called 2 time(s); expected <= 1.',
@@ -222,3 +270,30 @@ SENTENCES = {
 def test_sentence(rule: str, shown: str) -> None:
     report = verify_trace(trace(shown), procedure((rule, 1)))
     assert report.constraints[0].detail == SENTENCES[rule, shown]
+
+
+NAMED = [
+    # rule, trace, what is said of it
+    ("G(commit -> !write S green)", "commit", "no call up to then satisfies `green`."),
+    ("G(commit -> (O green & O commit))", "commit", "no call up to then satisfies `green`."),
+    ("G !(commit & Y(red & Y red))", "test test commit", "`Y(red & Y red)` holds at call #3."),
+    ("G(commit -> O (red | write))", "commit", "satisfies `red | write`."),
+    ("G(commit -> O (test & write))", "commit", "satisfies `test & write`."),  # no part has a name
+    ("G(commit -> O short)", "commit", 'no call up to then is "write".'),
+]
+
+
+@pytest.mark.parametrize(("rule", "shown", "told"), NAMED)
+def test_parts_of_rules_are_called_by_the_names_that_the_procedure_defines(
+    rule: str, shown: str, told: str
+) -> None:
+    define = {
+        "green": "call(test, result.passed = true)",
+        "red": "test & !green",
+        "short": "write",  # longer than what it stands for
+        "passed(r)": "r.passed = true",
+        "value": "last(test).result",
+    }
+    spec = {"define": define, "constraints": [{"name": "c", "rule": rule}]}
+    (result,) = verify_trace(trace(shown), Procedure.from_dict(spec)).constraints
+    assert result.detail.endswith(told)

@@ -38,7 +38,7 @@ several events they are made up, tried, and cut down.
 On a trace: the calls printed are a set from which none can be left out. The
 verdict follows from them alone, whatever the other calls were. Calls marked
 "not" matter only for what they are not: that no `cite` followed takes every
-later call to see.
+later call to see. Of a rule under `events: all` the set can hold messages.
 
 Under a rule that is violated stand the cheapest edits after which it would
 hold: inserting or deleting a call costs 1, replacing it 0.5 within its tool.
@@ -118,30 +118,37 @@ def _print(explanation: Explanation, trace: Trace) -> None:
     print()
     if result.outcome is Outcome.ERROR:
         print("The rule could not be decided.")
-    elif not (explanation.calls or explanation.absence or explanation.messages):
+    elif not _print_events(explanation, trace):
         print("It follows without looking at any call, at most at how many there are.")
-    else:
-        _print_calls(explanation, trace)
-
-
-def _print_calls(explanation: Explanation, trace: Trace) -> None:
-    if explanation.calls:
-        print("Decided by these calls:")
-        _rows(trace, explanation.calls, "#")
-    if explanation.messages:
-        print("And by these messages:" if explanation.calls else "Decided by these messages:")
-        for place in explanation.messages[:_SHOWN]:
-            message = trace.events[place]
-            if isinstance(message, Message):
-                text = f"{message.role}: {write_json(message.text)}"
-                print("  " + safe(text if len(text) <= width() - 2 else f"{text[: width() - 3]}…"))
-    if explanation.absence:
-        print("These calls matter only for what they are not:")
-        _rows(trace, explanation.absence, "not #")
-    if explanation.minimal:
+    elif explanation.minimal:
         print("None of them can be left out: without it the verdict would be open.")
     else:
         print("The trace is too long to find the smallest set; this one is enough.")
+
+
+def _print_events(explanation: Explanation, trace: Trace) -> bool:
+    """Prints the events that decided; were there any?"""
+    spoken = "And by these messages:" if explanation.calls else "Decided by these messages:"
+    lists = (
+        ("Decided by these calls:", _calls(trace, explanation.calls, "#")),
+        (spoken, _messages(trace, explanation.messages)),
+        (
+            "These calls matter only for what they are not:",
+            _calls(trace, explanation.absence, "not #"),
+        ),
+        (
+            "These messages matter only for what they are not:",
+            _messages(trace, explanation.other_messages, "not "),
+        ),
+    )
+    for title, rows in lists:
+        if rows:
+            print(title)
+            for row in rows[:_SHOWN]:
+                print(row if len(row) <= width() else row[: width() - 1] + "…")
+            if len(rows) > _SHOWN:
+                print(f"  … and {len(rows) - _SHOWN} more")
+    return any(rows for _, rows in lists)
 
 
 def _print_repair(found: Repair) -> None:
@@ -153,14 +160,22 @@ def _print_repair(found: Repair) -> None:
     print(f"  Cost: {found.cost:g}{'' if found.exact else ' (an upper bound)'}.")
 
 
-def _rows(trace: Trace, indices: Sequence[int], mark: str) -> None:
-    for index in indices[:_SHOWN]:
+def _calls(trace: Trace, indices: Sequence[int], mark: str) -> list[str]:
+    rows = []
+    for index in indices:
         if index < len(trace.calls):
             call = trace.calls[index]
             row = f"  {mark}{index + 1} {call.tool} {write_json(dict(call.args))}"
         else:
             row = f"  the final answer: {trace.answer}"
-        row = safe(row.replace("\n", " "))
-        print(row if len(row) <= width() else row[: width() - 1] + "…")
-    if len(indices) > _SHOWN:
-        print(f"  … and {len(indices) - _SHOWN} more")
+        rows.append(safe(row.replace("\n", " ")))
+    return rows
+
+
+def _messages(trace: Trace, places: Sequence[int], mark: str = "") -> list[str]:
+    said = [trace.events[place] for place in places]
+    return [
+        safe(f"  {mark}{message.role}: {write_json(message.text)}")
+        for message in said
+        if isinstance(message, Message)
+    ]

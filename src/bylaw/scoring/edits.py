@@ -37,6 +37,8 @@ class Edit:
     """The call at the index, where there is one."""
     place: int = 0
     """Where that is among all events of the trace."""
+    among: str | None = None
+    """The same in words, for a call that is inserted right before a message that the rules see."""
 
     @property
     def cost(self) -> float:
@@ -48,10 +50,9 @@ class Edit:
         old, new, number = self.original, self.call, self.index + 1
         if new.tool == FINAL_ANSWER:
             return _told_answer(self.kind, new.args["answer"])
-        if old is None:
-            return f"Insert {_told(new)}{_outcome(new)} at the end."
-        if self.kind == "insert":
-            return f"Insert {_told(new)}{_outcome(new)} before call #{number} ({old.tool})."
+        if self.kind == "insert" or old is None:
+            end = "at the end" if old is None else f"before call #{number} ({old.tool})"
+            return f"Insert {_told(new)}{_outcome(new)} {self.among or end}."
         if self.kind == "delete":
             return f"Delete call #{number} ({old.tool})."
         outcomes = [_outcome(call) for call in (new, old)]
@@ -70,8 +71,9 @@ class Edit:
         """The edit as JSON."""
         call = self.call
         data = {"kind": self.kind, "index": self.index, "tool": call.tool, "arguments": call.args}
-        optional = {"error": call.error} if call.failed else {}
-        return data | optional | ({} if call.result is MISSING else {"result": call.result})
+        where = {} if self.among is None else {"event": self.place}
+        outcome = {"error": call.error} if call.failed else {}
+        return data | where | outcome | ({} if call.result is MISSING else {"result": call.result})
 
 
 @dataclass(frozen=True, slots=True)

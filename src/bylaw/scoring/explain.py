@@ -1,13 +1,13 @@
-"""Which calls decided a verdict: a set from which none can be removed.
+"""Which events decided a verdict: a set from which none can be removed.
 
-A set of calls explains a verdict if the verdict follows from those calls alone, whatever the
-other events of the trace were. That is tested by hiding the others: if the formula still has
-its value (strong Kleene logic, unknown where hidden), the set explains it. The set found is
-minimal: hide one more call, and the verdict no longer follows.
+A set of calls, and of messages where a rule sees them, explains a verdict if the verdict follows
+from those events alone, whatever the others of the trace were. That is tested by hiding the
+others: if the formula still has its value (strong Kleene logic, unknown where hidden), the set
+explains it. The set found is minimal: hide one more event, and the verdict no longer follows.
 
 Some of its calls are there for what they are, the rest for what they are not: that no `cite`
 followed a `search` takes every later call to see. They are told apart, as `calls` and
-`absence`.
+`absence`, and so are messages, as `messages` and `other_messages`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from bylaw.scoring.verify import ConstraintResult, call_indices, evaluation_of, 
 from bylaw.semantics.reasons import witness
 from bylaw.semantics.reference import Evaluation
 from bylaw.semantics.verdict import Outcome
-from bylaw.trace.event import Call, Message
+from bylaw.trace.event import Message
 from bylaw.trace.trace import Trace
 from bylaw.values import Json
 from bylaw.vocabulary.view import View
@@ -45,8 +45,10 @@ class Explanation:
     """Calls that matter only for what they are not."""
     messages: tuple[int, ...]
     """Messages that matter for what they are, as indices of events."""
+    other_messages: tuple[int, ...]
+    """Messages that matter only for what they are not, as indices of events."""
     minimal: bool
-    """Can no call be left out? False only on very long traces, or for an open verdict."""
+    """Can no event be left out? False only on very long traces, or for an open verdict."""
 
     def to_dict(self) -> dict[str, Json]:
         """The explanation as JSON."""
@@ -55,6 +57,7 @@ class Explanation:
             "calls": list(self.calls),
             "absence": list(self.absence),
             "messages": list(self.messages),
+            "other_messages": list(self.other_messages),
             "minimal": self.minimal,
         }
 
@@ -66,7 +69,7 @@ def explain(trace: Trace, procedure: Procedure, name: str) -> Explanation:
     evaluation = evaluation_of(trace, procedure, constraint)
     result = judge(trace, procedure, constraint)
     if evaluation.outcome is Outcome.ERROR:
-        return Explanation(result, result.witness, (), (), False)
+        return Explanation(result, result.witness, (), (), (), False)
     deciding, minimal = deciding_events(evaluation)
     named = set(tools_in(constraint.formula))
     events = evaluation.view.events
@@ -78,8 +81,9 @@ def explain(trace: Trace, procedure: Procedure, name: str) -> Explanation:
     return Explanation(
         result,
         tuple(call_indices(evaluation, tuple(present))),
-        tuple(call_indices(evaluation, tuple(p for p in absent if isinstance(events[p], Call)))),
+        tuple(call_indices(evaluation, tuple(absent))),
         tuple(p for p in present if isinstance(events[p], Message)),
+        tuple(p for p in absent if isinstance(events[p], Message)),
         minimal,
     )
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from bylaw.logic import formula as f
@@ -23,8 +24,10 @@ _DEPTH: Final = 6
 _LONGEST: Final = 300
 
 
-def sentence(evaluation: Evaluation, positions: Sequence[int]) -> str:
-    """What happened, for any outcome; `positions` are the witness."""
+def sentence(
+    evaluation: Evaluation, positions: Sequence[int], parts: Mapping[f.Formula, str]
+) -> str:
+    """What happened, for any outcome; `positions` are the witness, `parts` have names."""
     formula, view = evaluation.formula, evaluation.view
     match evaluation.outcome:
         case Outcome.ERROR:
@@ -35,7 +38,7 @@ def sentence(evaluation: Evaluation, positions: Sequence[int]) -> str:
         case _ if isinstance(formula, f.OpenPredicate):
             return f"Predicate returned {evaluation.outcome is not Outcome.VIOLATED}."
         case Outcome.VIOLATED:
-            told = _Narrator(evaluation).why_false(formula, 0, _DEPTH)
+            told = _Narrator(evaluation, parts).why_false(formula, 0, _DEPTH)
             return _capital(told if len(told) <= _LONGEST else f"{told[:_LONGEST]}…") + "."
         case Outcome.VACUOUS:
             return "Holds, but nothing was checked: no event brought the rule into play."
@@ -53,8 +56,9 @@ def _capital(text: str) -> str:
 class _Narrator:
     """Follows a false formula down to the events that make it false."""
 
-    def __init__(self, evaluation: Evaluation) -> None:
+    def __init__(self, evaluation: Evaluation, parts: Mapping[f.Formula, str]) -> None:
         self.evaluation = evaluation
+        self.parts = parts
         self.view = evaluation.view
         self.names: dict[str, str] = {}
         """The values that the rule gives names to, by their canonical text."""
@@ -75,10 +79,12 @@ class _Narrator:
             case f.Not(operand):
                 return self.why_true(operand, at, depth - 1)
             case f.Implies(left, right):
+                when = self.why_true(left, at, depth - 1)
                 told = self.why_false(right, at, depth - 1)
-                for around in (f"up to {self.mark(at)}", f"from {self.mark(at)} on"):
-                    told = told.replace(around, around.replace(self.mark(at), "then"))
-                return f"{self.why_true(left, at, depth - 1)}, but {told}"
+                here = rf"\b(up to|from) {re.escape(self.mark(at))}(?!\d)"
+                told = re.sub(here, r"\1 then", told)
+                # The event that the rule speaks of can itself be what breaks it.
+                return told if told.startswith(f"{when}, ") else f"{when}, but {told}"
             case f.ForAll():
                 return self.instance(formula, at, depth)
             case f.And() | f.Always() | f.Historically():
@@ -88,14 +94,13 @@ class _Narrator:
                 each = [self.why_false(operand, at, depth - 1) for operand in operands[:3]]
                 return " and ".join(each) + (" …" if len(operands) > 3 else "")
             case f.Eventually(operand):
-                start = f"from {self.view.mark(at)} on" if 0 < at < len(self.view) else ""
-                return f"no {self.noun} {start} {self.is_(operand)}".replace("  ", " ")
+                return f"no {self.onwards(at)} {self.is_(operand)}"
             case f.Earlier(operand):
-                return f"no earlier {self.noun} {self.is_(operand)}"
+                return f"no {self.other_step('earlier', operand, at)} {self.is_(operand)}"
             case f.Later(operand):
-                return f"no later {self.noun} {self.is_(operand)}"
+                return f"no {self.other_step('later', operand, at)} {self.is_(operand)}"
             case f.Once(operand):
-                return f"no {self.noun} up to {self.mark(at)} {self.is_(operand)}"
+                return f"no {self.so_far(at)} {self.is_(operand)}"
             case f.Next(operand):
                 if at + 1 >= len(self.view):
                     return f"nothing follows {self.mark(at)}"
@@ -106,12 +111,14 @@ class _Narrator:
                 if at == 0:
                     return f"nothing precedes {self.mark(at)}"
                 return self.why_false(operand, at - 1, depth - 1)
-            case f.Until(left, right) | f.WeakUntil(left, right) | f.Since(left, right):
-                return self.broken_stretch(formula, left, right, at, depth)
-            case f.Release(left, right):
-                *_, (_, where) = reasons(self.evaluation, formula, at)
-                told = self.why_false(right, where, depth - 1)
-                return f"{told}, and nothing before {self.is_(left)}"
+            case f.Since(kept, goal):
+                back = range(min(at, len(self.view) - 1), -1, -1)
+                return self.broken(kept, goal, back, "after the last", self.so_far(at), depth)
+            case f.Release(_, kept) if self.evaluation.at(kept, at) is FALSE:
+                return self.why_false(kept, at, depth - 1)  # nothing can release it so early
+            case f.Until(kept, goal) | f.WeakUntil(kept, goal) | f.Release(goal, kept):
+                on = range(at, len(self.view))
+                return self.broken(kept, goal, on, "before the first", self.onwards(at), depth)
             case f.Exists(_, _, body):
                 return f"no value makes {self.quoted(body)} true"
             case _:
@@ -141,17 +148,21 @@ class _Narrator:
         because = f": {' and '.join(told)}" if told else ""
         return f"{self.quoted(comparison)} is false{because}"
 
-    def broken_stretch(
-        self, formula: f.Formula, left: f.Formula, right: f.Formula, at: int, depth: int
+    def broken(
+        self, kept: f.Formula, goal: f.Formula, along: range, beyond: str, span: str, depth: int
     ) -> str:
-        """Why `left U right` fails: left gives way before right comes, or right never does."""
-        followed = list(reasons(self.evaluation, formula, at))
-        part, where = followed[-1] if followed else (right, at)
-        if part == left and self.evaluation.at(left, where) is FALSE:
-            order = "after" if isinstance(formula, f.Since) else "before"
-            told = self.why_false(left, where, depth - 1)
-            return f"{told}, {order} any {self.noun} {self.is_(right)}"
-        return f"no {self.noun} {self.is_(right)}"
+        """Why a stretch fails: what it keeps gives way, its goal lies beyond that, or nowhere."""
+        holds, reached = self.evaluation.row(kept), self.evaluation.row(goal)
+        where = next((p for p in along if holds[p] is FALSE), None)
+        found = next((p for p in along if reached[p].is_true), None)
+        never = f"no {span} {self.is_(goal)}"
+        if where is None:
+            return never
+        told = self.why_false(kept, where, depth - 1)
+        if found is None:
+            return f"{told}, and {never}"
+        side = "at the first" if found == where else beyond
+        return f"{told}, {side} {span} that {self.is_(goal)} ({self.mark(found)})"
 
     def why_true(self, formula: f.Formula, at: int, depth: int) -> str:
         match formula:
@@ -200,6 +211,19 @@ class _Narrator:
         has_messages = any(isinstance(event, Message) for event in self.view.events)
         return "event" if has_messages else "call"
 
+    def so_far(self, at: int) -> str:
+        return f"{self.noun} up to {self.mark(at)}" if len(self.view) else self.noun
+
+    def onwards(self, at: int) -> str:
+        return f"{self.noun} from {self.mark(at)} on" if 0 < at < len(self.view) else self.noun
+
+    def other_step(self, side: str, operand: f.Formula, at: int) -> str:
+        """`earlier call`; one of the same step needs more words, where it would have been right."""
+        row, view = self.evaluation.row(operand), self.view
+        same = (p for p in range(len(view)) if at < len(view) and view.step(p) == view.step(at))
+        beside = any(row[p].is_true for p in same)
+        return f"{self.noun} in {side} steps" if beside else f"{side} {self.noun}"
+
     def mark(self, at: int) -> str:
         return self.view.mark(at) if at < len(self.view) else "the end"
 
@@ -207,7 +231,7 @@ class _Narrator:
         return f"at {self.mark(at)}" if len(self.view) else "on the empty trace"
 
     def quoted(self, formula: f.Formula) -> str:
-        text = to_text(formula, self.names)
+        text = to_text(formula, self.names, self.parts)
         return f"`{text}`" if len(text) <= 80 else f"`{text[:79]}…`"
 
     def is_(self, formula: f.Formula) -> str:

@@ -23,7 +23,7 @@ from bylaw.semantics.closure import Unsupported
 from bylaw.semantics.machine import Machine
 from bylaw.semantics.reference import holds
 from bylaw.semantics.residual import TooLarge
-from bylaw.trace.event import Call, Event
+from bylaw.trace.event import Call, Event, Message
 from bylaw.trace.trace import Trace
 from bylaw.values import Json
 from bylaw.vocabulary.patterns import names_of
@@ -126,8 +126,19 @@ def _edits(
             call = _like(original, call, alphabet)
         if kind == "insert" and len(seen) == len(trace):
             place = _before_text(trace, place)
-        edits.append(Edit(kind, index, call, original, place))
+        among = _among(seen, at, index) if kind == "insert" else None
+        edits.append(Edit(kind, index, call, original, place, among))
     return tuple(edits)
+
+
+def _among(seen: Sequence[Event], at: int, calls: int) -> str | None:
+    """Where that is, for a place right before a message; a call's number leaves it open."""
+    follower = seen[at] if at < len(seen) else None
+    if not isinstance(follower, Message):
+        return None
+    before = [event.tool for event in seen[:at] if isinstance(event, Call)]
+    after = f"after call #{calls} ({before[-1]}), " if before else ""
+    return f"{after}right before the {follower.role} message (event #{at + 1})"
 
 
 def _before_text(trace: Trace, place: int) -> int:

@@ -10,6 +10,7 @@ from typing import Any, Literal, TypeAlias
 from bylaw.logic.walk import sees_answer
 from bylaw.procedure.constraint import Constraint
 from bylaw.procedure.procedure import Procedure
+from bylaw.scoring.definitions import Definitions
 from bylaw.scoring.narrate import sentence
 from bylaw.semantics.reasons import witness
 from bylaw.semantics.reference import Evaluation, view_of
@@ -189,7 +190,7 @@ def judge(
     return ConstraintResult(
         constraint,
         evaluation.outcome,
-        sentence(evaluation, positions),
+        sentence(evaluation, positions, Definitions.of(procedure).names),
         tuple(call_indices(evaluation, positions)),
     )
 

@@ -35,14 +35,19 @@ _ATOM = 100
 """Binds tighter than any operator."""
 
 
-def to_text(formula: f.Formula, names: Mapping[str, str] | None = None) -> str:
+def to_text(
+    formula: f.Formula,
+    names: Mapping[str, str] | None = None,
+    parts: Mapping[f.Formula, str] | None = None,
+) -> str:
     """The text that `parse` reads back as this formula.
 
-    `names` are for people: a value whose canonical text is among them is written by its name.
+    `names` and `parts` are for people: a value whose canonical text is among the names, and a
+    formula that is among the parts, is written by its name.
     """
     binders = f.ForAll | f.Exists | Counted
     bound = {part.variable for part in everything(formula) if isinstance(part, binders)}
-    return run(_Printer(bound, names or {}).written(formula))[0]
+    return run(_Printer(bound, names or {}, parts or {}).written(formula))[0]
 
 
 def term_text(term: Term, names: Mapping[str, str] | None = None) -> str:
@@ -58,12 +63,20 @@ def tool_text(tool: Tool) -> str:
 class _Printer:
     """Writes the parts of one formula; `bound` are its variables, which tools must not resemble."""
 
-    def __init__(self, bound: set[str], names: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        bound: set[str],
+        names: Mapping[str, str],
+        parts: Mapping[f.Formula, str] | None = None,
+    ) -> None:
         self.bound = bound
         self.names = names
+        self.parts = parts or {}
 
     def written(self, formula: f.Formula) -> Steps[tuple[str, int]]:
         """The text, and how tightly its outermost operator binds."""
+        if self.parts and formula in self.parts:
+            return self.parts[formula], _ATOM
         match formula:
             case f.Truth(holds):
                 return ("true" if holds else "false"), _ATOM
@@ -81,9 +94,12 @@ class _Printer:
                 )
             case f.And(operands) | f.Or(operands):
                 operator = BY_NODE[type(formula)]
-                parts = []
-                for operand in operands:
-                    parts.append((yield self.operand(operand, operator.precedence + 1)))
+                parts, at = list[str](), 0
+                while at < len(operands):
+                    named, count = self.leading(formula, at)
+                    written = self.operand(operands[at], operator.precedence + 1)
+                    parts.append((yield written) if named is None else named)
+                    at += count
                 return f" {operator.symbol} ".join(parts), operator.precedence
         operator = BY_NODE[type(formula)]
         if operator.fixity == "prefix":
@@ -92,6 +108,16 @@ class _Printer:
         left = yield self.operand(formula.left, operator.precedence + 1)  # type: ignore[union-attr]
         right = yield self.operand(formula.right, operator.precedence)  # type: ignore[union-attr]
         return f"{left} {operator.symbol} {right}", operator.precedence
+
+    def leading(self, formula: f.Nary, at: int) -> tuple[str | None, int]:
+        """The longest part with a name that begins at an operand: it dissolved into several."""
+        name, count = None, 1
+        for part, given in self.parts.items():
+            if isinstance(part, f.And | f.Or) and type(part) is type(formula):
+                size = len(part.operands)
+                if size > count and part.operands == formula.operands[at : at + size]:
+                    name, count = given, size
+        return name, count
 
     def let(self, formula: f.Formula) -> Steps[str]:
         """`let x = a, y = b: c`, for quantifiers over a single value each."""

@@ -182,7 +182,7 @@ class View:
         """How people refer to an event: `call #3`, counted from 1."""
         event = self.events[position]
         if isinstance(event, Message):
-            return f"{event.role} message (event #{position + 1})"
+            return f"the {event.role} message (event #{position + 1})"
         if event.tool == FINAL_ANSWER:
             return "the final answer"
         calls = sum(isinstance(earlier, Call) for earlier in self.events[:position])

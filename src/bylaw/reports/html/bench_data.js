@@ -49,6 +49,7 @@ function traceOf(run, block, data) {
       minimal: false,
       absence: nothing ? calls.map((call) => call.index) : [],
       messages: [],
+      other_messages: [],
       repair: [],
     };
   });

@@ -13,9 +13,10 @@ const FOLDED = { system: 200, user: 480, assistant: 480, answer: 1600 };
 
 /**
  * The time line. `onPick(index)` is called when a person chooses a call or the answer. Returns
- * its element; `highlight({ calls, absence, messages, refused, picked })`; `reveal(index)`, which
- * brings a call into view; `point(index)`, which also draws the eye to it; `revealMessage(number)`;
- * `revealRefused(number)`. `onRule(name)` is called when a person chooses a rule that refused a call.
+ * its element; `highlight({ calls, absence, messages, others, refused, picked })`, where `others` are
+ * messages that matter for what they are not; `reveal(index)`, which brings a call into view;
+ * `point(index)`, which also draws the eye to it; `revealMessage(number)`; `revealRefused(number)`.
+ * `onRule(name)` is called when a person chooses a rule that refused a call.
  */
 function renderTimeline(data, hues, onPick, onRule) {
   const cards = [];
@@ -48,10 +49,15 @@ function renderTimeline(data, hues, onPick, onRule) {
 
   return {
     element: list,
-    highlight({ calls: deciding = [], absence = [], messages: said = [], refused = [], picked = null }) {
-      for (const element of spoken) element.classList.remove("is-deciding");
+    highlight(shown) {
+      const { calls: deciding = [], absence = [], messages: said = [], others = [] } = shown;
+      const { refused = [], picked = null } = shown;
+      for (const element of spoken) element.classList.remove("is-deciding", "is-absent");
       spoken = [...said.map((at) => messages[at]), ...refused.map((at) => refusals[at])].filter(Boolean);
       for (const element of spoken) element.classList.add("is-deciding");
+      const unlike = others.map((at) => messages[at]).filter(Boolean);
+      for (const element of unlike) element.classList.add("is-absent");
+      spoken.push(...unlike);
       for (const card of lit) {
         card.classList.remove("is-deciding", "is-absent", "is-picked");
         card.querySelector(".card__pick").setAttribute("aria-pressed", "false");
@@ -65,7 +71,7 @@ function renderTimeline(data, hues, onPick, onRule) {
       for (const [index, mark] of marks) cards[index].classList.add(mark);
       for (const index of deciding) cards[index]?.setAttribute("aria-current", "true");
       if (cards[picked]) cards[picked].querySelector(".card__pick").setAttribute("aria-pressed", "true");
-      const focused = deciding.length + absence.length + said.length + refused.length > 0;
+      const focused = [deciding, absence, said, others, refused].some((each) => each.length);
       list.classList.toggle("is-focused", focused);
       lit = marks.map(([index]) => cards[index]);
     },

@@ -41,8 +41,8 @@ function renderTrace(data, container, { hash = true } = {}) {
     selected = { rule: rule?.name ?? null, call: null };
     rules.select(selected.rule);
     rules.markPart(null);
-    const { calls = [], absence = [], messages = [], refused = [] } = rule ?? {};
-    light({ calls, absence, messages, refused }, rule?.verdict ?? "none");
+    const { calls = [], absence = [], messages = [], other_messages: others = [], refused = [] } = rule ?? {};
+    light({ calls, absence, messages, others, refused }, rule?.verdict ?? "none");
     bar.showRule(rule);
     if (hash) writeHash(selected.rule);
     if (!scroll) return;
@@ -50,6 +50,7 @@ function renderTrace(data, container, { hash = true } = {}) {
     else if (messages.length) timeline.revealMessage(messages[0], instantly);
     else if (refused.length) timeline.revealRefused(refused[0], instantly);
     else if (absence.length) timeline.reveal(absence[0], instantly);
+    else if (others.length) timeline.revealMessage(others[0], instantly);
   }
 
   function selectCall(index) {
@@ -181,7 +182,7 @@ function legend(rule) {
     entry("deciding", rule.calls.length, deciding),
     entry("deciding", rule.messages.length, rule.calls.length ? "and these messages" : "decided by these messages"),
     entry("refused", rule.refused?.length, "refused because of it"),
-    entry("absent", rule.absence.length, `none of these is what the rule ${verb}`),
+    entry("absent", rule.absence.length + rule.other_messages.length, `none of these is what the rule ${verb}`),
     rule.explained && !rule.minimal ? el("span.legend", null, "not all of them may be needed") : null,
   ].filter(Boolean);
   return entries.length ? entries : [el("span.legend", null, "no call decided it")];

@@ -217,6 +217,7 @@ def _evidence(result: ConstraintResult, explanation: Explanation | None) -> dict
             "calls": [*result.witness],
             "absence": [],
             "messages": [],
+            "other_messages": [],
         }
     return {
         "explained": result.outcome is not Outcome.ERROR,
@@ -224,6 +225,7 @@ def _evidence(result: ConstraintResult, explanation: Explanation | None) -> dict
         "calls": _sorted(explanation.calls),
         "absence": _sorted(explanation.absence),
         "messages": _sorted(explanation.messages),
+        "other_messages": _sorted(explanation.other_messages),
     }
 
 
