@@ -370,7 +370,8 @@ CODES: Final = {
     # ── lint ─────────────────────────────────────────────────────────────────────────────
     "E414": Code(
         "a guard was given something that it does not know",
-        "A misspelt setting, level of hints or role, a limit below 1, or a call that is none. "
+        "A misspelt setting, level of hints or role, a limit below 1, the name of a file in place "
+        "of a procedure, tools without names, or a call that is none. "
         "Nothing is guessed: a gate with another setting than was meant would let calls pass.",
         'Guard(procedure, "softblock")',
         'Guard(procedure, "soft-block")',
@@ -525,7 +526,22 @@ CODES: Final = {
         '- {name: five, rule: "CalledWith(pay, amount = 5)"}\n'
         '- {name: six, rule: "CalledWith(pay, amount = 6)"}',
     ),
-    # ── notes on traces of other formats ─────────────────────────────────────────────────
+    "W515": Code(
+        "a rule is satisfied only where it does not apply",
+        "The rule has a condition, and no trace that meets it satisfies the rule: what is "
+        "demanded then is impossible. One call is never of two tools, and S, U, O and F "
+        "include the event that they are asked of.",
+        "G(push -> (!push S commit))   # the push itself is a push",
+        "G(push -> Y(!push S commit))",
+    ),
+    "W516": Code(
+        "a rule is asked of the first event only",
+        "A rule is asked of the start of a trace. Without G around it, a condition speaks of "
+        "the first event, and O, Y, S, H, earlier and last find nothing before that.",
+        "write_file -> O read_file",
+        "G(write_file -> O read_file)",
+    ),
+    # ── notes on traces ──────────────────────────────────────────────────────────────────
     "W520": Code(
         "arguments are not a JSON object",
         "The arguments that a model wrote for a call do not hold a JSON object. The call is kept, "
@@ -542,5 +558,12 @@ CODES: Final = {
         "twice.",
         '[{"role": "user", "content": "Hi."}, {"role": "tool", "content": "done"}]',
         '[{"role": "user", "content": "Hi."}]',
+    ),
+    "W522": Code(
+        "a trace calls a tool that the procedure does not list",
+        "The procedure lists its tools, and this one is not among them. That violates nothing; but "
+        "if a tool goes by another name now, the rules about it check nothing any more.",
+        '{"tool_calls": [{"tool_name": "refund_order"}]}   # with tools: [refund, verify]',
+        '{"tool_calls": [{"tool_name": "refund"}]}',
     ),
 }

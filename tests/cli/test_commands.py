@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from bylaw import Procedure
+from bylaw import Call, Message, Procedure, Trace
 from bylaw.cli.main import COMMANDS, main
 
 GOOD = '{"tool_calls": [{"tool_name": "verify"}, {"tool_name": "refund"}]}'
@@ -176,6 +176,17 @@ def test_explain_names_the_calls_that_decided(
     assert main(["explain", "verify-first", "-p", "p.yaml", "good.json"]) == 0
 
 
+def test_explain_names_the_messages_that_decided(
+    desk: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (desk / "m.yaml").write_text("constraints: [{name: c, rule: G(a -> X b), events: all}]")
+    run = Trace([Call("a"), Message("user", "wait"), Call("b")])
+    (desk / "m.json").write_text(json.dumps(run.to_record()))
+    assert main(["explain", "c", "-p", "m.yaml", "m.json"]) == 1
+    printed = capsys.readouterr().out
+    assert 'These messages matter only for what they are not:\n  not user: "wait"\n' in printed
+
+
 def test_explain_shows_a_rule_by_example(desk: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", "verify-first", "-p", "p.yaml"]) == 0
     output = capsys.readouterr().out
@@ -259,6 +270,79 @@ def test_diff_shows_a_trace_that_tells_the_rules_apart(
     assert "removed  verify-first" in capsys.readouterr().out
 
 
+def test_diff_tells_what_changes_a_gate_and_repeats_no_line(
+    desk: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (desk / "ask.yaml").write_text(PROCEDURE.replace("why:", "severity: ASK, why:"))
+    assert main(["diff", "p.yaml", "ask.yaml"]) == 1
+    assert capsys.readouterr().out == (
+        "changed  verify-first\n"
+        "  G(refund -> O verify)\n"
+        "  The severity was SOFT_BLOCK and is now ASK.\n"
+        "0 rules unchanged\n"
+    )
+    assert main(["diff", "p.yaml", "ask.yaml", "--json"]) == 1
+    (change,) = json.loads(capsys.readouterr().out)
+    assert change["note"] == "The severity was SOFT_BLOCK and is now ASK."
+    (desk / "met.yaml").write_text(PROCEDURE.replace("tools:", "finish: met\ntools:"))
+    assert main(["diff", "p.yaml", "met.yaml"]) == 1
+    assert capsys.readouterr().out == (
+        "changed  the procedure\n  `finish` was free and is now met.\n1 rule unchanged\n"
+    )
+    assert main(["diff", "p.yaml", "met.yaml", "--json"]) == 1
+    assert [each["about"] for each in json.loads(capsys.readouterr().out)] == ["procedure", "rule"]
+
+
+def test_diff_shows_the_definition_that_changed(
+    desk: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    defining = PROCEDURE.replace("O verify", "O known").replace(
+        "constraints:", "define: {known: 'call(verify, ok)'}\nconstraints:"
+    )
+    (desk / "old.yaml").write_text(defining)
+    (desk / "new.yaml").write_text(defining.replace("call(verify, ok)", "verify"))
+    assert main(["diff", "old.yaml", "new.yaml"]) == 1
+    assert capsys.readouterr().out == (
+        "changed  verify-first\n"
+        "  G(refund -> O known)\n"
+        "  - known: call(verify, ok)\n"
+        "  + known: verify\n"
+        "  On verify, refund\n"
+        "  the old rule is violated, and the new one holds.\n"
+        "0 rules unchanged\n"
+    )
+
+
+def test_a_procedure_given_as_a_trace_is_told_once(
+    desk: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["verify", "-p", "p.yaml", "p.yaml"]) == 2
+    assert capsys.readouterr().err.count("error[") == 1
+    assert main(["verify", "-p", "p.yaml", "good.json", "p.yaml"]) == 2
+    captured = capsys.readouterr()
+    assert "1.0000  FULL      good.json" in captured.out
+    assert "p.yaml: error[E310]: a YAML file is no trace" in captured.err
+
+
+def test_a_tool_that_is_not_listed_is_noted(desk: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    calls = [{"tool_name": name} for name in ("verify", "refund_it", "refund_it", "mail")]
+    (desk / "renamed.json").write_text(json.dumps({"tool_calls": calls}))
+    command = ["verify", "-p", "p.yaml", "renamed.json"]
+    assert main(command) == 0, "a note is no violation"
+    output = " ".join(capsys.readouterr().out.split())
+    told = "'refund_it' is none of the procedure's tools; did you mean 'refund'? (at call #2)"
+    assert f"note[W522]: {told}" in output
+    assert output.count("W522") == 2
+    assert "score 1.0000 FULL" in output
+    assert main([*command, "--json"]) == 0
+    notes = json.loads(capsys.readouterr().out)["notes"]
+    assert [note["where"] for note in notes] == ["call #2", "call #4"]
+    assert main([*command, "good.json"]) == 0
+    assert "2 notes on the traces: 2 × W522" in capsys.readouterr().out
+    assert main(["verify", "-p", "p.yaml", "good.json", "--json"]) == 0
+    assert "notes" not in json.loads(capsys.readouterr().out)
+
+
 @pytest.mark.parametrize(
     ("arguments", "code"),
     [
@@ -269,6 +353,7 @@ def test_diff_shows_a_trace_that_tells_the_rules_apart(
         (["explain", "E999"], "E402"),
         (["verify", "good.json"], "E402"),
         (["verify", "-p", "missing.yaml", "good.json"], "E206"),
+        (["verify", "-p", "p.yaml", "runs.jsonl", "--repair"], "E402"),
         (["vrify"], "E402"),
         (["view", "bad.json", "-p", "p.yaml", "-o", "no/such/folder.html"], "E403"),
         (["init", "damaged.json"], "E302"),

@@ -11,6 +11,7 @@ from typing import Any
 import corpora
 import pytest
 
+from bylaw.batch.extras import SCORING
 from bylaw.cli import corpus as corpus_command
 from bylaw.cli.main import main
 from bylaw.cli.terminal import Progress
@@ -159,6 +160,8 @@ def test_standard_input_is_a_corpus_too(desk: Path) -> None:
         (["--out", "missing/s.jsonl"], "error[E403]: cannot write"),
         (["--report", "missing/r.html"], "error[E403]: cannot write"),
         (["--jobs", "0"], "error[E402]: --jobs is at least 1"),
+        (["--repair"], "error[E402]: --repair mends one trace, and there are several"),
+        (["--repair", "--summary"], "error[E402]: --repair mends one trace, and a corpus is"),
     ],
 )
 def test_what_cannot_be_done_is_told(
@@ -171,16 +174,20 @@ def test_what_cannot_be_done_is_told(
 
 WITHOUT = """
 import sys
-for name in ("numpy", "pyarrow", "zstandard"):
+for name in sys.argv[1].split():
     sys.modules[name] = None
 from bylaw.cli.main import main
-sys.exit(main(sys.argv[1:]))
+sys.exit(main(sys.argv[2:]))
 """
 
 
-def _without_extras(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", WITHOUT, *arguments]
+def _without(modules: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", WITHOUT, modules, *arguments]
     return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def _without_extras(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return _without("msgspec numpy pyarrow zstandard", *arguments)
 
 
 def test_without_the_extra_traces_are_scored_one_by_one(desk: Path) -> None:
@@ -190,6 +197,25 @@ def test_without_the_extra_traces_are_scored_one_by_one(desk: Path) -> None:
         done = _without_extras("verify", "-p", "p.json", *options)
         assert done.returncode == 2
         assert "pip install 'bylaw[corpus]'" in done.stderr
+
+
+@pytest.mark.parametrize("module", SCORING)
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["verify", "-p", "p.json", "runs/a.jsonl", "--summary"],
+        ["verify", "-p", "p.json", "runs/a.jsonl", "--report", "r.html"],
+        ["diff", "p.json", "p.json", "--corpus", "runs/a.jsonl"],
+    ],
+)
+def test_a_part_of_the_extra_that_is_missing_is_named(
+    desk: Path, module: str, command: list[str]
+) -> None:
+    done = _without(module, *command)
+    assert done.returncode == 2
+    assert f"error[E402]: scoring a corpus needs {module}, which is not installed" in done.stderr
+    assert "pip install 'bylaw[corpus]'" in done.stderr
+    assert "Traceback" not in done.stderr
 
 
 # ── diff ─────────────────────────────────────────────────────────────────────────────────────

@@ -17,6 +17,7 @@ from bylaw.procedure import lint_logic
 from bylaw.procedure.constraint import Constraint
 from bylaw.procedure.lint import Finding, lint
 from bylaw.procedure.lint_prover import Prover
+from bylaw.procedure.lint_vacuous import find_vacuous
 from bylaw.vocabulary.registry import EMPTY
 
 WORDS = Vocabulary()
@@ -96,6 +97,32 @@ RULES: list[tuple[list[str], list[str]]] = [
     (["CalledWith(a, i = answer)"], ["W509"]),
     (['forall x in ["a", "b"]: Called(x)'], []),
     ([f"{BUSY} & Before(a, a)"], ["W509"]),
+    # W515: only where it does not apply
+    (["G(a -> !a S b)"], ["W515"]),
+    (["G(a -> b)"], ["W515"]),
+    (["G(a -> G !a)"], ["W515"]),
+    (["G(a -> X a)"], ["W515"]),
+    (["CalledN(c, <= 1) & G(a -> b)"], ["W515"]),
+    (["Called(a) -> CalledN(a, = 0)"], ["W515"]),
+    (["G(a -> false)"], []),
+    (["G(a -> Y(!a S b))"], []),
+    (["G(a -> X G !a)"], []),
+    (["G({a, b} -> b)"], []),
+    (["G(call(a, i = 1) -> call(a, j = 1))"], []),
+    (["G((a & b) -> c)"], ["W502"]),
+    (["G(a -> args.i != null)"], ["W512"]),
+    # W516: of the first event
+    (["a -> O b"], ["W516"]),
+    (["a -> F b"], ["W516"]),
+    (["Called(a) -> O b"], ["W516"]),
+    (["O a"], ["W516"]),
+    (["a -> args.i = last(b).result"], ["W516", "W509"]),
+    (["a"], []),
+    (["call -> a"], []),
+    (["Called(a) -> F b"], []),
+    (["!b W a"], []),
+    (["X(a -> O b)"], []),
+    (["Y a"], ["W501"]),
 ]
 
 
@@ -141,6 +168,17 @@ def test_messages_say_what_clashes() -> None:
     assert found("Called(c) & Before(a, a)")[0].message.endswith("`Before(a, a)` can never hold.")
     assert found("G((a & b) -> F c)")[0].message.endswith("`a & b` is never true.")
     assert "fewer than 2 times" in found("InstanceBefore(a, 0, b, 1)")[0].message
+
+
+def test_a_ban_and_a_missing_g_are_written_out() -> None:
+    (ban,) = found("G(a -> !a S b)")
+    assert ban.rewrite == "G !a"
+    (one_of_two,) = found("CalledN(c, <= 1) & G(a -> b)")
+    assert one_of_two.rewrite == "CalledN(c, <= 1) & G !a"
+    (past,) = found("a -> O b")
+    assert (past.severity, past.rewrite) == ("warning", "G(a -> O b)")
+    (condition,) = found("a -> F b")
+    assert (condition.severity, condition.rewrite) == ("note", "G(a -> F b)"), "it may be meant"
 
 
 def test_the_final_answer_is_expected_as_a_rule() -> None:
@@ -205,7 +243,7 @@ def test_unused_groups(rule: str, expected: list[str]) -> None:
         ("Called({a, b})", "the tool c"),
         ('forall x in ["a", "b"]: Called(x)', "the tool c"),
         ("G(a -> F {b, c})", None),
-        ("G(a -> GROUP)", None),
+        ("G(a -> F GROUP)", None),
     ],
 )
 def test_unused_tools(rule: str, named: str | None) -> None:
@@ -269,9 +307,31 @@ def test_paths_that_find_nothing(
 
 
 def test_samples_are_read_one_at_a_time() -> None:
-    procedure = Procedure.from_dict({"constraints": [{"name": "r", "rule": "G(a -> b)"}]})
+    procedure = Procedure.from_dict({"constraints": [{"name": "r", "rule": "G(a -> F b)"}]})
     (finding,) = lint(procedure, (Trace() for _ in range(3)))
     assert finding.message == "None of the 3 sample traces brought this rule into play."
+
+
+@pytest.mark.parametrize(
+    ("fields", "samples", "expected"),
+    [
+        ({"tools": ["refund", "verify"]}, ["verify refund", "refnud refund"], ["W522"]),
+        ({"tools": ["refund", "verify"]}, ["verify refund"], []),
+        ({}, ["refnud refund verify"], []),
+        ({"tools": ["refund", "verify"]}, ["refund final_answer"], []),
+    ],
+)
+def test_tools_that_are_not_listed(
+    fields: dict[str, Any], samples: list[str], expected: list[str]
+) -> None:
+    findings = found("G(refund -> O verify)", samples=samples, **fields)
+    assert [finding.code for finding in findings] == expected
+    assert all("did you mean 'refund'?" in finding.message for finding in findings)
+
+
+def test_a_form_names_tools_that_are_not_listed() -> None:
+    fields = {"tools": ["get_a", "pay"], "samples": ["get_b pay"]}
+    assert codes('G(pay -> O like("get_*"))', **fields) == []
 
 
 # ── order and form ────────────────────────────────────────────────────────────────────────
@@ -284,7 +344,7 @@ def test_findings_follow_the_rules() -> None:
     assert "rewrite" not in findings[1].to_dict()
 
 
-@pytest.mark.parametrize("code", ["W501", "W502", "W508", "W509"])
+@pytest.mark.parametrize("code", ["W501", "W502", "W508", "W509", "W515", "W516"])
 def test_the_examples_of_the_codes(code: str) -> None:
     assert codes(CODES[code].wrong.partition("#")[0]) == [code]
     assert code not in codes(CODES[code].right, "CalledN(pay, >= 2)")
@@ -316,3 +376,17 @@ def test_no_trace_refutes_a_finding(
                 assert value[first] is True
             else:
                 assert not (value[first] and value[rest[0]])
+
+
+@settings(max_examples=60, deadline=None)
+@given(formulas(depth=1), formulas(depth=2), orders, st.lists(traces(max_size=3), max_size=3))
+def test_a_ban_says_the_same(
+    left: f.Formula, right: f.Formula, order: Any, samples: list[Trace]
+) -> None:
+    rule = f.Always(f.Implies(left, right))
+    prover = Prover(order, "calls", EMPTY, max_moves=500)
+    for finding in find_vacuous([Constraint("rule", rule)], prover):
+        assert finding.rewrite is not None
+        ban = parse(finding.rewrite)
+        for sample in (Trace(), *samples):
+            assert holds(rule, sample, order=order) is holds(ban, sample, order=order)

@@ -506,6 +506,16 @@ def test_an_unknown_value_is_told_what_is_read(value: Any) -> None:
     assert all(known.name in (found.help or "") for known in FORMATS)
 
 
+def test_an_answer_of_the_api_is_told_to_be_a_part_of_a_run() -> None:
+    answer = {"id": "c", "choices": [{"index": 0, "message": says("assistant", "Done.")}]}
+    with pytest.raises(TraceError) as caught:
+        read(answer)
+    (found,) = caught.value.diagnostics
+    assert "Save the messages" in (found.help or "")
+    assert "choices[0].message" in (found.help or "")
+    assert "The formats read are" not in (found.help or "")
+
+
 def test_python_objects_that_are_not_json_are_refused() -> None:
     with pytest.raises(TraceError, match="not a JSON value"):
         read([says("user", object())])
@@ -646,7 +656,7 @@ def test_verify_prints_notes_after_the_result(capsys: pytest.CaptureFixture[str]
     assert main(["verify", "-p", "p.yaml", "odd.json", "tau.json"]) == 0
     output = " ".join(capsys.readouterr().out.split())
     assert "3 traces: 3 FULL" in output
-    assert f"3 notes on how traces were read: 1 × W521, {CODES['W521'].title}; 2 × W520" in output
+    assert f"3 notes on the traces: 1 × W521, {CODES['W521'].title}; 2 × W520" in output
 
 
 @pytest.mark.usefixtures("desk")

@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+from importlib.util import find_spec
+from typing import Any, Final
 
 from bylaw.errors import Diagnostic, UsageError
+
+SCORING: Final = ("numpy", "msgspec")
+"""What scoring a corpus needs, whatever it is stored in. Formats ask for the rest themselves."""
+
+
+def can_score_corpora() -> bool:
+    """Is what scoring a corpus needs installed?"""
+    return all(find_spec(module) for module in SCORING)
 
 
 def needed(module: str, purpose: str, extra: str = "corpus") -> Any:

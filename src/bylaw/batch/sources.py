@@ -23,6 +23,8 @@ ENDINGS: Final = (
     *(".parquet", ".arrow", ".arrows", ".feather"),
 )
 """What the files of a folder end in, for those that are read."""
+PROCEDURES: Final = (".yaml", ".yml")
+"""What procedures end in; no trace is written so."""
 PARTS: Final = ".parts"
 """What the folder of an unfinished run ends in; its files are no traces."""
 SMALL: Final = 4 * MEGABYTE
@@ -72,7 +74,9 @@ def _sources(path: str, without: str | None) -> Iterator[Source]:
         yield _missing(path, f"cannot be read: {reason}")
         return
     kept = [
-        Source(each.path, each.size, each.changed)
+        _procedure(each.path)
+        if each.path.endswith(PROCEDURES)
+        else Source(each.path, each.size, each.changed)
         for each in found
         if not is_folder(path) or _belongs(each.path, path, without)
     ]
@@ -89,8 +93,14 @@ def _belongs(path: str, folder: str, without: str | None) -> bool:
     return path.endswith(ENDINGS) and not any(part.endswith(PARTS) for part in below)
 
 
-def _missing(path: str, message: str) -> Source:
-    return Source(path, 0, problem=Diagnostic("E310", message, source=path))
+def _missing(path: str, message: str, help: str | None = None) -> Source:
+    return Source(path, 0, problem=Diagnostic("E310", message, help, source=path))
+
+
+def _procedure(path: str) -> Source:
+    """One error, and not one for each line that is not JSON."""
+    help = "Traces are JSON, one record a file or a line. A procedure is named with --procedure."
+    return _missing(path, "a YAML file is no trace", help)
 
 
 def groups(found: Iterable[Source], small: int = SMALL) -> list[tuple[Source, ...]]:

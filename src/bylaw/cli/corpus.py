@@ -6,11 +6,10 @@ import argparse
 import json
 import sys
 from collections.abc import Callable, Sequence
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from bylaw.batch.extras import needed
+from bylaw.batch.extras import SCORING, can_score_corpora, needed
 from bylaw.batch.pieces import Limits
 from bylaw.batch.sources import Source, total_size
 from bylaw.cli.main import OK, UNUSABLE, VIOLATED
@@ -59,7 +58,7 @@ def is_corpus(options: argparse.Namespace, corpus: Sequence[Source]) -> bool:
     if any(asked) or options.jobs is not None:
         return True
     large = (total_size(corpus) or 0) > LARGE
-    return large and not options.json and find_spec("numpy") is not None
+    return large and not options.json and can_score_corpora()
 
 
 def check_output(path: str, corpus: Sequence[Source]) -> None:
@@ -74,7 +73,8 @@ def check_output(path: str, corpus: Sequence[Source]) -> None:
 
 def engine_for(options: argparse.Namespace) -> Engine:
     """Whoever does the work."""
-    needed("numpy", "scoring a corpus")
+    for module in SCORING:
+        needed(module, "scoring a corpus")
     if options.jobs is not None and options.jobs < 1:
         raise UsageError(Diagnostic("E402", "--jobs is at least 1"))
     if options.engine == "ray":

@@ -20,7 +20,8 @@ A rule can be well formed and still say something else than its author meant:
 Before(verify, refund) is violated by every run that refunds nothing. Lint finds
 rules that can never fail or never hold, pairs that contradict each other, and
 such traps, and prints the rule to write instead where there is one. With sample
-traces it also finds rules that nothing in them ever brought into play.
+traces it also finds rules that nothing in them ever brought into play, and
+tools that the procedure does not list.
 
   bylaw lint refund.yaml
   bylaw lint refund.yaml --traces runs/ more.jsonl

@@ -6,7 +6,7 @@ import argparse
 import json
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import chain, islice
 from typing import Final
 
@@ -27,7 +27,9 @@ from bylaw.cli.terminal import (
 )
 from bylaw.cli.traces import note_lines
 from bylaw.codes import CODES
+from bylaw.errors import Diagnostic, UsageError
 from bylaw.procedure.procedure import Procedure
+from bylaw.procedure.unlisted import Listed
 from bylaw.scoring.edits import Repair
 from bylaw.scoring.repair import repair_procedure
 from bylaw.scoring.verify import Report, verify_trace
@@ -37,10 +39,11 @@ from bylaw.values import Json
 EPILOG: Final = """\
 A TRACE is a JSON record, a JSONL file with one record a line (perhaps .gz or
 .zst), a Parquet or Arrow file, a folder of such files, a pattern in quotes, or
-- for standard input. Records may also be OpenAI chat messages, τ-bench results
-or AgentDojo runs. One record prints every rule; several print a line each and a
-summary. With --json, one record prints the report as one JSON object, several
-print one object a line.
+- for standard input. Records may also be messages (OpenAI chat and Responses,
+Anthropic, LangChain), sessions of Claude Code, smolagents steps, OpenTelemetry
+spans, Inspect logs, and runs of τ-bench, τ²-bench and AgentDojo. One record
+prints every rule; several print a line each and a summary. With --json, one
+record prints the report as one JSON object, several print one object a line.
 
 With --out, --report or --summary, or where there is much to read, only the
 summary is printed, and all cores work on it. A run with --out that was
@@ -75,32 +78,42 @@ def run(options: argparse.Namespace) -> int:
     for written in filter(None, (options.out, options.report)):
         check_output(written, corpus)
     if is_corpus(options, corpus):
+        if options.repair:
+            raise _one_to_mend("a corpus is summed up")
         return verify_corpus(options, procedure, corpus, limits)
     found = records(corpus, limits)
     first = list(islice(found, 2))
     if len(first) == 1:
         return _one(procedure, first[0], as_json=options.json, mend=options.repair)
+    if options.repair:
+        raise _one_to_mend("there are several")
     return _many(procedure, chain(first, found), as_json=options.json)
+
+
+def _one_to_mend(reason: str) -> UsageError:
+    help = "Give it a file with one record. `bylaw explain RULE` mends runs.jsonl:17, for one rule."
+    return UsageError(Diagnostic("E402", f"--repair mends one trace, and {reason}", help))
 
 
 def _one(procedure: Procedure, entry: Entry, *, as_json: bool, mend: bool) -> int:
     report = verify_trace(entry.required(), procedure)
+    notes = (*entry.notes, *Listed(procedure).notes(report.trace))
     mended = repair_procedure(report.trace, procedure) if mend and report.violated else None
     if as_json:
         repair = {"repair": mended.to_dict() if mended else None} if mend else {}
-        print(json.dumps(_as_dict(report, entry) | repair, indent=2))
+        print(json.dumps(_as_dict(report, notes) | repair, indent=2))
         return _code(report)
     _print_report(report)
-    for line in note_lines(entry.notes):
+    for line in note_lines(notes):
         print(coloured(wrapped(safe(line), 10), "grey"))
     if mend and report.violated:
         _print_repair(mended)
     return _code(report)
 
 
-def _as_dict(report: Report, entry: Entry) -> dict[str, Json]:
-    notes = {"notes": [note.to_dict() for note in entry.notes]} if entry.notes else {}
-    return report.to_dict() | notes
+def _as_dict(report: Report, notes: Sequence[Diagnostic]) -> dict[str, Json]:
+    told = {"notes": [note.to_dict() for note in notes]} if notes else {}
+    return report.to_dict() | told
 
 
 def _print_repair(mended: Repair | None) -> None:
@@ -181,7 +194,7 @@ class _Tally:
 
 
 def _many(procedure: Procedure, found: Iterator[Entry], *, as_json: bool) -> int:
-    tally = _Tally()
+    tally, listed = _Tally(), Listed(procedure)
     with progress("traces") as line:
         for entry in found:
             line.clear()
@@ -191,8 +204,9 @@ def _many(procedure: Procedure, found: Iterator[Entry], *, as_json: bool) -> int
             else:
                 report = verify_trace(entry.trace, procedure)
                 tally.add(report)
-                tally.notes.update(note.code for note in entry.notes)
-                print(json.dumps(_as_dict(report, entry)) if as_json else _row(report))
+                notes = (*entry.notes, *listed.notes(entry.trace))
+                tally.notes.update(note.code for note in notes)
+                print(json.dumps(_as_dict(report, notes)) if as_json else _row(report))
             line.step()
     if not as_json:
         _summary(procedure, tally)
@@ -229,7 +243,7 @@ def _summary(procedure: Procedure, tally: _Tally) -> None:
     if tally.notes:
         kinds = "; ".join(f"{n} × {code}, {CODES[code].title}" for code, n in tally.notes.items())
         total = counted(tally.notes.total(), "note")
-        print(coloured(wrapped(f"{total} on how traces were read: {kinds}", 0), "grey"))
+        print(coloured(wrapped(f"{total} on the traces: {kinds}", 0), "grey"))
     if not traces:
         return
     longest = max(4, *(len(constraint.name) for constraint in procedure.constraints))

@@ -18,6 +18,7 @@ from bylaw.procedure.lint_logic import find_constant, find_contradictions, find_
 from bylaw.procedure.lint_ordering import find_demands
 from bylaw.procedure.lint_prover import Prover
 from bylaw.procedure.lint_samples import Samples
+from bylaw.procedure.lint_vacuous import MOVES, find_first_only, find_vacuous
 from bylaw.procedure.procedure import Procedure
 from bylaw.syntax.parser import parse
 from bylaw.trace.trace import Trace
@@ -31,7 +32,8 @@ def lint(procedure: Procedure, traces: Iterable[Trace] = ()) -> list[Finding]:
 
     Sample traces, read one at a time, tell which rules never come into play.
     """
-    prover = Prover(procedure.order, procedure.events, procedure.vocabulary)
+    reading = procedure.order, procedure.events, procedure.vocabulary
+    prover, quick = Prover(*reading), Prover(*reading, max_moves=MOVES)
     # Rules are compared with each other only where they see the same events.
     constraints = [c for c in procedure.constraints if procedure.events_of(c) == procedure.events]
     samples = Samples(procedure)
@@ -39,13 +41,21 @@ def lint(procedure: Procedure, traces: Iterable[Trace] = ()) -> list[Finding]:
         samples.add(trace)
     constant = list(find_constant(constraints, prover))
     settled = {finding.constraints for finding in constant}
+    data = list(find_data_traps(procedure))
+    trapped = {finding.constraints for finding in data}
+    # Of a rule that can come out one way only, what follows from that is not told again.
+    idle = [
+        *(each for each in find_vacuous(constraints, quick) if each.constraints not in trapped),
+        *find_first_only(procedure.constraints),
+        *samples.find_unused(),
+    ]
     found = [
         *constant,
-        *find_data_traps(procedure),
+        *data,
         *find_demands(constraints, prover),
-        # A rule that can come out one way only is not brought into play by other traces.
-        *(finding for finding in samples.find_unused() if finding.constraints not in settled),
+        *(finding for finding in idle if finding.constraints not in settled),
         *samples.find_empty(),
+        *samples.find_unlisted(),
         *find_late(constraints, prover),
         *find_contradictions(constraints, prover),
         *unused_groups(procedure),

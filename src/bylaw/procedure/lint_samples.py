@@ -1,4 +1,4 @@
-"""What sample traces show: W504, a rule never came into play; W505, a path found nothing."""
+"""What sample traces show of rules (W504), of paths (W505) and of tools (W522)."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from bylaw.logic.walk import everything, tools_in
 from bylaw.procedure.constraint import Constraint
 from bylaw.procedure.lint_finding import Finding
 from bylaw.procedure.procedure import Procedure
+from bylaw.procedure.unlisted import Listed
 from bylaw.semantics.reference import evaluate, view_of
 from bylaw.semantics.verdict import Outcome
 from bylaw.syntax.printer import tool_text
@@ -33,7 +34,7 @@ class Samples:
     def __init__(self, procedure: Procedure) -> None:
         self.procedure: Final = procedure
         self.total = 0
-        self.called: set[str] = set()
+        self.called: dict[str, None] = {}
         self._in_play: set[str] = set()
         self._domains: dict[tuple[Constraint, Looked], _Search] = {
             (constraint, part): _Search(part)
@@ -48,7 +49,7 @@ class Samples:
         trace = self.procedure.marked(trace)
         for constraint in self.procedure.constraints:
             view = self._view(constraint, trace)
-            self.called |= {event.tool for event in view.events if isinstance(event, Call)}
+            self.called |= {event.tool: None for event in view.events if isinstance(event, Call)}
             if constraint.name in self._in_play:
                 continue
             if evaluate(constraint.formula, view).outcome is not Outcome.VACUOUS:
@@ -82,10 +83,23 @@ class Samples:
         unseen = [name for name in tools_in(formula) if name not in self.called]
         if not unseen:
             return "Check that it says what is meant, or add traces in which it matters."
-        close = [did_you_mean(name, self.called - set(tools_in(formula))) for name in unseen]
+        close = [did_you_mean(name, self.called.keys() - set(tools_in(formula))) for name in unseen]
         hint = next((f" For '{n}': {c}" for n, c in zip(unseen, close, strict=True) if c), "")
         verb = "was" if len(unseen) == 1 else "were"
         return f"{listing(unseen)} {verb} never called: check the name, or add traces.{hint}"
+
+    def find_unlisted(self) -> Iterator[Finding]:
+        """W522: tools that traces call and the procedure does not list."""
+        listed = Listed(self.procedure)
+        for tool in self.called:
+            if tool not in listed:
+                yield Finding(
+                    "W522",
+                    "warning",
+                    (),
+                    f"A sample trace calls {tool}: {listed.told(tool)}.",
+                    "If a tool goes by another name now, correct it in the rules; else list it.",
+                )
 
     def find_empty(self) -> Iterator[Finding]:
         """W505: quantifiers whose path found nothing in any trace."""

@@ -275,7 +275,9 @@ class _Elaborator(ValueElaborator):
             return f.OpenPredicate(name.text, tuple(self.term(o, scope) for o in operands))
         if name.text in FUNCTIONS or name.text in ("last", "count"):
             message = f"'{name.text}' gives a value, which is no formula by itself"
-            self.complain(name.span, scope, "E107", message, "Compare it with something: … = 1.")
+            asks = name.text in FUNCTIONS and FUNCTIONS[name.text].asks
+            help = f"Compare it with something: {name.text}(…) = {'true' if asks else '1'}."
+            self.complain(name.span, scope, "E107", message, help)
         elif name.text in KEYWORDS:
             message = f"'{name.text}' takes no operands"
             self.complain(

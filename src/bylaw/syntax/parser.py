@@ -272,6 +272,11 @@ _OTHER_LANGUAGES = {
     "[]": "Write G for 'always'.",
     "<>": "Write F for 'eventually'.",
 }
+_MATCHING = {
+    *("startswith", "starts_with", "starts", "endswith", "ends_with", "ends", "matches"),
+}
+"""Words that compare texts in other languages."""
+_MATCH = r'Match it with a regular expression: path ~ "^src/", path ~ /\.py$/.'
 
 
 def _explain(text: str, error: UnexpectedInput) -> NoReturn:
@@ -295,6 +300,8 @@ def _explain(text: str, error: UnexpectedInput) -> NoReturn:
         _fail(text, Span(end, end + 1), "E101", f"the formula ends too early: expected {expected}")
     if hint is None and str(token) in KEYWORDS:
         hint = f"'{token}' is a word of the language; a tool of that name is written \"{token}\"."
+    if str(token) in _MATCHING:
+        hint = _MATCH
     message = f"unexpected '{token}': expected {expected}"
     _fail(text, _span(token), "E101", message, hint)
 

@@ -194,6 +194,7 @@ _ROWS: Final = (
         str.endswith,
         'ends_with("ab", "b")',
         "Does the text end so?",
+        asks=True,
     ),
     Function(
         "find",
@@ -275,6 +276,7 @@ _ROWS: Final = (
         str.startswith,
         'starts_with("ab", "a")',
         "Does the text begin so?",
+        asks=True,
     ),
     Function("sum", (LIST,), _sum, "sum([1, 2])", "The sum of numbers; 0 for none."),
     Function(

@@ -67,6 +67,8 @@ class Function:
     compute: Callable[..., Result]
     example: str
     doc: str
+    asks: bool = False
+    """Is its value true or false?"""
 
     def __call__(self, *operands: Result) -> Result:
         """The value for these operands; undefined where there is none."""

@@ -150,14 +150,29 @@ def read(value: object, *, name: str | None = None, checked: bool = False) -> Re
     try:
         return _RECORD.read(value, name)
     except TraceError as error:
-        raise TraceError(map(_with_formats, error.diagnostics)) from None
+        advice = _advice(value)
+        raise TraceError(_helped(each, advice) for each in error.diagnostics) from None
 
 
-def _with_formats(diagnostic: Diagnostic) -> Diagnostic:
-    """The diagnostic, with a list of what could be read."""
+_NEARLY: Final = {
+    "choices": "This is a response of the OpenAI API, and a part of a run. Save the messages: "
+    "those that were sent, then choices[0].message, with the results of its calls behind it.",
+}
+"""What to do with an object that is no trace, by a field that tells what it is."""
+
+
+def _advice(value: object) -> str:
+    """What to save instead, where that is known; else what could be read."""
+    if isinstance(value, Mapping):
+        for field, advice in _NEARLY.items():
+            if field in value:
+                return advice
     listed = "; ".join(f"{known.name} ({known.shape})" for known in FORMATS)
-    help = " ".join(filter(None, (diagnostic.help, f"The formats read are: {listed}.")))
-    return replace(diagnostic, help=help)
+    return f"The formats read are: {listed}."
+
+
+def _helped(diagnostic: Diagnostic, advice: str) -> Diagnostic:
+    return replace(diagnostic, help=" ".join(filter(None, (diagnostic.help, advice))))
 
 
 LISTS: Final = ("results", "simulations", "samples")

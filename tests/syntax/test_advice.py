@@ -1,0 +1,41 @@
+"""What a mistake in a formula is advised to become."""
+
+from __future__ import annotations
+
+import pytest
+
+from bylaw import SpecError, Trace, holds, parse
+from bylaw.vocabulary.function_table import FUNCTIONS
+
+MATCH = r'Match it with a regular expression: path ~ "^src/", path ~ /\.py$/.'
+
+
+@pytest.mark.parametrize(
+    ("rule", "help"),
+    [
+        ('G(starts_with(args.path, "src/"))', "Compare it with something: starts_with(…) = true."),
+        ('ends_with(answer, ".")', "Compare it with something: ends_with(…) = true."),
+        ("G(length(args.path))", "Compare it with something: length(…) = 1."),
+        ("G(count(a))", "Compare it with something: count(…) = 1."),
+        ('G(args.path startswith "src/")', MATCH),
+        ('args.path ends_with ".py"', MATCH),
+        ('G(args.path starts with "src/")', MATCH),
+        ("a && b", "Write & for 'and'."),
+    ],
+)
+def test_advice(rule: str, help: str) -> None:
+    with pytest.raises(SpecError) as caught:
+        parse(rule)
+    assert caught.value.diagnostics[0].help == help
+
+
+@pytest.mark.parametrize("rule", ['G(args.path ~ "^src/")', r"G(args.path ~ /\.py$/)"])
+def test_what_is_advised_can_be_read(rule: str) -> None:
+    parse(rule)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_the_functions_that_ask_are_answered_by_true_or_false(name: str) -> None:
+    function = FUNCTIONS[name]
+    answered = parse(f'type({function.example}) = "boolean"')
+    assert holds(answered, Trace()) is function.asks
