@@ -50,7 +50,11 @@ def _look() -> str:
     return "seen"
 
 
-@pytest.mark.parametrize("tools", [[_look], _look, "look", {"look": "look"}, {1: _look}], ids=str)
+@pytest.mark.parametrize(
+    "tools",
+    [[_look], _look, "look", {"look": "look"}, {1: _look}],
+    ids=["a list", "a function", "a name", "no function", "a number"],
+)
 def test_tools_have_names_and_can_be_called(tools: Any) -> None:
     guard = Guard(PROCEDURE)
     for use in (
