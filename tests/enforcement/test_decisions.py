@@ -345,6 +345,75 @@ def test_hints() -> None:
     assert told("open").endswith("Tools that can still be called: get, look.")
 
 
+def test_an_approval_is_for_one_call() -> None:
+    guard = Guard(_procedure(checked="ASK: G(pay -> Y verify)"))
+    (asked,) = guard.propose([PAY])
+    guard.approve(asked)
+    assert guard.propose([Call("verify")])[0].allowed
+    assert guard.propose([PAY])[0].allowed  # it breaks nothing, and uses the approval up
+    assert guard.propose([PAY])[0].action is Action.ASK
+
+
+class Interrupt(BaseException):
+    """As Ctrl-C, but not for pytest."""
+
+
+@pytest.mark.parametrize("alone", [True, False])
+def test_what_a_turn_allowed_that_was_broken_off_did_not_run(alone: bool) -> None:
+    """The guard knows of a `verify` that nobody made: it must not open anything."""
+
+    def interrupted(*_: object) -> bool:
+        raise Interrupt
+
+    rules = _procedure(boss="ASK: G(wire -> O boss)", checked="HARD_STOP: G(pay -> O verify)")
+    guard = Guard(rules, ask=interrupted)
+    turn = [Call("wire")] if alone else [Call("verify"), Call("wire")]
+    with pytest.raises(Interrupt):
+        guard.propose(turn)
+    assert guard.stopped is not alone
+    assert not guard.propose([PAY])[0].allowed
+
+
+def test_a_task_that_is_cancelled_breaks_its_turn_off() -> None:
+    async def forever(*_: object) -> bool:
+        await asyncio.sleep(60)
+        return True
+
+    rules = _procedure(boss="ASK: G(wire -> O boss)", checked="HARD_STOP: G(pay -> O verify)")
+    guard = Guard(rules, ask=forever)
+
+    async def run() -> None:
+        turn = guard.propose_async([Call("verify"), Call("wire")])
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(turn, timeout=0.05)
+
+    asyncio.run(run())
+    assert guard.stopped
+    assert not guard.propose([PAY])[0].allowed
+
+
+class Mute(Exception):
+    """One that cannot be told."""
+
+    def __str__(self) -> str:
+        raise ValueError
+
+
+@pytest.mark.parametrize("error", [StopIteration(), Mute(), TimeoutError("slow")])
+def test_whatever_a_question_raises_it_could_not_be_put(error: Exception) -> None:
+    def failing(*_: object) -> bool:
+        raise error
+
+    rules = _procedure(boss="ASK: G(pay -> O boss)")
+    for (decision,) in (
+        Guard(rules, ask=failing).propose([PAY]),
+        asyncio.run(Guard(rules, ask=failing).propose_async([PAY])),
+    ):
+        assert not decision.allowed
+        told = f"pay: Not executed: the question could not be put: {type(error).__name__}"
+        assert decision.message.startswith(told)
+
+
 @pytest.mark.parametrize(
     ("rule", "refused", "open_tools"),
     [

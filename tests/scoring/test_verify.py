@@ -206,13 +206,18 @@ SENTENCES = {
     ("G(a -> earlier b)", "c a"): 'Call #2 is "a", but no earlier call is "b".',
     ("G(a -> earlier b)", "[b a]"): 'Call #2 is "a", but no call in earlier steps is "b".',
     ("G(a -> later b)", "[a b]"): 'Call #1 is "a", but no call in later steps is "b".',
+    ("G(a -> Y earlier b)", "c d b a"): (  # call #3 is one, and earlier than call #4
+        'Call #4 is "a", but no call in steps before that of call #3 is "b".'
+    ),
+    ("G later c", "d c b"): 'No call in steps after that of call #2 is "c".',
     # What an operator waits for never comes, or comes on the wrong side of what breaks it.
     ("G(a -> !b S c)", ". a"): 'Call #2 is "a", but no call up to then is "c".',
     ("G(a -> !b S c)", "b a c"): (
-        'Call #2 is "a", but call #1 is "b", and no call up to then is "c".'
+        'Call #2 is "a", but call #1 is "b", and no call up to call #2 is "c".'
     ),
     ("G(a -> !b S c)", "c c b a"): (
-        'Call #4 is "a", but call #3 is "b", after the last call up to then that is "c" (call #2).'
+        'Call #4 is "a", but call #3 is "b", '
+        'after the last call up to call #4 that is "c" (call #2).'
     ),
     (
         "G(a -> !a S c)",
@@ -228,24 +233,24 @@ SENTENCES = {
     ("!b U c", "b c c"): 'Call #1 is "b", before the first call that is "c" (call #2).',
     ("G(a -> !b U c)", "c a ."): 'Call #2 is "a", but no call from then on is "c".',
     ("G(a -> !b U c)", "c a b"): (
-        'Call #2 is "a", but call #3 is "b", and no call from then on is "c".'
+        'Call #2 is "a", but call #3 is "b", and no call from call #2 on is "c".'
     ),
     ("G(a -> !b U c)", "c a b c"): (
         'Call #2 is "a", but call #3 is "b", '
-        'before the first call from then on that is "c" (call #4).'
+        'before the first call from call #2 on that is "c" (call #4).'
     ),
     ("!b U c", "(empty)"): 'No call is "c".',
     ("!b W c", "b"): 'Call #1 is "b", and no call is "c".',
     ("!b W c", "b c"): 'Call #1 is "b", before the first call that is "c" (call #2).',
     ("G(a -> !b W c)", "c a b"): (
-        'Call #2 is "a", but call #3 is "b", and no call from then on is "c".'
+        'Call #2 is "a", but call #3 is "b", and no call from call #2 on is "c".'
     ),
     ("c R !b", "b c"): 'Call #1 is "b".',  # nothing can release it so early
     ("c R !b", ". b"): 'Call #2 is "b", and no call is "c".',
     ("c R !b", ". b c"): 'Call #2 is "b", before the first call that is "c" (call #3).',
     ("{b, c} R !b", ". b"): 'Call #2 is "b", at the first call that is "b" or "c" (call #2).',
     ("G(a -> c R !b)", "c a b"): (
-        'Call #2 is "a", but call #3 is "b", and no call from then on is "c".'
+        'Call #2 is "a", but call #3 is "b", and no call from call #2 on is "c".'
     ),
     ("F done", "a b"): 'No call is "done".',
     ("G !drop", "a drop"): 'Call #2 is "drop".',

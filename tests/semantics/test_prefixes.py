@@ -7,6 +7,7 @@ open must come with a continuation either way, and the reference must agree with
 from __future__ import annotations
 
 from dataclasses import replace
+from time import process_time
 
 import pytest
 from random_formulas import Generator, all_sequences, trace_of_moves
@@ -146,6 +147,12 @@ ENFORCEABLE = {
     "G !call(get, failed)": (True, _too_late("get")),
     "G !(get & result.left < 0)": (True, _too_late("get")),
     "G !(call(a, failed) & Y call(a, failed))": (True, _too_late("a a")),
+    # another call dooms these, whatever comes of it
+    "call(login, ok)": (True, "after `something_else` nothing can satisfy it any more"),
+    "G(call(a, failed) -> WX call(a, ok))": (
+        True,
+        "after `a something_else` nothing can satisfy it any more",
+    ),
     # a result dooms these, or a call does
     "G !call(get, failed) & G !drop": (True, "after `drop` nothing can satisfy it any more"),
     "G(call(a, failed) -> X b)": (True, "after `a a` nothing can satisfy it any more"),
@@ -191,6 +198,39 @@ def test_a_gate_refuses_the_last_call_of_a_prefix_that_dooms(rule: str) -> None:
             guard.record(decision, result, error=event.error)
     assert allowed == [True] * (len(allowed) - 1) + [found.too_late]
     assert [event.action for event in guard.events] == ["lost" if found.too_late else "block"]
+
+
+def test_many_conditions_on_a_result_take_no_longer_than_before() -> None:
+    conditions = " & ".join(f"result.p{n} = 1" for n in range(6))
+    begun = process_time()
+    assert enforceability(parse(f"G(call(a, ok) -> {conditions})")).too_late
+    assert process_time() - begun < 3  # it was 10 s when calls were looked at one by one
+
+
+@pytest.mark.parametrize(
+    ("rule", "differs"),
+    [
+        ("G(refund -> X cite)", True),
+        ("G call", True),
+        ("!X X true", True),
+        ("G(refund -> O verify)", False),
+        ("G(a -> F b)", False),
+    ],
+)
+def test_to_see_messages_makes_a_difference_to_some_rules(rule: str, differs: bool) -> None:
+    formula = parse(rule)
+    found = difference(formula, formula, Setting(events="calls"), Setting(events="all"))
+    assert found.decided
+    assert (found.trace is not None) is differs
+    if found.trace is not None:
+        verdicts = [holds(formula, found.trace, events=events) for events in ("calls", "all")]
+        assert verdicts == [found.old_holds, not found.old_holds]
+
+
+def test_where_messages_may_begin_steps_nothing_is_claimed() -> None:
+    formula = parse("G(a -> F b)")
+    settings = Setting("step", "calls"), Setting("step", "all")
+    assert not difference(formula, formula, *settings).decided
 
 
 def test_a_message_dooms_too_late() -> None:

@@ -146,5 +146,5 @@ def _rules(title: str, rules: Counter[str]) -> None:
     if rules:
         longest = max(4, *map(len, rules))
         print(f"\n{'rule':<{longest}}  {title}")
-        for name, number in rules.most_common():
+        for name, number in sorted(rules.items(), key=lambda each: (-each[1], each[0])):
             print(f"{safe(name):<{longest}}  {number:>{len(title)}}")

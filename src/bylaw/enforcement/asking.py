@@ -57,13 +57,21 @@ class Question:
     async def put_async(self, ask: Ask, timeout: float | None) -> str | None:
         """As `put`; the event loop goes on meanwhile."""
 
+        def call() -> tuple[Any, str | None]:
+            try:
+                return ask(self.call, self.shown), None
+            except Exception as error:  # told here: a future of asyncio cannot hold each of them
+                return None, _unput(error)
+
         async def wait() -> str | None:
             called = getattr(ask, "__call__", ask)  # noqa: B004  # it is looked at, not tested for
             try:
                 if inspect.iscoroutinefunction(ask) or inspect.iscoroutinefunction(called):
                     said: Any = ask(self.call, self.shown)
                 else:  # it may block
-                    said = await asyncio.wrap_future(_in_thread(lambda: ask(self.call, self.shown)))
+                    said, failed = await asyncio.wrap_future(_in_thread(call))
+                    if failed is not None:
+                        return failed
                 return _heard(await said if inspect.isawaitable(said) else said)
             except Exception as error:  # a cancelled task is none of these
                 return _unput(error)
@@ -89,7 +97,11 @@ def _heard(said: object) -> str | None:
 
 
 def _unput(error: Exception) -> str:
-    return f"the question could not be put: {told(error)}"
+    try:
+        why = told(error)
+    except Exception:  # it cannot even say what it is
+        why = type(error).__name__
+    return f"the question could not be put: {why}"
 
 
 def _unanswered(timeout: float | None) -> str:

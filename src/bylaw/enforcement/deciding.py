@@ -113,7 +113,7 @@ def _allowed(run: Run, turn: Turn, call: Call, trial: Trial) -> Decision:
     tolerated = [v for i, v in violations.items() if i not in passed]
     for i in violations:
         run.judge.retired.setdefault(i, "overridden" if i in passed else "tolerated")
-    if violations:
+    if run.approved:  # an approval is for one call, whether that needed it or not
         run.approved.pop(exactly(call), None)
     for violation in tolerated:
         run.journal.note(turn.number, call, violation, "tolerate")

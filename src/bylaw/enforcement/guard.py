@@ -9,7 +9,8 @@ lets pass is judged again after it.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Final
 
@@ -107,15 +108,27 @@ class Guard:
         """Decides the calls of one model turn, in order. A turn without calls is one, too."""
         turn = Turn(checked(calls))
         while (question := self._advance(turn)) is not None and self._ask is not None:
-            turn.answer(question, question.put(self._ask, self._ask_timeout))
+            with self._in_earnest(turn):
+                turn.answer(question, question.put(self._ask, self._ask_timeout))
         return turn.decisions
 
     async def propose_async(self, calls: Iterable[Call]) -> list[Decision]:
         """As `propose`; while a person is asked, the event loop goes on."""
         turn = Turn(checked(calls))
         while (question := self._advance(turn)) is not None and self._ask is not None:
-            turn.answer(question, await question.put_async(self._ask, self._ask_timeout))
+            with self._in_earnest(turn):
+                turn.answer(question, await question.put_async(self._ask, self._ask_timeout))
         return turn.decisions
+
+    @contextmanager
+    def _in_earnest(self, turn: Turn) -> Iterator[None]:
+        """If a turn is broken off, by Ctrl-C or with its task, what was allowed does not run."""
+        try:
+            yield
+        except BaseException:
+            with self._lock:
+                self._run.break_off(turn)
+            raise
 
     def _advance(self, turn: Turn) -> Question | None:
         with self._lock:

@@ -120,6 +120,15 @@ class Run:
             names: Json = [self.procedure.constraints[i].name for i in lost]
             self._write({"kind": "lost", "constraints": names, "reason": reason})
 
+    def break_off(self, turn: Turn) -> None:
+        """Nobody gets the decisions of a turn: calls that it allowed are in no trace, but here.
+
+        What the rules have seen then never happened, so nothing more is allowed.
+        """
+        if any(decision.allowed for decision in turn.decisions):
+            self.stopped = True
+            self._write({"kind": "broken off", "turn": turn.number})
+
     # ── the end ──────────────────────────────────────────────────────────────────────────
 
     def finish(self, answer: str | None) -> GuardReport:

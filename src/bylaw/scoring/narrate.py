@@ -22,6 +22,15 @@ from bylaw.vocabulary.predicates import PREDICATES
 _DEPTH: Final = 6
 """How far a sentence follows the formula before it quotes the rest."""
 _LONGEST: Final = 300
+_SEEN_FROM: Final = (
+    (r"\b(up to|from) {mark}(?!\d)", r"\1 then"),
+    (r"\b(call|event) in steps before that of {mark}(?!\d)", r"\1 in earlier steps"),
+    (r"\b(call|event) in steps after that of {mark}(?!\d)", r"\1 in later steps"),
+    (r"\bno (call|event) before {mark}(?!\d)", r"no earlier \1"),
+    (r"\bno (call|event) after {mark}(?!\d)", r"no later \1"),
+)
+"""What refers to an event by its name, and how that reads right behind the name."""
+_NUMBER: Final = re.compile(r"#\d+")
 
 
 def sentence(
@@ -81,8 +90,7 @@ class _Narrator:
             case f.Implies(left, right):
                 when = self.why_true(left, at, depth - 1)
                 told = self.why_false(right, at, depth - 1)
-                here = rf"\b(up to|from) {re.escape(self.mark(at))}(?!\d)"
-                told = re.sub(here, r"\1 then", told)
+                told = self.seen_from(at, told)
                 # The event that the rule speaks of can itself be what breaks it.
                 return told if told.startswith(f"{when}, ") else f"{when}, but {told}"
             case f.ForAll():
@@ -96,9 +104,9 @@ class _Narrator:
             case f.Eventually(operand):
                 return f"no {self.onwards(at)} {self.is_(operand)}"
             case f.Earlier(operand):
-                return f"no {self.other_step('earlier', operand, at)} {self.is_(operand)}"
+                return f"no {self.other_step('before', operand, at)} {self.is_(operand)}"
             case f.Later(operand):
-                return f"no {self.other_step('later', operand, at)} {self.is_(operand)}"
+                return f"no {self.other_step('after', operand, at)} {self.is_(operand)}"
             case f.Once(operand):
                 return f"no {self.so_far(at)} {self.is_(operand)}"
             case f.Next(operand):
@@ -218,11 +226,23 @@ class _Narrator:
         return f"{self.noun} from {self.mark(at)} on" if 0 < at < len(self.view) else self.noun
 
     def other_step(self, side: str, operand: f.Formula, at: int) -> str:
-        """`earlier call`; one of the same step needs more words, where it would have been right."""
+        """`call before call #3`; more words, where one of the same step would have been right."""
         row, view = self.evaluation.row(operand), self.view
         same = (p for p in range(len(view)) if at < len(view) and view.step(p) == view.step(at))
         beside = any(row[p].is_true for p in same)
-        return f"{self.noun} in {side} steps" if beside else f"{side} {self.noun}"
+        where = f"in steps {side} that of" if beside else side
+        return f"{self.noun} {where} {self.mark(at)}"
+
+    def seen_from(self, at: int, told: str) -> str:
+        """What is told, where it was just said which event it is told of: `up to then`."""
+        mark = re.escape(self.mark(at))
+        for form, short in _SEEN_FROM:
+            found = re.search(form.format(mark=mark), told)
+            # Behind the name of another event, nobody would know which one is meant.
+            others = set(_NUMBER.findall(told[: found.start()])) if found else set()
+            if found and others <= set(_NUMBER.findall(self.mark(at))):
+                told = told[: found.start()] + found.expand(short) + told[found.end() :]
+        return told
 
     def mark(self, at: int) -> str:
         return self.view.mark(at) if at < len(self.view) else "the end"

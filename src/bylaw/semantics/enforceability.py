@@ -11,17 +11,20 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from bylaw.logic import formula as f
+from bylaw.names import FINAL_ANSWER
+from bylaw.semantics.alphabet import Letter
 from bylaw.semantics.closure import Unsupported
 from bylaw.semantics.compiled import past_bodies
 from bylaw.semantics.follower import may_get_result
 from bylaw.semantics.machine import Machine, Move, StateNumber
 from bylaw.semantics.monitor import Monitor
 from bylaw.semantics.reference import check_closed
-from bylaw.semantics.search import Explorer, OutOfBudget, Path, Step
+from bylaw.semantics.search import Explorer, OutOfBudget, Path
 from bylaw.semantics.trials import Trials
 from bylaw.semantics.verdict import FALSE, Verdict
 from bylaw.trace.event import MISSING, Call
 from bylaw.trace.trace import Events, Trace
+from bylaw.values import canonical
 from bylaw.vocabulary.predicates.called_n import Counter
 from bylaw.vocabulary.registry import EMPTY, Vocabulary
 from bylaw.vocabulary.view import Order
@@ -94,7 +97,7 @@ def enforceability(
 def _by_a_call(explorer: Explorer) -> Path | None:
     """A shortest prefix whose last call dooms the formula, whatever its result."""
     calls = list(_calls(explorer))
-    last: Step | None = None
+    last: tuple[Call, bool] | None = None
 
     def dooms(state: StateNumber, moves: Iterable[Move]) -> bool:
         after = (explorer.machine.advance(state, move) for move in moves)
@@ -105,24 +108,39 @@ def _by_a_call(explorer: Explorer) -> Path | None:
         ended = explorer.machine.configurations[state].ended
         if ended or explorer.verdict(state) is Verdict.VIOLATED:
             return False
-        last = next((step for step, moves in calls if dooms(state, moves)), None)
+        dooming = ((call, new) for call, new, moves in calls if dooms(state, moves))
+        last = next(dooming, None)
         return last is not None
 
     path = explorer.shortest(wanted)
-    return None if last is None or path is None else (*path, (last.sample.event, last.move[1]))
+    return None if last is None or path is None else (*path, last)
 
 
-def _calls(explorer: Explorer) -> Iterator[tuple[Step, list[Move]]]:
-    """The calls that can be proposed, each with the moves that its results can make of it."""
+def _calls(explorer: Explorer) -> Iterator[tuple[Call, bool, list[Move]]]:
+    """The calls that can be proposed, each with the moves that its results can make of it.
+
+    A letter is shown by the plainest call that has it; another tool may have that letter alone.
+    """
     alphabet = explorer.machine.alphabet
-    for step in explorer.steps(explorer.machine.start):
-        event = step.sample.event
-        if isinstance(event, Call):
-            letter, new_step, final = step.move
-            letters = alphabet.letters_of(event)
-            # What was only assumed of arguments counts as known: a call may have such.
-            possible = letters if letter in letters else [letter]
-            yield step, [(each, new_step, final) for each in possible]
+    steps = [
+        (event, step.move)
+        for step in explorer.steps(explorer.machine.start)
+        if isinstance(event := step.sample.event, Call)
+    ]
+    tools = dict.fromkeys([*(event.tool for event, _ in steps), alphabet.other])
+    tools.pop(FINAL_ANSWER, None)
+    letters: dict[str, list[Letter]] = {}
+    for event, (letter, new_step, final) in steps:
+        for tool in [FINAL_ANSWER] if final else dict.fromkeys([event.tool, *tools]):
+            call = Call(tool, event.args)
+            key = canonical([tool, dict(event.args)])
+            if key not in letters:
+                letters[key] = list(alphabet.letters_of(call))
+            if letter in letters[key]:
+                yield call, new_step, [(each, new_step, final) for each in letters[key]]
+            elif tool == event.tool:
+                # What was only assumed of arguments counts as known: a call may have such.
+                yield event, new_step, [(letter, new_step, final)]
 
 
 def _of_the_past(trials: Trials) -> Enforceability:

@@ -7,13 +7,13 @@ made up and cut down. Each is checked by the reference before anybody sees it.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
 from bylaw.logic import formula as f
 from bylaw.logic.walk import everything
-from bylaw.semantics.alphabet import Alphabet
+from bylaw.semantics.alphabet import Alphabet, Sample
 from bylaw.semantics.closure import Closure, Unsupported
 from bylaw.semantics.compiled import past_bodies
 from bylaw.semantics.machine import Machine
@@ -22,6 +22,7 @@ from bylaw.semantics.residual import TooLarge
 from bylaw.semantics.search import Explorer, OutOfBudget, Path, Step
 from bylaw.semantics.trials import Trials
 from bylaw.semantics.verdict import FALSE, TRUE, Verdict
+from bylaw.trace.event import Message
 from bylaw.trace.trace import Events, Trace
 from bylaw.vocabulary.registry import EMPTY, Vocabulary
 from bylaw.vocabulary.tracker import Probe
@@ -156,11 +157,14 @@ def difference(
     if old == new and settings[0] == settings[1]:
         return Difference(None)
     try:
-        path = _shortest_difference(_machines((old, new), settings))
+        path = _shortest_difference(_machines((old, new), settings), settings)
     except Unsupported as error:
         return Difference(None, decided=False, reason=str(error))
     except (OutOfBudget, TooLarge):
         reason = "their machines have more states than the budget allows"
+        return Difference(None, decided=False, reason=reason)
+    if path is None and _differ_in_steps(settings):
+        reason = "one of them sees messages, the other does not, and steps are counted"
         return Difference(None, decided=False, reason=reason)
     if path is None:
         return Difference(None)
@@ -191,9 +195,21 @@ def _machines(formulas: Iterable[f.Formula], settings: Iterable[Setting]) -> lis
     ]
 
 
-def _shortest_difference(machines: list[Machine]) -> Path | None:
+def _differ_in_steps(settings: Sequence[Setting]) -> bool:
+    """Does only one see messages, so that the same call can begin a step for one of them alone?"""
+    seen = {setting.events for setting in settings}
+    return len(seen) > 1 and any(setting.order == "step" for setting in settings)
+
+
+def _shortest_difference(machines: list[Machine], settings: Sequence[Setting]) -> Path | None:
     first, second = machines
+    deaf = [setting.events == "calls" for setting in settings]
     steps_of = Explorer(first if first.counts_steps else second)
+    steps = list(steps_of.steps(steps_of.machine.start))
+    if any(deaf) and not all(deaf):  # to one of them alone, a message is an event like any other
+        message = Message("user", "")
+        letter = first.alphabet.letter(message)
+        steps.append(Step((letter, True, False), Sample(letter, message, final=False)))
     start = (first.start, second.start)
     came_from: dict[tuple[int, int], tuple[tuple[int, int], Step] | None] = {start: None}
     waiting = deque([start])
@@ -204,11 +220,15 @@ def _shortest_difference(machines: list[Machine]) -> Path | None:
             return _path(came_from, pair)
         if first.configurations[pair[0]].ended or second.configurations[pair[1]].ended:
             continue
-        for step in steps_of.steps(steps_of.machine.start):
+        for step in steps:
             moves += 1
             if moves > MAX_PAIRS:
                 raise OutOfBudget
-            target = (first.advance(pair[0], step.move), second.advance(pair[1], step.move))
+            said = isinstance(step.sample.event, Message)
+            target = (
+                pair[0] if said and deaf[0] else first.advance(pair[0], step.move),
+                pair[1] if said and deaf[1] else second.advance(pair[1], step.move),
+            )
             if target not in came_from:
                 came_from[target] = (pair, step)
                 waiting.append(target)
