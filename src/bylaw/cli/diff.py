@@ -24,7 +24,8 @@ rule is written with is shown where it changed.
 
 Told too: another weight or layer, which changes scores and reports; another
 severity or `finish`, which changes what a gate does. The words of `why` and
-`fix` and the list of tools are not compared.
+`fix`, the list of tools and the order of the rules are not compared; where
+several rules clash, the order can decide which of them a gate names.
 
 With --corpus, scores recorded traces under both procedures instead, and shows
 which of them are judged differently. With --json, a line for each of them, and
