@@ -367,7 +367,6 @@ CODES: Final = {
         "guard.finish(); guard.propose([…])",
         "Guard(procedure).propose([…])",
     ),
-    # ── lint ─────────────────────────────────────────────────────────────────────────────
     "E414": Code(
         "a guard was given something that it does not know",
         "A misspelt setting, level of hints or role, a limit below 1, the name of a file in place "
@@ -416,6 +415,7 @@ CODES: Final = {
         "bylaw train eval models/qwen-7b -o eval.jsonl",
         "bylaw train eval models/qwen-7b -o eval.jsonl --width 64 --precision bf16",
     ),
+    # ── lint ─────────────────────────────────────────────────────────────────────────────
     "W501": Code(
         "a rule can never hold",
         "No trace satisfies the rule, so every trace is scored as violating it. Usually two of "

@@ -282,3 +282,21 @@ def test_what_cannot_be_done_is_told(
     assert "Reward while training: rate=1e-4" in capsys.readouterr().out
     assert shown(*(each.format(run=run) for each in given)) == UNUSABLE
     assert told.format(run=run) in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [{"messages": None}, {"split": "elsewhere"}, {"split": "production", "template": "unheard-of"}],
+)
+def test_runs_that_are_none_of_an_evaluation_are_told(
+    changed: dict[str, str | None], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "eval.jsonl"
+    kept = {"bylaw": 1, "key": "a run", **RESULTS[0]}
+    odd = {name: value for name, value in (kept | changed).items() if value is not None}
+    path.write_text(f"{json.dumps(kept)}\n", encoding="utf-8")
+    assert main(["train", "eval", "--tables", "-o", str(path)]) == OK
+    capsys.readouterr()
+    path.write_text(f"{json.dumps(odd)}\n", encoding="utf-8")
+    assert main(["train", "eval", "--tables", "-o", str(path)]) == UNUSABLE
+    assert "these are not results of `bylaw train eval`" in capsys.readouterr().err

@@ -109,6 +109,5 @@ def _figures(tables: Mapping[str, Table], folder: Path) -> list[str]:
 
 def _page(runs: Sequence[Run], output: Path) -> list[str]:
     with progress("runs", len(runs)) as line:
-        write_files(output.parent, {output.name: render_bench(runs, line.step)})
-    size = output.stat().st_size
+        size = write_files(output.parent, {output.name: render_bench(runs, line.step)})
     return [f"wrote {output} ({size / 1024:,.0f} KiB, {counted(len(runs), 'run')})"]

@@ -13,6 +13,7 @@ from bylaw.batch.extras import SCORING, can_score_corpora, needed
 from bylaw.batch.pieces import Limits
 from bylaw.batch.sources import Source, total_size
 from bylaw.cli.main import OK, UNUSABLE, VIOLATED
+from bylaw.cli.outputs import write_file
 from bylaw.cli.terminal import Progress, coloured, counted, progress, safe
 from bylaw.codes import CODES
 from bylaw.errors import Diagnostic, UsageError
@@ -141,12 +142,7 @@ def watching(line: Progress) -> Callable[[Step], None]:
 def _write_report(path: str, summary: Summary, corpus: Sequence[Source], limits: Limits) -> None:
     from bylaw.reports.html.corpus import render_corpus
 
-    page = render_corpus(summary, corpus, limits).encode("utf-8", errors="backslashreplace")
-    try:
-        Path(path).write_bytes(page)
-    except OSError as error:
-        message = f"cannot write {path}: {error.strerror or error}"
-        raise UsageError(Diagnostic("E403", message)) from None
+    write_file(Path(path), render_corpus(summary, corpus, limits))
 
 
 def _code(summary: Summary) -> int:

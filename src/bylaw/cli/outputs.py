@@ -17,12 +17,11 @@ def write_file(path: Path, text: str) -> int:
     return len(data)
 
 
-def write_files(folder: Path, files: Mapping[str, str]) -> None:
-    """Writes files, by their names, into a folder that is made if it is missing."""
+def write_files(folder: Path, files: Mapping[str, str]) -> int:
+    """As `write_file`, for files by their names; the folder is made if it is missing."""
     with _told(folder):
         folder.mkdir(parents=True, exist_ok=True)
-    for name, text in files.items():
-        write_file(folder / name, text)
+    return sum(write_file(folder / name, text) for name, text in files.items())
 
 
 @contextmanager

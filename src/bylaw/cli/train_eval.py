@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,9 +20,12 @@ from bylaw.errors import Diagnostic, TraceError
 from bylaw.training.corpus import SEED
 from bylaw.training.eval_tables import tables
 from bylaw.training.example import PRODUCTION
+from bylaw.training.groups import GROUPS
 from bylaw.training.splits import SPLITS
 
 _SETS: Final = (*SPLITS, PRODUCTION)
+_FIELDS: Final = ("name", "trial", "compliance", "correct", "calls", "messages")
+"""What tables read in the results."""
 _SETTINGS: Final = tuple(setting for setting in SETTINGS if setting != "as-written")
 
 EPILOG: Final = """\
@@ -101,11 +105,20 @@ def run(options: argparse.Namespace) -> int:
 def _on_record(path: str) -> list[dict[str, Any]]:
     """The runs in a file, if they are those of this command."""
     found = list(read_results(path))
-    if any("split" not in each for each in found):
+    if not all(map(_is_result, found)):
         help = "Runs of the benchmark are shown by `bylaw bench report`."
         message = "these are not results of `bylaw train eval`"
         raise TraceError(Diagnostic("E421", message, help, source=path))
     return found
+
+
+def _is_result(found: Mapping[str, Any]) -> bool:
+    known = GROUPS if found.get("split") == PRODUCTION else {found.get("template")}
+    return (
+        found.get("split") in _SETS
+        and found.get("template") in known
+        and all(field in found for field in _FIELDS)
+    )
 
 
 def _evaluated(options: argparse.Namespace) -> str:

@@ -31,11 +31,3 @@ class Rules:
             joint = Joint(self.joint)
             found = self._compatible[key] = joint.possible(sorted(key)), joint.decided
         return found
-
-    @classmethod
-    def of(cls, procedure: Procedure) -> Rules:
-        """The rules of this procedure; the second run finds them ready."""
-        ready: Rules | None = procedure.shared.get(cls)
-        if ready is None:
-            ready = procedure.shared.setdefault(cls, cls(procedure))
-        return ready

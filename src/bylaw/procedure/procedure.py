@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from bylaw.errors import Diagnostic, SpecError, did_you_mean, listing
 from bylaw.procedure.constraint import Constraint
@@ -18,6 +18,7 @@ from bylaw.vocabulary.registry import EMPTY, Vocabulary
 from bylaw.vocabulary.view import Order
 
 VERSION: Final = 1
+_T = TypeVar("_T")
 
 
 class Procedure:
@@ -56,9 +57,15 @@ class Procedure:
         self.events: Final[Events] = events
         self.finish: Final[Finish] = finish
         self.vocabulary: Final = vocabulary
-        self.shared: Final[dict[type, Any]] = {}
-        """What has been worked out of it and serves all its runs, by type."""
+        self._worked_out: Final[dict[Callable[[Procedure], Any], Any]] = {}
         self._check()
+
+    def worked_out(self, kind: Callable[[Procedure], _T]) -> _T:
+        """What `kind` makes of this procedure: made once, and then at hand for every run."""
+        ready: _T | None = self._worked_out.get(kind)
+        if ready is None:
+            ready = self._worked_out.setdefault(kind, kind(self))
+        return ready
 
     def _check(self) -> None:
         problems: list[Diagnostic] = []

@@ -36,11 +36,3 @@ class Definitions:
                 continue  # it stands for a value
             if len(to_text(formula)) > len(macro.name):  # a name that is longer tells nobody more
                 self.names.setdefault(formula, macro.name)
-
-    @classmethod
-    def of(cls, procedure: Procedure) -> Definitions:
-        """The definitions of this procedure; the second sentence finds them ready."""
-        ready: Definitions | None = procedure.shared.get(cls)
-        if ready is None:
-            ready = procedure.shared.setdefault(cls, cls(procedure))
-        return ready

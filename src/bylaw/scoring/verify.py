@@ -190,7 +190,7 @@ def judge(
     return ConstraintResult(
         constraint,
         evaluation.outcome,
-        sentence(evaluation, positions, Definitions.of(procedure).names),
+        sentence(evaluation, positions, procedure.worked_out(Definitions).names),
         tuple(call_indices(evaluation, positions)),
     )
 
