@@ -60,9 +60,9 @@ def test_guards_in_many_threads_decide_as_each_would_alone() -> None:
 def test_the_second_guard_finds_the_rules_ready() -> None:
     procedure = _procedure()
     Guard(procedure)
-    ready = procedure.worked_out(Rules)
+    ready = procedure.derived(Rules)
     Guard(procedure)
-    assert procedure.worked_out(Rules) is ready
+    assert procedure.derived(Rules) is ready
 
 
 def test_full_tables_are_begun_anew_without_anybody_noticing(

@@ -15,7 +15,7 @@ def find_clash(procedure: Procedure) -> Iterator[Finding]:
 
     Two rules that exclude each other, and one that nothing can satisfy, have codes of their own.
     """
-    joint = Joint(procedure.worked_out(Rules).joint)
+    joint = Joint(procedure.derived(Rules).joint)
     everything = list(joint.forms)
     if joint.possible(everything):
         return

@@ -43,7 +43,7 @@ class Judge:
         self.procedure: Final = procedure
         rules = procedure.constraints
         self.severities: Final = [severity_of(c, setting, enforce_l6=enforce_l6) for c in rules]
-        shared = procedure.worked_out(Rules)
+        shared = procedure.derived(Rules)
         self.named: Final = shared.named
         """The tools that each rule names."""
         self.monitors: Final = Monitors(

@@ -57,14 +57,14 @@ class Procedure:
         self.events: Final[Events] = events
         self.finish: Final[Finish] = finish
         self.vocabulary: Final = vocabulary
-        self._worked_out: Final[dict[Callable[[Procedure], Any], Any]] = {}
+        self._derived: Final[dict[Callable[[Procedure], Any], Any]] = {}
         self._check()
 
-    def worked_out(self, kind: Callable[[Procedure], _T]) -> _T:
-        """What `kind` makes of this procedure: made once, and then at hand for every run."""
-        ready: _T | None = self._worked_out.get(kind)
+    def derived(self, kind: Callable[[Procedure], _T]) -> _T:
+        """`kind(self)`, computed once and shared by every run."""
+        ready: _T | None = self._derived.get(kind)
         if ready is None:
-            ready = self._worked_out.setdefault(kind, kind(self))
+            ready = self._derived.setdefault(kind, kind(self))
         return ready
 
     def _check(self) -> None:

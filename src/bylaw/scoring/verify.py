@@ -190,7 +190,7 @@ def judge(
     return ConstraintResult(
         constraint,
         evaluation.outcome,
-        sentence(evaluation, positions, procedure.worked_out(Definitions).names),
+        sentence(evaluation, positions, procedure.derived(Definitions).names),
         tuple(call_indices(evaluation, positions)),
     )
 
