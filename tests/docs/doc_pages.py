@@ -21,7 +21,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -49,6 +49,8 @@ class Block:
     text: str
     line: int
     """Where its first line stands in the page, counted from 1."""
+    before: tuple[str, ...] = ()
+    """The lines of prose between the previous block and this one."""
 
 
 class Page:
@@ -66,8 +68,7 @@ class Page:
 
     def code(self) -> Iterator[str]:
         """What stands between backticks in the prose."""
-        for line in self.prose:
-            yield from (found[0].strip("`") for found in _INLINE_CODE.finditer(line))
+        return inline_code(self.prose)
 
     def anchors(self) -> set[str]:
         """What links may name behind `#`: the headings, as GitHub spells them."""
@@ -75,10 +76,17 @@ class Page:
         return {_anchor(heading[1]) for heading in headings if heading}
 
 
+def inline_code(prose: Iterable[str]) -> Iterator[str]:
+    """What stands between backticks in these lines."""
+    for line in prose:
+        yield from (found[0].strip("`") for found in _INLINE_CODE.finditer(line))
+
+
 def _split(text: str) -> tuple[list[Block], list[str]]:
     """The fenced blocks, and the lines outside them."""
     blocks: list[Block] = []
     prose: list[str] = []
+    read = 0
     lines = iter(enumerate(text.splitlines(), start=1))
     for number, line in lines:
         fence = _FENCE.fullmatch(line)
@@ -96,7 +104,8 @@ def _split(text: str) -> tuple[list[Block], list[str]]:
         language, _, _ = fence["info"].strip().partition(" ")
         title = _TITLE.search(fence["info"])
         shown = "".join(f"{each}\n" for each in body)
-        blocks.append(Block(language, title[1] if title else None, shown, number + 1))
+        before, read = tuple(prose[read:]), len(prose)
+        blocks.append(Block(language, title[1] if title else None, shown, number + 1, before))
     return blocks, prose
 
 
@@ -166,7 +175,7 @@ class Runner:
                 command,
                 shell=True,
                 cwd=self.folder,
-                env=_environment(),
+                env=environment(),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,  # one stream, as on a terminal
@@ -223,7 +232,7 @@ def commands(block: Block) -> Iterator[tuple[int, str, str, int]]:
         yield number, command, "\n".join(output), int(code[1]) if code else 0
 
 
-def _environment() -> dict[str, str]:
+def environment() -> dict[str, str]:
     """What commands run in: this Python's scripts first, 80 columns, no colours."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST")}
     scripts = str(Path(sys.executable).parent)
