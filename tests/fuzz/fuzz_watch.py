@@ -18,8 +18,8 @@ from types import FrameType
 import bylaw
 from bylaw.errors import BylawError
 
-SECONDS = 5.0
-"""How much processor time one input may take."""
+SECONDS = 60.0
+"""After so much processor time an input counts as one that never ends."""
 _CODE = re.compile(r"E\d{3}")
 _JARGON = re.compile(r"\w+Error\b|\w+Exception\b|Traceback|NoneType|\$END|__\w+__")
 """What only a programmer of this library would understand."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -49,8 +48,6 @@ class Opened:
     page: Page
     complaints: list[str] = field(default_factory=list)
     requests: list[str] = field(default_factory=list)
-    seconds: float = 0.0
-    """How long it took until it was painted."""
 
     @classmethod
     def in_(cls, browser: Browser, size: tuple[int, int] = WIDE, **options: Any) -> Self:
@@ -66,10 +63,8 @@ class Opened:
 
     def go(self, file: Path, fragment: str = "") -> None:
         """Opens a file, and waits until it is painted."""
-        start = time.perf_counter()
         self.page.goto(file.as_uri() + fragment)
         self.page.evaluate("new Promise((seen) => requestAnimationFrame(() => setTimeout(seen)))")
-        self.seconds = time.perf_counter() - start
 
     def fragment(self) -> str:
         """What the page's address says after `#`."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-import time
 
 import pytest
 from hypothesis import given
@@ -221,16 +220,14 @@ def test_a_rollout_that_cannot_be_read_has_no_reward_but_a_reason(calls: list[Ca
 # ── many ──────────────────────────────────────────────────────────────────────────────────
 
 
-def test_a_batch_of_512_in_under_a_fifth_of_a_second() -> None:
+def test_a_batch_gets_the_rewards_of_its_rollouts() -> None:
     rng = random.Random(0)
     examples = built()[TRAIN]
     goals = Goals(examples)
     chosen = [rng.choice(examples) for _ in range(512)]
     batch = [Rollout(departed(each, rng, 3), each.answer) for each in chosen]
     names = [example.name for example in chosen]
-    begun = time.process_time()
     rewards = goals.rewards(names, batch)
-    assert time.process_time() - begun < 0.2
     assert [reward.total() for reward in rewards] == [
         goals[name].reward(rollout).total() for name, rollout in zip(names, batch, strict=True)
     ]
