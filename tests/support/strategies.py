@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 from hypothesis import strategies as st
@@ -65,6 +66,7 @@ data_values: SearchStrategy[Any] = st.one_of(
 """Values to look into and to range over."""
 
 
+@cache
 @st.composite
 def calls(draw: st.DrawFn, values: SearchStrategy[Any] = small_values) -> Call:
     """A call without a step."""
@@ -77,6 +79,7 @@ def calls(draw: st.DrawFn, values: SearchStrategy[Any] = small_values) -> Call:
     return Call(draw(st.sampled_from((*TOOLS, "other"))), arguments, **extra)
 
 
+@cache
 @st.composite
 def traces(
     draw: st.DrawFn,
@@ -99,6 +102,7 @@ def traces(
     return Trace(events, answer=answer, metrics=metrics)
 
 
+@cache
 @st.composite
 def data_traces(draw: st.DrawFn, max_size: int = 6) -> Trace:
     """A trace with messages, labels, and arguments to look into."""
@@ -110,6 +114,7 @@ def data_traces(draw: st.DrawFn, max_size: int = 6) -> Trace:
 # ── formulas ──────────────────────────────────────────────────────────────────────────────
 
 
+@cache
 def tools(variables: tuple[str, ...] = ()) -> SearchStrategy[Tool]:
     """A tool name, a set, or a bound variable."""
     plain = st.sampled_from((*TOOLS, "final_answer")).map(tool_of)
@@ -118,6 +123,7 @@ def tools(variables: tuple[str, ...] = ()) -> SearchStrategy[Tool]:
     return st.one_of(plain, plain, sets.map(tool_of), *bound)
 
 
+@cache
 def terms(variables: tuple[str, ...] = (), values: Any = small_values) -> SearchStrategy[Term]:
     """A value, perhaps with a variable inside."""
     plain = values.map(term_of)
@@ -128,6 +134,7 @@ def terms(variables: tuple[str, ...] = (), values: Any = small_values) -> Search
     return st.one_of(plain, bound, nested)
 
 
+@cache
 def patterns(variables: tuple[str, ...] = ()) -> SearchStrategy[f.Pattern]:
     """Something to demand of a call."""
     paths = st.sampled_from([("i",), ("j",), ("i", "k"), ("result",), ("args",), ("a b",)])
@@ -138,12 +145,14 @@ def patterns(variables: tuple[str, ...] = ()) -> SearchStrategy[f.Pattern]:
     )
 
 
+@cache
 def arguments(variables: tuple[str, ...] = ()) -> SearchStrategy[f.Arguments]:
     """Whole arguments, each key once."""
     pairs = st.dictionaries(st.sampled_from((*KEYS, "in", "a b")), terms(variables), max_size=2)
     return pairs.map(lambda d: f.Arguments(tuple(f.ArgumentIs((k,), v) for k, v in d.items())))
 
 
+@cache
 def predicates(variables: tuple[str, ...] = ()) -> SearchStrategy[f.TracePredicate]:
     """A trace predicate."""
     tool = tools(variables)
@@ -172,6 +181,7 @@ def predicates(variables: tuple[str, ...] = ()) -> SearchStrategy[f.TracePredica
     )
 
 
+@cache
 def events(variables: tuple[str, ...] = ()) -> SearchStrategy[f.Event]:
     """An event atom."""
     some = st.lists(patterns(variables), max_size=2).map(tuple)
@@ -181,6 +191,7 @@ def events(variables: tuple[str, ...] = ()) -> SearchStrategy[f.Event]:
     )
 
 
+@cache
 def domains(variables: tuple[str, ...] = ()) -> SearchStrategy[f.Domain]:
     """What a quantifier may range over."""
     listed = st.lists(terms(variables), min_size=1, max_size=2).map(tuple)
@@ -213,6 +224,7 @@ BINARY: tuple[Callable[..., f.Formula], ...] = (
 )
 
 
+@cache
 @st.composite
 def formulas(
     draw: st.DrawFn, depth: int = 4, variables: tuple[str, ...] = (), quantifiers: bool = True
@@ -245,6 +257,7 @@ def formulas(
     return node(name, domain, inner((*variables, name)))
 
 
+@cache
 @st.composite
 def quantified(draw: st.DrawFn) -> f.Formula:
     """A quantifier in front, over what calls bring along, and a body that speaks of its values."""
@@ -263,6 +276,7 @@ EXPRESSIONS = ("a", "^h", "e.|b", r"\d", "")
 _PATHS = (("args",), ("args", "i"), ("args", "j"), ("result",), ("result", "i"))
 
 
+@cache
 def _leaves(variables: tuple[str, ...]) -> SearchStrategy[Term]:
     read = st.sampled_from(FIELDS).map(lambda field: Reading(field))  # type: ignore[arg-type]
     paths = st.sampled_from(_PATHS).map(lambda p: path_term(Reading(p[0]), *p[1:]))  # type: ignore[arg-type]
@@ -272,6 +286,7 @@ def _leaves(variables: tuple[str, ...]) -> SearchStrategy[Term]:
     return st.one_of(paths, paths, paths, read, plain, plain, labels, st.just(Answer()), *bound)
 
 
+@cache
 @st.composite
 def data_terms(
     draw: st.DrawFn, depth: int = 2, variables: tuple[str, ...] = (), future: bool = True
@@ -307,6 +322,7 @@ def data_terms(
     return Counted(name, domain, condition((*variables, name)))
 
 
+@cache
 @st.composite
 def data_domains(draw: st.DrawFn, depth: int, variables: tuple[str, ...], future: bool) -> f.Domain:
     """Something to range over, mostly found at the event."""
@@ -321,6 +337,7 @@ def data_domains(draw: st.DrawFn, depth: int, variables: tuple[str, ...], future
     return draw(domains(variables))
 
 
+@cache
 def _data_atoms(depth: int, variables: tuple[str, ...], future: bool) -> SearchStrategy[f.Formula]:
     term = data_terms(depth, variables, future)
     matched = term | st.sampled_from(EXPRESSIONS).map(Literal.of)
@@ -346,6 +363,7 @@ _PAST = (f.Yesterday, f.Once, f.Historically, f.Since, f.Earlier, f.Earlier)
 _FUTURE = (f.Next, f.WeakNext, f.Eventually, f.Always, f.Until, f.WeakUntil, f.Release, f.Later)
 
 
+@cache
 @st.composite
 def data_formulas(
     draw: st.DrawFn, depth: int = 3, variables: tuple[str, ...] = (), future: bool = True
