@@ -27,7 +27,7 @@ from bylaw.bench.instance import LONGEST, SEEDS, TRIALS, budget
 from bylaw.bench.jobs import jobs
 from bylaw.bench.templates import TEMPLATES
 from bylaw.bench.tools import TOOLS
-from bylaw.cli.main import COMMANDS
+from bylaw.cli.main import COMMANDS, module_of
 from bylaw.codes import CODES
 from bylaw.errors import MAX_DIAGNOSTICS
 from bylaw.logic.formula import Compare, Formula, Truth
@@ -365,7 +365,7 @@ def commands() -> str:
 
 def _command(name: str) -> str:
     """Taken from the parser and not from its help text, whose layout differs by Python."""
-    module = import_module(f"bylaw.cli.{name.replace(' ', '_')}")
+    module = import_module(module_of(name))
     parser = argparse.ArgumentParser(prog=f"bylaw {name}", add_help=False)
     module.configure(parser)
     required, positional, rows = [], [], []

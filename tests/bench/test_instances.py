@@ -15,7 +15,7 @@ import pytest
 from bylaw import Procedure, verify_trace
 from bylaw.bench.instance import Instance, budget, instance, instances
 from bylaw.bench.templates import TEMPLATES
-from bylaw.cli.bench_instance import gold_record
+from bylaw.cli.bench.instance import gold_record
 from bylaw.cli.main import main
 from bylaw.errors import UsageError
 

@@ -12,7 +12,7 @@ import corpora
 import pytest
 
 from bylaw.batch.extras import SCORING
-from bylaw.cli import corpus as corpus_command
+from bylaw.cli import verify_corpus as corpus_command
 from bylaw.cli.main import main
 from bylaw.cli.terminal import Progress
 

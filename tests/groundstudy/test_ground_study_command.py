@@ -13,7 +13,8 @@ from chat_server import ChatServer, Says, Status, Step
 from small_repository import write
 
 from bylaw.bench.results import read_results
-from bylaw.cli import ground_questions, ground_study
+from bylaw.cli.ground import questions as questions_command
+from bylaw.cli.ground import study as study_command
 from bylaw.errors import BylawError
 
 
@@ -25,11 +26,11 @@ def _ran(command: ModuleType, *arguments: str) -> int:
 
 
 def _build(*arguments: str) -> int:
-    return _ran(ground_questions, "build", "-o", "questions.json", *arguments)
+    return _ran(questions_command, "build", "-o", "questions.json", *arguments)
 
 
 def _study(*arguments: str) -> int:
-    return _ran(ground_study, *arguments)
+    return _ran(study_command, *arguments)
 
 
 @pytest.fixture
@@ -57,7 +58,7 @@ def test_questions_about_a_checkout(here: Path, capsys: pytest.CaptureFixture[st
         "small own (own): 3 questions, as many as there are\n\n"
         "3 questions written to questions.json\n"
     )
-    assert _ran(ground_questions, "check", "questions.json") == 0
+    assert _ran(questions_command, "check", "questions.json") == 0
     assert (
         "3 questions: the repositories and the answers are as recorded" in capsys.readouterr().out
     )
@@ -74,7 +75,7 @@ def test_a_checkout_of_one_of_the_paper_has_its_bucket(
 
 def test_a_check_that_finds_something(asked: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("small/README.md").write_text("changed")
-    assert _ran(ground_questions, "check", "questions.json", "--json") == 1
+    assert _ran(questions_command, "check", "questions.json", "--json") == 1
     assert len(json.loads(capsys.readouterr().out)["problems"]) == 1
 
 
@@ -96,7 +97,7 @@ def test_a_check_that_finds_something(asked: Path, capsys: pytest.CaptureFixture
 def test_questions_that_cannot_be_made(here: Path, arguments: list[str], told: str) -> None:
     Path("file").write_text("where a folder should be")
     with pytest.raises(BylawError, match=told):
-        _ran(ground_questions, *arguments)
+        _ran(questions_command, *arguments)
 
 
 def test_the_files_of_a_study_may_lie_in_the_repository(
@@ -104,7 +105,7 @@ def test_the_files_of_a_study_may_lie_in_the_repository(
 ) -> None:
     monkeypatch.chdir(here / "small")
     assert _build("--checkout", "mine=.") == 0
-    assert _ran(ground_questions, "check", "questions.json") == 0
+    assert _ran(questions_command, "check", "questions.json") == 0
     for _ in range(2):
         assert _study("sim:reader", "--questions", "questions.json") == 0
 

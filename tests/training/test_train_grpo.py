@@ -58,7 +58,7 @@ def base(_needed: None) -> Path:
 
 def command(name: str, *arguments: str | int | Path) -> int:
     """Runs a command in this process."""
-    module = import_module(f"bylaw.cli.{name}")
+    module = import_module(f"bylaw.cli.train.{name}")
     parser = argparse.ArgumentParser()
     module.configure(parser)
     code: int = module.run(parser.parse_args([str(each) for each in arguments]))
@@ -75,7 +75,7 @@ def warm(base: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def warmed_up(base: Path, output: Path, *how: str) -> int:
     size = ("--examples", 4, "--epochs", 2, "--batch", 2)
-    return command("train_sft", base, "-o", output, *size, *how)
+    return command("sft", base, "-o", output, *size, *how)
 
 
 def weights(adapter: Path) -> dict[str, Any]:
@@ -283,16 +283,16 @@ def test_checkpoints_are_tried_and_compared(
 ) -> None:
     results = tmp_path / "eval.jsonl"
     few = ("--examples", 1, "--width", 8, "--turn-tokens", 40, "-o", results)
-    assert command("train_eval", base, "--name", "base", *few) == 0
+    assert command("eval", base, "--name", "base", *few) == 0
     capsys.readouterr()
-    assert command("train_eval", base, "--adapter", warm, "--name", "warm", *few, "--json") == 0
+    assert command("eval", base, "--adapter", warm, "--name", "warm", *few, "--json") == 0
     tables = json.loads(capsys.readouterr().out)
     assert set(tables) == {"splits", "gains", "templates"}
     assert [row["n"] for row in tables["splits"]["rows"]] == [1] * 12 + [5] * 2
     runs = list(read_results(results))
     assert {run["split"] for run in runs} == {*SPLITS, "production"}
     with pytest.raises(BylawError, match="other conditions"):  # another adapter, the same name
-        command("train_eval", base, "--name", "warm", *few)
+        command("eval", base, "--name", "warm", *few)
 
 
 def test_grpo_as_a_command(base: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -300,7 +300,7 @@ def test_grpo_as_a_command(base: Path, tmp_path: Path, capsys: pytest.CaptureFix
     sizes = "--generations 2 --prompts 2 --batch 4 --at-once 4 --examples 2 --held-out 2"
     limits = "--most-tokens 200 --turn-tokens 40 --width 4 --rollouts batched"
     options = f"{sizes} {limits} --setting block-and-warn --json".split()
-    assert command("train_grpo", base, "-o", tmp_path / "run", *options) == 0
+    assert command("grpo", base, "-o", tmp_path / "run", *options) == 0
     told = json.loads(capsys.readouterr().out)
     assert (told["steps"], told["finished"]) == (1, True)
     assert told["clock"]["tokens_per_second"] > 0
@@ -346,11 +346,11 @@ def test_a_run_goes_on_with_its_own_adapter_and_settings(base: Path, tmp_path: P
     sizes = "--generations 2 --prompts 1 --batch 2 --at-once 2 --examples 2 --held-out 0"
     limits = "--most-tokens 200 --turn-tokens 40 --width 4 --rollouts batched"
     options = ["-o", str(tmp_path), *f"{sizes} {limits}".split()]
-    assert command("train_grpo", base, *options, "--seconds", 0, "--rank", 4) == 0
+    assert command("grpo", base, *options, "--seconds", 0, "--rank", 4) == 0
     for other in ("--beta 0.5", "--precision bf16", "--examples 1"):
         with pytest.raises(BylawError, match="begun with other settings"):
-            command("train_grpo", base, *options, "--resume", *other.split())
-    assert command("train_grpo", base, *options, "--resume", "--width", 2) == 0
+            command("grpo", base, *options, "--resume", *other.split())
+    assert command("grpo", base, *options, "--resume", "--width", 2) == 0
     steps = [row["step"] for row in read_metrics(tmp_path / "metrics.jsonl")]
     assert steps == [1, 2]
     config = json.loads((tmp_path / "adapter" / "adapter_config.json").read_text(encoding="utf-8"))
@@ -363,11 +363,11 @@ def test_results_of_weights_that_have_changed_are_not_those_on_record(
     adapter = shutil.copytree(warm, tmp_path / "adapter")
     few = ("--examples", 1, "--width", 8, "--turn-tokens", 40, "--set", "unaugmented")
     tried = (base, "--adapter", adapter, "--name", "tuned", *few, "-o", tmp_path / "eval.jsonl")
-    assert command("train_eval", *tried) == 0
-    assert command("train_eval", *tried) == 0
+    assert command("eval", *tried) == 0
+    assert command("eval", *tried) == 0
     shutil.copytree(whole / "adapter", adapter, dirs_exist_ok=True)
     with pytest.raises(BylawError, match="other conditions"):
-        command("train_eval", *tried)
+        command("eval", *tried)
 
 
 def test_where_memory_runs_out_nothing_on_record_is_lost(
@@ -389,9 +389,9 @@ def test_where_memory_runs_out_nothing_on_record_is_lost(
     with monkeypatch.context() as shared:
         shared.setattr(Slots, "begin", full)
         with pytest.raises(BylawError, match=r"Tried to allocate 128 MiB\.\n.*smaller --width"):
-            command("train_eval", base, *few, "-o", results)
+            command("eval", base, *few, "-o", results)
     assert len(list(read_results(results))) == 1
-    assert command("train_eval", base, *few, "-o", results) == 0
+    assert command("eval", base, *few, "-o", results) == 0
     assert len(list(read_results(results))) == 2
 
 
@@ -403,7 +403,7 @@ def test_results_of_the_benchmark_are_not_those_of_an_evaluation(
     results.write_text(line, encoding="utf-8")
     for how in (["--tables"], [base, "--examples", 1]):
         with pytest.raises(BylawError, match="not results of `bylaw train eval`"):
-            command("train_eval", *how, "-o", results)
+            command("eval", *how, "-o", results)
     assert results.read_text(encoding="utf-8") == line
 
 
@@ -429,7 +429,7 @@ def test_a_chat_template_that_cannot_be_trained_on_is_told_in_a_sentence(
         template + "{% for message in messages %}" + lines + "{% endfor %}" + asks,
         encoding="utf-8",
     )
-    for name in ("train_sft", "train_grpo", "train_eval"):
+    for name in ("sft", "grpo", "eval"):
         with pytest.raises(BylawError, match=told):
             command(name, folder, "-o", tmp_path / "out")
 
@@ -441,15 +441,15 @@ def test_a_template_that_trl_cannot_read_leads_to_our_own_rollouts(
     path = folder / "chat_template.jinja"
     path.write_text("{# another #}" + path.read_text(encoding="utf-8"), encoding="utf-8")
     with pytest.raises(BylawError, match="TRL cannot train this model") as refused:
-        command("train_grpo", folder, "-o", tmp_path / "out", "--examples", 5)
+        command("grpo", folder, "-o", tmp_path / "out", "--examples", 5)
     assert "--rollouts batched" in str(refused.value.diagnostics[0].help)
 
 
 def test_layers_that_are_not_there_are_named(base: Path, tmp_path: Path) -> None:
     few = ("-o", tmp_path, "--examples", 1, "--epochs", 1)
     with pytest.raises(BylawError, match="no layers called v_prj"):
-        command("train_sft", base, *few, "--targets", "q_proj,v_prj")
-    assert command("train_sft", base, *few, "--targets", "q_proj, v_proj") == 0
+        command("sft", base, *few, "--targets", "q_proj,v_prj")
+    assert command("sft", base, *few, "--targets", "q_proj, v_proj") == 0
     config = json.loads((tmp_path / "adapter" / "adapter_config.json").read_text(encoding="utf-8"))
     assert sorted(config["target_modules"]) == ["q_proj", "v_proj"]
 
@@ -471,10 +471,10 @@ def test_numbers_that_cannot_be_are_refused(
     base: Path, tmp_path: Path, sizes: str, told: str
 ) -> None:
     with pytest.raises(BylawError, match=told):
-        command("train_grpo", base, "-o", tmp_path, *sizes.split())
+        command("grpo", base, "-o", tmp_path, *sizes.split())
 
 
-@pytest.mark.parametrize("name", ["train_sft", "train_grpo"])
+@pytest.mark.parametrize("name", ["sft", "grpo"])
 def test_a_file_without_examples_is_told_in_a_sentence(
     name: str, base: Path, tmp_path: Path
 ) -> None:
@@ -490,7 +490,7 @@ def test_a_model_that_is_not_there_is_said_to_be(tmp_path: Path) -> None:
     )
     for base, told in wanted:
         with pytest.raises(BylawError, match=told):
-            command("train_sft", base, "-o", tmp_path)
+            command("sft", base, "-o", tmp_path)
 
 
 @pytest.mark.parametrize("file", ["", "model.gguf", "config.json"])

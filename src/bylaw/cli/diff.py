@@ -7,12 +7,12 @@ import json
 from collections.abc import Iterator
 from typing import Final
 
-from bylaw.cli.corpus import add_engine
 from bylaw.cli.diff_corpus import diff_corpus
 from bylaw.cli.inputs import add_max_line, load_vocabulary
 from bylaw.cli.main import OK, VIOLATED
+from bylaw.cli.one_line import one_line
 from bylaw.cli.terminal import coloured, counted, safe, wrapped
-from bylaw.cli.traces import one_line
+from bylaw.cli.verify_corpus import add_engine
 from bylaw.procedure.difference import Change, compare
 from bylaw.procedure.procedure import Procedure
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from bylaw.batch.pieces import Limits
 from bylaw.batch.sources import sources, total_size
-from bylaw.cli.corpus import engine_for, watching
 from bylaw.cli.main import OK, UNUSABLE, VIOLATED
 from bylaw.cli.terminal import counted, progress, safe
+from bylaw.cli.verify_corpus import engine_for, watching
 from bylaw.procedure.procedure import Procedure
 from bylaw.tables import Column, Table
 from bylaw.trace.files import MEGABYTE

@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from bylaw.cli.by_example import explain_rule
+from bylaw.cli.explain_by_example import explain_rule
 from bylaw.cli.inputs import add_procedure, load_procedure, load_vocabulary, one_trace
 from bylaw.cli.main import OK, UNUSABLE, VIOLATED
 from bylaw.cli.terminal import WORDS, coloured, safe, width, wrapped

@@ -42,7 +42,9 @@ COMMANDS: Final = {
     "train curves": "show how runs of GRPO went, side by side",
     "train eval": "try a checkpoint on the splits and the benchmark",
 }
-"""What people type, and what it does. The module of a command has its name, with `_` for spaces."""
+"""Each command and what it does."""
+_ROOMS: Final = ("bench", "ground", "train")
+"""Groups of commands that have a package of their own."""
 
 _INTRODUCTION: Final = """\
 Checks what tool-using LLM agents did against the procedure they should follow.
@@ -113,7 +115,7 @@ def _run(given: list[str]) -> int:
         return OK
     name, rest = _named(given)
     # Only the one that is asked for is imported: start is quick.
-    command = import_module(f"bylaw.cli.{name.replace(' ', '_')}")
+    command = import_module(module_of(name))
     parser = _Parser(
         prog=f"bylaw {name}",
         description=f"{COMMANDS[name][0].upper()}{COMMANDS[name][1:]}.",
@@ -124,6 +126,13 @@ def _run(given: list[str]) -> int:
     command.configure(parser)
     code: int = command.run(parser.parse_intermixed_args(rest))
     return code
+
+
+def module_of(command: str) -> str:
+    """The module of a command: `bench run` is in `bylaw.cli.bench.run`."""
+    group, _, rest = command.partition(" ")
+    path = f"{group}.{rest}" if group in _ROOMS else command
+    return f"bylaw.cli.{path.replace(' ', '_')}"
 
 
 def _named(given: list[str]) -> tuple[str, list[str]]:

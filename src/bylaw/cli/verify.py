@@ -12,9 +12,9 @@ from typing import Final
 
 from bylaw.batch.pieces import Limits, records
 from bylaw.batch.sources import sources
-from bylaw.cli.corpus import add_corpus, check_output, is_corpus, verify_corpus
 from bylaw.cli.inputs import add_max_line, add_procedure, load_procedure
 from bylaw.cli.main import OK, UNUSABLE, VIOLATED
+from bylaw.cli.one_line import note_lines
 from bylaw.cli.terminal import (
     LABEL_COLOURS,
     WORDS,
@@ -25,7 +25,7 @@ from bylaw.cli.terminal import (
     width,
     wrapped,
 )
-from bylaw.cli.traces import note_lines
+from bylaw.cli.verify_corpus import add_corpus, check_output, is_corpus, verify_corpus
 from bylaw.codes import CODES
 from bylaw.errors import Diagnostic, UsageError
 from bylaw.procedure.procedure import Procedure

@@ -16,7 +16,7 @@ from bylaw.bench.models import named
 from bylaw.bench.results import Results
 from bylaw.cli.inputs import at_least_one
 from bylaw.cli.main import OK, UNUSABLE
-from bylaw.cli.models import add_model_options, in_use, model_options
+from bylaw.cli.model_options import add_model_options, in_use, model_options
 from bylaw.cli.outputs import write_files
 from bylaw.cli.terminal import counted, progress, safe
 from bylaw.errors import Diagnostic, TraceError, UsageError

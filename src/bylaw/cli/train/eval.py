@@ -14,7 +14,7 @@ from bylaw.cli.inputs import at_least_one
 from bylaw.cli.main import OK
 from bylaw.cli.outputs import write_files
 from bylaw.cli.terminal import counted, progress
-from bylaw.cli.training import add_base, teller, with_libraries, within_memory
+from bylaw.cli.train.options import add_base, teller, with_libraries, within_memory
 from bylaw.enforcement.severity import SETTINGS
 from bylaw.errors import Diagnostic, TraceError
 from bylaw.training.corpus import SEED

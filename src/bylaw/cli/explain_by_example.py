@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 
 from bylaw.cli.main import OK, UNUSABLE
+from bylaw.cli.one_line import one_line
 from bylaw.cli.terminal import safe, wrapped
-from bylaw.cli.traces import one_line
 from bylaw.logic.formula import Formula
 from bylaw.semantics.closure import Unsupported
 from bylaw.semantics.enforceability import Enforceability, enforceability

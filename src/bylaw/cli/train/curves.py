@@ -9,7 +9,7 @@ from typing import Final
 
 from bylaw.cli.main import OK
 from bylaw.cli.outputs import write_file
-from bylaw.cli.training import teller
+from bylaw.cli.train.options import teller
 from bylaw.errors import Diagnostic, TraceError, UsageError
 from bylaw.reports.curves import curves_svg
 from bylaw.training.curves import METRICS, curves, read_metrics

@@ -9,7 +9,7 @@ from typing import Final
 
 from bylaw.cli.inputs import at_least_one
 from bylaw.cli.main import OK
-from bylaw.cli.training import (
+from bylaw.cli.train.options import (
     add_adapter_options,
     add_base,
     add_examples,

@@ -21,7 +21,7 @@ from bylaw.bench.templates import TEMPLATES
 from bylaw.bench.templates.template import DIFFICULTIES
 from bylaw.cli.inputs import at_least_one
 from bylaw.cli.main import OK, UNUSABLE
-from bylaw.cli.models import add_model_options, in_use, model_options
+from bylaw.cli.model_options import add_model_options, in_use, model_options
 from bylaw.cli.terminal import counted, progress, safe
 from bylaw.enforcement.hints import HINTS
 from bylaw.enforcement.severity import SETTINGS

@@ -1,0 +1,1 @@
+"""`bylaw bench`: measures how well models follow procedures."""

@@ -1,0 +1,1 @@
+"""`bylaw ground`: checks answers against what the tools returned."""

@@ -1,0 +1,1 @@
+"""`bylaw train`: training data, warm-up, GRPO, and evaluation."""
