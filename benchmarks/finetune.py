@@ -1,14 +1,26 @@
 """Fine-tunes a small model by warm-up and GRPO, and measures it before, after one, and after both.
 
-    python benchmarks/finetune.py MODEL -o OUT [--seed 43] [--minutes 9] [--work DIR] [--rehearsal]
+    python benchmarks/finetune.py MODEL -o OUT [--seed 43] [--minutes 9] [--work DIR]
 
 MODEL is a folder or a GGUF file. Each phase is a command of `bylaw`, which is printed; what a
-phase makes is in OUT as soon as it exists. Give the command again to go on: phases that are done
-are passed over, training resumes from its checkpoint, and runs on record are not made again. With
+phase makes is in OUT as soon as it exists. Give the command again to resume: phases that are done
+are skipped, training resumes from its checkpoint, and recorded runs are not made again. With
 --minutes, no phase begins after that time, and training stops in time.
 
-In OUT: eval.jsonl (every run, three models), tables.txt and tables/, warm/ and grpo/ (adapters,
-metrics, curves.svg), transcripts.md (the same tasks by all three), phases.json (where time went).
+The phases are eval-base, warm-up, grpo, eval-warm-up and eval-grpo. `--skip eval-base` leaves one
+out, and may be repeated. To compare rewards from one warm-up, give its adapter to the other runs:
+
+    python benchmarks/finetune.py MODEL -o both --warm-up "--teach form …"
+    python benchmarks/finetune.py MODEL -o answer --adapter both/warm/adapter --grpo "…"
+
+A rehearsal runs every phase in small, on a processor, with a model of two layers:
+
+    PYTHONPATH=src python tests/support/tiny_learner.py /tmp/tiny
+    python benchmarks/finetune.py /tmp/tiny -o /tmp/rehearsal --rehearsal
+
+In OUT: eval.jsonl (every run of each model), tables.txt and tables/, warm/ and grpo/ (adapters,
+metrics, curves.svg), transcripts.md (the same tasks by each model), phases.json (seconds of each
+phase, those of interrupted attempts included).
 """
 
 from __future__ import annotations
@@ -21,6 +33,7 @@ import json
 import os
 import shlex
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -32,10 +45,11 @@ from bylaw.bench.results import read_results
 from bylaw.cli.main import main as bylaw
 from bylaw.training.eval_tables import tables
 
+PHASES: Final = ("eval-base", "warm-up", "grpo", "eval-warm-up", "eval-grpo")
 MODELS: Final = ("base", "warm-up", "warm-up + GRPO")
 ADAPTER: Final = "--targets q_proj,k_proj,v_proj,o_proj --rank 32 --alpha 64"
 """Attention alone: what a model knows of numbers lies elsewhere; transcripts would spoil it."""
-WARM_UP: Final = "--notes --examples 60 --epochs 4 --batch 6 --learning-rate 2e-4"
+WARM_UP: Final = "--teach notes --examples 60 --epochs 4 --batch 6 --learning-rate 2e-4"
 """Enough to write notes on tasks of another kind, too; more, and the model only knows those."""
 GRPO: Final = (
     "--rollouts batched --prompts 30 --batch 240 --at-once 12 --no-checkpointing --save-every 5 "
@@ -44,16 +58,18 @@ GRPO: Final = (
 """Few changes of the weights, each computed from many rollouts: those of a prompt often do not
 differ once a model is warmed up, and with changes from 60 of them the reward fell."""
 TINY: Final = {
-    "warm-up": "--notes --examples 4 --epochs 1 --batch 2",
+    "warm_up": "--examples 4 --epochs 1 --batch 2",
     "grpo": (
         "--rollouts batched --examples 4 --generations 4 --prompts 2 --batch 8 --at-once 4 "
         "--most-tokens 400 --turn-tokens 48 --width 8 --held-out 4"
     ),
     "eval": "--examples 2 --width 16 --turn-tokens 48",
 }
-"""For a rehearsal with a model of two layers."""
+"""Sizes for a rehearsal with a model of two layers."""
 RESERVE: Final = 60.0
 """Seconds that training leaves for a last round of rollouts, and to write everything."""
+HEARTBEAT: Final = 5.0
+"""Seconds between records of the time that a phase has taken: it may be killed at any moment."""
 
 
 class Run:
@@ -64,6 +80,7 @@ class Run:
         self.out.mkdir(parents=True, exist_ok=True)
         self.options: Final = options
         self.begun: Final = time.monotonic()
+        self.skipped: Final = {*options.skip, *(["warm-up"] if options.adapter else [])}
         self.log: Final = self.out / "phases.json"
         self.phases: Final[dict[str, Any]] = (
             json.loads(self.log.read_text(encoding="utf-8")) if self.log.exists() else {}
@@ -78,7 +95,7 @@ class Run:
         """The phases in their order, each as a command."""
         base, out = str(self._unpacked()), self.out
         precision = ["--precision", self.options.precision]
-        warm = ["--adapter", str(out / "warm" / "adapter")]
+        warm = ["--adapter", self.options.adapter or str(out / "warm" / "adapter")]
         tuned = ["--adapter", str(out / "grpo" / "adapter")]
         given = {
             name: shlex.split(getattr(self.options, name)) for name in ("warm_up", "grpo", "eval")
@@ -86,15 +103,15 @@ class Run:
         seed = ["--seed", str(self.options.seed)]
         evaluate = ["train", "eval", base, *precision, "-o", str(out / "eval.jsonl")]
         evaluate += given["eval"]
-        yield "eval base", [*evaluate, "--name", MODELS[0]]
+        yield "eval-base", [*evaluate, "--name", MODELS[0]]
         yield (
             "warm-up",
             ["train", "sft", base, *precision, "-o", str(out / "warm"), *seed, *given["warm_up"]],
         )
         learn = ["train", "grpo", base, *precision, *warm, "-o", str(out / "grpo"), "--resume"]
         yield "grpo", [*learn, *seed, *given["grpo"]]
-        yield "eval warm-up", [*evaluate, *warm, "--name", MODELS[1]]
-        yield "eval grpo", [*evaluate, *tuned, "--name", MODELS[2]]
+        yield "eval-warm-up", [*evaluate, *warm, "--name", MODELS[1]]
+        yield "eval-grpo", [*evaluate, *tuned, "--name", MODELS[2]]
 
     def _unpacked(self) -> Path:
         """The model as a folder: to read a GGUF takes a minute, and every phase would."""
@@ -112,7 +129,9 @@ class Run:
     def make(self) -> bool:
         """Carries out what is not done yet; whether all is done."""
         for phase, command in self.commands():
-            if self._is_done(phase, command):
+            if phase in self.skipped:
+                print(f"── {phase}: skipped", flush=True)
+            elif self._is_done(phase, command):
                 print(f"── {phase}: done before", flush=True)
             elif self.left < RESERVE:
                 print(f"── {phase}: no time left; give the command again", flush=True)
@@ -134,23 +153,47 @@ class Run:
         if phase == "grpo":
             command = [*command, "--seconds", f"{self.left - RESERVE:.0f}"]
         print(f"\n── {phase}\n$ bylaw {shlex.join(command)}", flush=True)
-        since = time.monotonic()
         shown = _Copied(sys.stdout)
-        with contextlib.redirect_stdout(shown):
+        with self._timed(phase, asked), contextlib.redirect_stdout(shown):
             code = bylaw(command)
         _forget()
-        before = self.phases.get(phase, {}).get("seconds", 0.0)
         done = code == 0 and "go on with --resume" not in shown.getvalue()
-        seconds = round(before + time.monotonic() - since, 1)
-        self.phases[phase] = {"done": done, "seconds": seconds, "command": asked}
-        draft = self.log.with_suffix(".draft")  # a run may be killed at any moment
-        draft.write_text(json.dumps(self.phases, indent=1), encoding="utf-8")
-        draft.replace(self.log)
-        with (self.out / f"{phase.replace(' ', '-')}.log").open("a", encoding="utf-8") as log:
+        self._record(phase, done=done)
+        with (self.out / f"{phase}.log").open("a", encoding="utf-8") as log:
             log.write(shown.getvalue())
         self.tell()
-        print(f"── {phase}: {seconds:.0f} s", flush=True)
+        print(f"── {phase}: {self.phases[phase]['seconds']:.0f} s", flush=True)
         return done
+
+    @contextlib.contextmanager
+    def _timed(self, phase: str, command: str) -> Iterator[None]:
+        """Records the time of a phase while it runs, added to that of earlier attempts."""
+        before = self.phases.get(phase, {}).get("seconds", 0.0)
+        self.phases[phase] = {"done": False, "command": command}
+        since, over = time.monotonic(), threading.Event()
+
+        def record() -> None:
+            self._record(phase, seconds=round(before + time.monotonic() - since, 1))
+
+        def beat() -> None:
+            while not over.wait(HEARTBEAT):
+                record()
+
+        record()
+        beats = threading.Thread(target=beat, daemon=True)
+        beats.start()
+        try:
+            yield
+        finally:
+            over.set()
+            beats.join()
+            record()
+
+    def _record(self, phase: str, **values: Any) -> None:
+        self.phases[phase] |= values
+        draft = self.log.with_suffix(".draft")
+        draft.write_text(json.dumps(self.phases, indent=1), encoding="utf-8")
+        draft.replace(self.log)
 
     def tell(self) -> None:
         """Writes the tables and transcripts of what is on record so far."""
@@ -221,12 +264,21 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=42, help="of what training draws")
     parser.add_argument("--precision", choices=("fp32", "bf16"), default="bf16")
     parser.add_argument("--warm-up", default=f"{WARM_UP} {ADAPTER}", help="options of train sft")
+    parser.add_argument("--adapter", help="of an earlier warm-up, to train on instead")
     parser.add_argument("--grpo", default=GRPO, help="options of train grpo")
     parser.add_argument("--eval", default="", help="options of train eval")
-    parser.add_argument("--rehearsal", action="store_true", help="tiny sizes, in fp32")
+    parser.add_argument(
+        "--skip", action="append", default=[], choices=PHASES, help="a phase; may be repeated"
+    )
+    parser.add_argument(
+        "--rehearsal",
+        action="store_true",
+        help="fp32, and tiny sizes after the options of each command",
+    )
     options = parser.parse_args()
     if options.rehearsal:
-        options.warm_up, options.grpo, options.eval = TINY.values()
+        for name, sizes in TINY.items():
+            setattr(options, name, f"{getattr(options, name)} {sizes}")
         options.precision = "fp32"
     run = Run(options)
     done = run.make()

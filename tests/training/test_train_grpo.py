@@ -116,10 +116,17 @@ def test_a_warm_up_lowers_the_loss_and_writes_an_adapter_of_peft(warm: Path) -> 
 
 
 def test_a_line_of_reasoning_can_be_learned_with_each_call(base: Path, tmp_path: Path) -> None:
-    assert warmed_up(base, tmp_path, "--notes") == 0
+    assert warmed_up(base, tmp_path, "--teach", "notes") == 0
     first, *_, last = [row["loss"] for row in read_metrics(tmp_path / "metrics.jsonl")]
     assert math.isfinite(first)
     assert last < first
+
+
+def test_the_form_alone_can_be_learned(base: Path, tmp_path: Path) -> None:
+    assert warmed_up(base, tmp_path, "--teach", "form") == 0
+    losses = [row["loss"] for row in read_metrics(tmp_path / "metrics.jsonl")]
+    assert len(losses) == 4
+    assert all(map(math.isfinite, losses))
 
 
 def test_grpo_makes_real_steps(whole: Path, warm: Path) -> None:
@@ -208,10 +215,10 @@ def test_rewards_are_the_pure_function_on_the_trace_of_the_tools(
     base: Path, warm: Path, tmp_path: Path, path: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What TRL is handed is looked at on its way, for both kinds of rollouts."""
-    from bylaw.training import grpo
+    from bylaw.training.grpo_rounds import Rounds
 
     handed: list[tuple[str, Rollout, float | None]] = []
-    reward = grpo._Edge.reward
+    reward = Rounds.reward
 
     def watched(self: Any, *positional: Any, **named: Any) -> list[float | None]:
         given = reward(self, *positional, **named)
@@ -219,7 +226,7 @@ def test_rewards_are_the_pure_function_on_the_trace_of_the_tools(
         handed.extend(zip(named["name"], traces, given, strict=True))
         return given
 
-    monkeypatch.setattr(grpo._Edge, "reward", watched)
+    monkeypatch.setattr(Rounds, "reward", watched)
     assert trained(base, warm, tmp_path, replace(PLAN, rollouts=path)).steps == 4
     goals = Goals(EXAMPLES)
     assert [total for _, _, total in handed] == [
@@ -231,6 +238,69 @@ def test_rewards_are_the_pure_function_on_the_trace_of_the_tools(
     logged = [row for row in read_metrics(tmp_path / "metrics.jsonl") if "reward" in row]
     rounds = [[total or 0.0 for _, _, total in handed[at : at + 8]] for at in (0, 8)]
     assert [row["reward"] for row in logged] == pytest.approx([sum(r) / 8 for r in rounds])
+
+
+def test_the_reward_can_be_one_of_its_terms(base: Path, warm: Path, tmp_path: Path) -> None:
+    assert trained(base, warm, tmp_path, replace(PLAN, reward="answer")).steps == 4
+    rows = [row for row in read_metrics(tmp_path / "metrics.jsonl") if "reward" in row]
+    assert [row["reward"] for row in rows] == pytest.approx([row["answer"] for row in rows])
+    assert [row["compliance"] for row in rows] != [row["answer"] for row in rows]
+    settings = json.loads((tmp_path / "settings.json").read_text(encoding="utf-8"))
+    assert settings["reward"] == "answer"
+    with pytest.raises(BylawError, match="begun with other settings: reward answer"):
+        trained(base, warm, tmp_path, PLAN, resume=True)
+
+
+def test_prompts_whose_rollouts_have_one_reward_are_replaced(
+    base: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from types import SimpleNamespace
+
+    from bylaw.agents.clock import Clock
+    from bylaw.training.grpo_rounds import Rounds
+    from bylaw.training.lora import learner
+
+    first, second, *others = EXAMPLES
+    learns = learner(base)
+    rewards = Goals.rewards
+
+    def equal_for_the_first(self: Any, names: Sequence[str], made: Any) -> Any:
+        terms = enumerate(rewards(self, names, made))
+        return [
+            replace(each, compliance=0.0 if name == first.name else at, answer=0.0, closeness=0.0)
+            for name, (at, each) in zip(names, terms, strict=True)
+        ]
+
+    monkeypatch.setattr(Goals, "rewards", equal_for_the_first)
+    prompts = [each.opening for each in (first, second) for _ in range(4)]
+
+    def made(redraws: int, *, training: bool = True) -> dict[str, Any]:
+        plan = replace(PLAN, redraws=redraws)
+        rounds = Rounds(EXAMPLES, HELD_OUT, plan, learns, Clock())
+        model = SimpleNamespace(training=training)
+        return rounds.roll_out(
+            prompts, SimpleNamespace(model=model, state=SimpleNamespace(global_step=0))
+        )
+
+    kept, replaced = made(0), made(1)
+    assert kept["name"] == [first.name] * 4 + [second.name] * 4
+    assert replaced["name"][0] in {each.name for each in others}
+    assert len(set(replaced["name"][:4])) == 1
+    for field in ("name", "prompt_ids", "completion_ids"):
+        assert replaced[field][4:] == kept[field][4:]
+    assert replaced["prompt_ids"][0] != kept["prompt_ids"][0]
+    again = made(2)  # the replacement has rewards that differ
+    assert {name: again[name] for name in again if name != "rollout"} == {
+        name: replaced[name] for name in replaced if name != "rollout"
+    }
+    assert made(1, training=False)["name"] == kept["name"]
+
+
+def test_a_run_with_redraws_can_be_trained_on(base: Path, warm: Path, tmp_path: Path) -> None:
+    assert trained(base, warm, tmp_path, replace(PLAN, redraws=1, reward="answer")).finished
+    rows = [row for row in read_metrics(tmp_path / "metrics.jsonl") if "reward" in row]
+    assert all(0 <= row["redrawn"] <= 2 for row in rows)
+    assert all(0 <= row["frac_reward_zero_std"] <= 1 for row in rows)
 
 
 def test_a_run_that_was_interrupted_ends_like_one_that_was_not(
@@ -312,18 +382,18 @@ def test_what_is_held_out_is_never_taken_for_what_is_trained_on(
     base: Path, warm: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Not even if it has the same name; and what is trained on is not held out."""
-    from bylaw.training import grpo
+    from bylaw.training.grpo_rounds import Rounds
 
     first, second, *_ = EXAMPLES
     rewarded: dict[str, set[str]] = {}
-    reward = grpo._Edge.reward
+    reward = Rounds.reward
 
     def watched(self: Any, prompts: Any, *positional: Any, **named: Any) -> Any:
         for name, prompt in zip(named["name"], prompts, strict=True):
             rewarded.setdefault(name, set()).add(prompt[-1]["content"])
         return reward(self, prompts, *positional, **named)
 
-    monkeypatch.setattr(grpo._Edge, "reward", watched)
+    monkeypatch.setattr(Rounds, "reward", watched)
     trained(base, warm, tmp_path, held_out=[replace(HELD_OUT[0], name=first.name), second])
     assert rewarded == {each.name: {each.prompt} for each in EXAMPLES} | {
         f"held out: {first.name}": {HELD_OUT[0].prompt}
@@ -465,6 +535,8 @@ def test_layers_that_are_not_there_are_named(base: Path, tmp_path: Path) -> None
         ("--learning-rate nan", "give a learning rate above 0"),
         ("--epochs 0", "give epochs above 0"),
         ("--beta -1", "give 0 or more"),
+        ("--redraws -1", "redraws must be 0 or more"),
+        ("--redraws 1", "only batched rollouts can be redrawn"),
     ],
 )
 def test_numbers_that_cannot_be_are_refused(

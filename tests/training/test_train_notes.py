@@ -195,7 +195,7 @@ def test_what_an_extra_call_gives_is_added_at_the_end() -> None:
 
 def test_a_transcript_with_notes_makes_the_same_calls() -> None:
     for example in SIMPLIFIED[::20]:
-        plain, noted = transcript(example), transcript(example, with_notes=True)
+        plain, noted = transcript(example), transcript(example, "notes")
         bare = [{**message, "content": ""} for message in plain.rest]
         assert [{**message, "content": ""} for message in noted.rest] == bare
         assert [each["content"] for each in noted.rest if each["role"] == "tool"] == [

@@ -182,7 +182,7 @@ def test_a_template_that_knows_no_tools_gets_them_in_plain_text(learner: Any) ->
     plain = copy.deepcopy(learner.tokenizer)
     plain.chat_template = CHATML
     chat = ChatTokens(plain, sorted(learner.chat.ends), takes_tools=False)
-    gold = transcript(EXAMPLES[0], with_notes=True)
+    gold = transcript(EXAMPLES[0], "notes")
     whole = plain.apply_chat_template(
         in_plain_text([*gold.opening, *gold.rest], gold.tools), tokenize=False
     )
@@ -193,7 +193,7 @@ def test_only_what_the_agent_says_is_learned(learner: Any) -> None:
     from bylaw.training.sft import IGNORED, lesson
 
     example = EXAMPLES[0]
-    gold = transcript(example, with_notes=True)
+    gold = transcript(example, "notes")
     taught = lesson(learner.chat, gold)
     learned = [label for label in taught.labels if label != IGNORED]
     turns = [learner.chat.turn(each) for each in gold.rest if each["role"] == "assistant"]

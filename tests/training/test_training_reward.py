@@ -18,7 +18,17 @@ from bylaw.agents.simulated import Simulated
 from bylaw.training.checker import Checker, Digest
 from bylaw.training.corpus import TRAIN
 from bylaw.training.example import Example
-from bylaw.training.reward import NOTHING, Goal, Goals, Reward, Rollout, correctness, weights
+from bylaw.training.reward import (
+    NOTHING,
+    REWARDED,
+    Goal,
+    Goals,
+    Reward,
+    Rewarded,
+    Rollout,
+    correctness,
+    weights,
+)
 from bylaw.training.splits import DIVERSE, SPLITS
 from bylaw.training.summary import summary
 
@@ -51,7 +61,15 @@ def test_weights() -> None:
     assert weights() == (0.5, 0.25, 0.25)
     assert weights(1.0) == (1.0, 0.0, 0.0)
     assert Reward(0.8, 0.1, 0.2).total() == pytest.approx(0.4 + 0.025 + 0.05)
-    assert Reward(0.8, 0.1, 0.2).total(alpha=0.6) == pytest.approx(0.48 + 0.02 + 0.04)
+    assert Reward(0.8, 0.1, 0.2).total(weights(0.6)) == pytest.approx(0.48 + 0.02 + 0.04)
+
+
+@pytest.mark.parametrize(
+    ("terms", "total"), [("both", 0.475), ("answer", 0.1), ("compliance", 0.8)]
+)
+def test_a_model_is_trained_on_all_terms_or_on_one(terms: Rewarded, total: float) -> None:
+    assert Reward(0.8, 0.1, 0.2).total(REWARDED[terms]) == pytest.approx(total)
+    assert Reward(None, None, None, "unread").total(REWARDED[terms]) is None
 
 
 # ── gold and mistakes ─────────────────────────────────────────────────────────────────────

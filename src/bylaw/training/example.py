@@ -97,13 +97,18 @@ class Example:
     @property
     def transcript(self) -> list[ChatMessage]:
         """The conversation from there on, as an agent that makes no mistakes would have it."""
-        messages: list[ChatMessage] = []
-        answer = Call(FINAL_ANSWER, {"answer": self.answer}, "{}")
-        for number, call in enumerate([*self.calls, answer], 1):
-            made = Call(call.tool, call.args, id=f"call-{number}")
-            result = {"role": "tool", "tool_call_id": made.id, "name": call.tool}
-            messages += [Reply(calls=(made,)).to_message(), result | {"content": call.result}]
-        return messages[:-1]  # nothing follows the answer
+        return turns(self.calls, self.answer)
+
+
+def turns(calls: Sequence[Call], answer: int) -> list[ChatMessage]:
+    """A turn for each call, followed by its result, and a last turn that answers."""
+    messages: list[ChatMessage] = []
+    final = Call(FINAL_ANSWER, {"answer": answer}, "{}")
+    for number, call in enumerate([*calls, final], 1):
+        made = Call(call.tool, call.args, id=f"call-{number}")
+        result = {"role": "tool", "tool_call_id": made.id, "name": call.tool}
+        messages += [Reply(calls=(made,)).to_message(), result | {"content": call.result}]
+    return messages[:-1]  # nothing follows the answer
 
 
 def simplified(name: str, split: str, core: Core, extras: Extras) -> Example:

@@ -9,8 +9,7 @@ from __future__ import annotations
 import gc
 import os
 import shutil
-import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
@@ -25,18 +24,16 @@ from trl import GRPOConfig
 
 from bylaw.agents.clock import Clock
 from bylaw.agents.hf_attention import without_planning
-from bylaw.agents.hf_rollouts import Rollouts
 from bylaw.errors import Diagnostic, UsageError
-from bylaw.training.curves import METRICS, TERMS, Metrics
+from bylaw.training.curves import METRICS, Metrics
 from bylaw.training.environment import environments, tool_set
 from bylaw.training.example import Example
 from bylaw.training.grpo_callbacks import Curves, FiniteSteps, TimeLimit
+from bylaw.training.grpo_rounds import Rounds
 from bylaw.training.grpo_trainer import Trainer
 from bylaw.training.lora import Learner, Precision, save_adapter
 from bylaw.training.plan import Plan
-from bylaw.training.reward import Goals, Reward, Rollout
 from bylaw.training.settings import Settings
-from bylaw.training.task import begun, rollout
 from bylaw.values import Json
 
 ADAPTER: Final = "adapter"
@@ -51,72 +48,6 @@ class Trained:
     """Changes of the weights so far."""
     finished: bool
     clock: Clock
-
-
-class _Edge:
-    """Where TRL asks for rollouts, and for their rewards."""
-
-    def __init__(
-        self, examples: Sequence[Example], plan: Plan, learner: Learner, clock: Clock
-    ) -> None:
-        self._plan: Final = plan
-        self._clock: Final = clock
-        self._goals: Final = Goals(examples)
-        self._by_task: Final[Mapping[str, Example]] = {each.prompt: each for each in examples}
-        self._rollouts: Final = Rollouts(
-            learner.model,
-            learner.chat,
-            width=plan.width,
-            turn_tokens=plan.turn_tokens,
-            clock=clock,
-        )
-
-    def roll_out(self, prompts: Sequence[Any], trainer: Any) -> dict[str, Any]:
-        """A rollout for each prompt; while evaluating, with the most likely tokens."""
-        plan, training = self._plan, trainer.model.training
-        with self._clock.in_own_code():
-            examples = [self._by_task[prompt[-1]["content"]] for prompt in prompts]
-            runs = [begun(example, setting=plan.setting) for example in examples]
-        written = self._rollouts.carry_out(
-            runs,
-            most_tokens=plan.most_tokens,
-            choice=self._rollouts.drawing(
-                plan.temperature if training else 0.0,
-                # A run that is resumed draws what it would have drawn.
-                zlib.crc32(f"{plan.seed}/{trainer.state.global_step}".encode()),
-            ),
-        )
-        return {
-            "prompt_ids": [each.opening for each in written],
-            "completion_ids": [each.tokens.ids for each in written],
-            "logprobs": [each.tokens.chances for each in written],
-            "env_mask": [each.tokens.own for each in written],
-            "rollout": [rollout(each.run) for each in written],
-        }
-
-    def reward(
-        self,
-        prompts: Sequence[Any],
-        completions: Sequence[Any],
-        name: Sequence[str],
-        log_metric: Callable[[str, float], None],
-        rollout: Sequence[Rollout] | None = None,
-        environments: Sequence[Any] | None = None,
-        **_: Any,
-    ) -> list[float | None]:
-        """The reward of each rollout; its terms go to the log."""
-        made = rollout or [each.rollout for each in environments or ()]
-        with self._clock.in_own_code():
-            rewards = self._goals.rewards(name, made)
-            _log(rewards, log_metric)
-            return [each.total() for each in rewards]
-
-
-def _log(rewards: Sequence[Reward], log_metric: Callable[[str, float], None]) -> None:
-    known = [each for each in rewards if each.reason is None]
-    for term in TERMS[:-1]:  # TRL logs the total itself
-        for each in known:
-            log_metric(term, getattr(each, term))
 
 
 def train(
@@ -142,7 +73,7 @@ def train(
     _check_distinct(examples)
     held_out = _apart(held_out, examples)
     clock = Clock()
-    edge = _Edge([*examples, *held_out], plan, learner, clock)
+    rounds = Rounds(examples, held_out, plan, learner, clock)
     checkpoints = output / CHECKPOINTS
     last = last_checkpoint(output) if resume else None
     settings = Settings.of(plan, precision, examples)
@@ -152,14 +83,14 @@ def train(
     else:
         settings.check(output)
     metrics = Metrics(output / METRICS, up_to=None if last is None else _step(last))
-    how: dict[str, Any] = {"rollout_func": edge.roll_out}
+    how: dict[str, Any] = {"rollout_func": rounds.roll_out}
     if plan.rollouts == "environment":
         made = environments([*examples, *held_out], plan.setting, clock)
         how = {"environment_factory": made}
     try:
         trainer = Trainer(
             model=learner.model,
-            reward_funcs=[edge.reward],
+            reward_funcs=[rounds.reward],
             args=_config(plan, checkpoints, len(held_out), precision, resumed=last is not None),
             train_dataset=_dataset(examples),
             eval_dataset=_dataset(held_out) if held_out else None,

@@ -17,7 +17,15 @@ from bylaw.training.curves import TERMS, Metrics
 from bylaw.training.plan import Plan
 from bylaw.values import Json
 
-_OTHERS: Final = ("loss", "kl", "entropy", "grad_norm", "completions/mean_length")
+_OTHERS: Final = (
+    "loss",
+    "kl",
+    "entropy",
+    "grad_norm",
+    "completions/mean_length",
+    "frac_reward_zero_std",
+    "redrawn",
+)
 """What is logged beside the reward and its terms, where there is such a thing."""
 
 

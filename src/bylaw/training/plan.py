@@ -10,6 +10,7 @@ from typing import Final, Literal, TypeAlias
 from bylaw.enforcement.severity import Setting
 from bylaw.errors import Diagnostic, UsageError
 from bylaw.training.example import Example
+from bylaw.training.reward import Rewarded
 from bylaw.training.task import UNGATED
 
 Way: TypeAlias = Literal["environment", "batched"]
@@ -22,6 +23,7 @@ class Plan:
     """How to train. Numbers of rollouts are those of one process."""
 
     rollouts: Way = "environment"
+    reward: Rewarded = "both"
     generations: int = 16
     """Rollouts of each prompt, which are compared with each other: the paper's N."""
     prompts: int = 5
@@ -30,6 +32,8 @@ class Plan:
     """Rollouts that a change of the weights is computed from."""
     at_once: int = 8
     """Rollouts that go through the model at once; memory is the limit."""
+    redraws: int = 0
+    """How often prompts whose rollouts all have the same reward are replaced by other prompts."""
     iterations: int = 1
     """How often a round of rollouts is learned from: the μ of GRPO."""
     epochs: float = 1.0
@@ -79,6 +83,11 @@ class Plan:
             ("nothing is learned: give a learning rate above 0", 0 < self.learning_rate < inf),
             ("nothing is learned: give epochs above 0", 0 < self.epochs < inf),
             ("beta holds on to the model: give 0 or more", 0 <= self.beta < inf),
+            ("redraws must be 0 or more", self.redraws >= 0),
+            (
+                "only batched rollouts can be redrawn",
+                not self.redraws or self.rollouts == "batched",
+            ),
         ):
             if not fits:
                 raise UsageError(Diagnostic("E402", told))

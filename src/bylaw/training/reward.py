@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 from bylaw.agents.loop import as_integer
 from bylaw.errors import BylawError
@@ -36,6 +36,15 @@ class Weights(NamedTuple):
 def weights(alpha: float = ALPHA) -> Weights:
     """Compliance counts `alpha`; the answer and the trace share the rest."""
     return Weights(alpha, (1 - alpha) / 2, (1 - alpha) / 2)
+
+
+Rewarded: TypeAlias = Literal["both", "answer", "compliance"]
+"""The terms that a model is trained on: `both` is the paper's reward, with all three terms."""
+REWARDED: Final[Mapping[Rewarded, Weights]] = {
+    "both": weights(),
+    "answer": Weights(0.0, 1.0, 0.0),
+    "compliance": Weights(1.0, 0.0, 0.0),
+}
 
 
 def correctness(answer: Json, expected: int) -> float:
@@ -75,12 +84,12 @@ class Reward:
     closeness: float | None
     reason: str | None = None
 
-    def total(self, alpha: float = ALPHA) -> float | None:
+    def total(self, weights: Weights = REWARDED["both"]) -> float | None:
         """The terms, each times its weight."""
         if self.compliance is None or self.answer is None or self.closeness is None:
             return None
         terms = (self.compliance, self.answer, self.closeness)
-        return math.fsum(map(math.prod, zip(weights(alpha), terms, strict=True)))
+        return math.fsum(map(math.prod, zip(weights, terms, strict=True)))
 
 
 class Goal:

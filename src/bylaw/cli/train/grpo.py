@@ -25,6 +25,7 @@ from bylaw.reports.curves import curves_svg
 from bylaw.training.curves import METRICS, curves, read_metrics
 from bylaw.training.example import Example
 from bylaw.training.plan import WAYS, Plan
+from bylaw.training.reward import REWARDED
 from bylaw.training.splits import splits
 
 _DEFAULTS: Final = Plan()
@@ -34,6 +35,7 @@ _NUMBERS: Final[tuple[tuple[str, Callable[[str], float], str], ...]] = (
     ("prompts", at_least_one, "prompts in a round of rollouts"),
     ("batch", at_least_one, "rollouts for a change of the weights"),
     ("at_once", at_least_one, "rollouts that go through the model at once"),
+    ("redraws", int, "times to replace prompts whose rollouts all have the same reward"),
     ("iterations", at_least_one, "how often to learn from a round of rollouts"),
     ("epochs", float, "how often to go through the examples"),
     ("beta", float, "how strongly to hold on to the model it was"),
@@ -61,6 +63,11 @@ Rollouts: `environment` lets TRL make them, with an environment for each;
 `batched` makes them with the benchmark's own tool loop, all of them together,
 and none waits for another. With --setting, they run behind the gate.
 
+Rewards: `both` is the paper's, compliance, the answer and the distance from the
+gold trace together; `answer` and `compliance` are those terms alone. A prompt
+whose rollouts all have the same reward teaches nothing: with --redraws, batched
+rollouts of another prompt replace them.
+
 In the output folder: adapter/ in peft's format, checkpoints/, metrics.jsonl,
 and curves.svg with the terms of the reward, on training and held-out examples.
 """
@@ -79,6 +86,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         choices=WAYS,
         default=_DEFAULTS.rollouts,
         help=f"who makes them (default: {_DEFAULTS.rollouts})",
+    )
+    parser.add_argument(
+        "--reward",
+        choices=REWARDED,
+        default=_DEFAULTS.reward,
+        help=f"the terms to train on (default: {_DEFAULTS.reward})",
     )
     parser.add_argument(
         "--setting",
@@ -158,6 +171,7 @@ def plan_from(options: argparse.Namespace) -> Plan:
     """The plan that was asked for."""
     return Plan(
         rollouts=options.rollouts,
+        reward=options.reward,
         setting=options.setting,
         checkpointing=not options.no_checkpointing,
         seed=options.seed,

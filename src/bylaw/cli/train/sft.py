@@ -20,20 +20,22 @@ from bylaw.cli.train.options import (
     within_memory,
 )
 from bylaw.training.curves import METRICS, Metrics
-from bylaw.training.transcripts import transcript
+from bylaw.training.transcripts import TEACHINGS, transcript
 
 EPILOG: Final = """\
-For models that cannot hold the format yet: they imitate a few gold transcripts
-of the training corpus, turn by turn. Only what the agent says is learned, never
-what the tools return. The adapter is in peft's format.
+For models that cannot hold the format yet: they imitate a few transcripts, turn
+by turn. Only what the agent says is learned, never what the tools return. The
+adapter is in peft's format.
 
-  bylaw train sft models/qwen-0.5b -o warm --notes
+  bylaw train sft models/qwen-0.5b -o warm --teach notes
   bylaw bench run hf:models/qwen-0.5b --adapter warm/adapter
   bylaw train grpo models/qwen-0.5b --adapter warm/adapter -o run
 
-With --notes, each turn begins with a line of reasoning, made by code from the
-gold run: which step this is, what decides a condition, and the words of the
-prompt that the call carries out.
+What to teach: `form` shows only how calls and answers are written: arbitrary
+calls, and an answer that the prompt states, without any procedure. `procedure`
+shows gold runs of the training corpus. `notes` adds a line of reasoning to each
+turn, made by code from the gold run: which step this is, what decides a
+condition, and the words of the prompt that the call carries out.
 `v = 3. Step 2: The larger of 3 and 4 is 4. 3 is not greater than 4.
 tool_c(x = v), v = 3.`
 """
@@ -44,7 +46,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_base(parser)
     parser.add_argument("-o", "--output", metavar="DIR", required=True, help="where to write")
     add_examples(parser, most=60)
-    parser.add_argument("--notes", action="store_true", help="a line of reasoning before each call")
+    parser.add_argument(
+        "--teach",
+        choices=TEACHINGS,
+        default="procedure",
+        help="what the transcripts show (default: procedure)",
+    )
     parser.add_argument("--epochs", type=at_least_one, default=3, metavar="N", help="default: 3")
     parser.add_argument(
         "--batch", type=at_least_one, default=8, metavar="N", help="transcripts a step; default: 8"
@@ -75,9 +82,7 @@ def run(options: argparse.Namespace) -> int:
             seed=options.seed,
         )
     examples = examples_from(options)
-    lessons = [
-        lesson(learns.chat, transcript(example, with_notes=options.notes)) for example in examples
-    ]
+    lessons = [lesson(learns.chat, transcript(example, options.teach)) for example in examples]
     output = Path(options.output)
     metrics = Metrics(output / METRICS)
 
