@@ -235,13 +235,13 @@ async def _says_yes_later(call: Call, violations: tuple[Violation, ...]) -> Any:
         (lambda *_: "yes", "the answer was 'yes', which is neither True nor False"),
         (lambda *_: None, "the answer was None, which is neither True nor False"),
         (lambda *_: 1, "the answer was 1, which is neither True nor False"),
-        (_divides, "the question could not be put: ZeroDivisionError: division by zero"),
-        (lambda: True, "the question could not be put: TypeError: "),
-        (_gives_up, "the question could not be put: TimeoutError: no line"),
+        (_divides, "nobody could be asked: ZeroDivisionError: division by zero"),
+        (lambda: True, "nobody could be asked: TypeError: "),
+        (_gives_up, "nobody could be asked: TimeoutError: no line"),
         (_slow, "a person was asked, and did not answer within 0.1 s"),
         (_Async(False), "a person was asked, and did not approve it"),
         (_Async(True, 30), "a person was asked, and did not answer within 0.1 s"),
-        (_divides_later, "the question could not be put: ZeroDivisionError: division by zero"),
+        (_divides_later, "nobody could be asked: ZeroDivisionError: division by zero"),
         (_says_yes_later, "the answer was 'yes', which is neither True nor False"),
     ],
 )
@@ -409,7 +409,7 @@ def test_whatever_a_question_raises_it_could_not_be_put(error: Exception) -> Non
         asyncio.run(Guard(rules, ask=failing).propose_async([PAY])),
     ):
         assert not decision.allowed
-        told = f"pay: Not executed: the question could not be put: {type(error).__name__}"
+        told = f"pay: Not executed: nobody could be asked: {type(error).__name__}"
         assert decision.message.startswith(told)
 
 

@@ -1,26 +1,27 @@
-"""Asking a person: the gate waits for the answer, and nothing else waits with it.
+"""Asking a person to approve a call, without blocking anything but the call.
 
-Whoever is asked may take their time, never answer, or fail. A question therefore runs in a thread
-that nobody waits for, or in the event loop, and what is not a clear yes in time is a no: the
-refusal says which kind.
+The person may be slow, never answer, or fail to be reached. A question therefore runs in a daemon
+thread or in the event loop. Anything but a clear yes in time refuses the call, and the refusal
+says why. asyncio and futures are imported when a question is asked: they are slow to import.
 """
 
 from __future__ import annotations
 
-import asyncio
 import contextvars
 import inspect
 import threading
 from collections.abc import Awaitable, Callable
-from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import Any, Final, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from bylaw.enforcement.decision import Violation
 from bylaw.enforcement.tools import told
 from bylaw.errors import shown
+from bylaw.records import record
 from bylaw.trace.event import Call
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 _T = TypeVar("_T")
 
@@ -30,56 +31,61 @@ Ask: TypeAlias = Callable[[Call, tuple[Violation, ...]], bool | Awaitable[bool]]
 DENIED: Final = "a person was asked, and did not approve it"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Question:
-    """A call that a person has to decide, and the rules that speak against it."""
+    """A call that a person has to decide, and the rules that it breaks."""
 
     call: Call
     violations: dict[int, Violation]
 
-    def put(self, ask: Ask, timeout: float | None) -> str | None:
-        """Asks, and waits as long as the timeout allows; why the call may not run, if so."""
+    def ask(self, ask: Ask, timeout: float | None) -> str | None:
+        """Asks and waits, at most `timeout` seconds. Returns why the call may not run, or None."""
 
         def wait() -> str | None:
+            import asyncio
+
             try:
-                said = ask(self.call, self.shown)
-                return _heard(asyncio.run(_awaited(said)) if inspect.isawaitable(said) else said)
+                answer = ask(self.call, self.shown)
+                if inspect.isawaitable(answer):
+                    answer = asyncio.run(_awaited(answer))
+                return _reason(answer)
             except Exception as error:
-                return _unput(error)
+                return _failed(error)
 
         try:
             return _in_thread(wait).result(timeout)
         except TimeoutError:
-            return _unanswered(timeout)
+            return _timed_out(timeout)
         except Exception as error:  # no thread could be started
-            return _unput(error)
+            return _failed(error)
 
-    async def put_async(self, ask: Ask, timeout: float | None) -> str | None:
-        """As `put`; the event loop goes on meanwhile."""
+    async def ask_async(self, ask: Ask, timeout: float | None) -> str | None:
+        """As `ask`, without blocking the event loop."""
+        import asyncio
 
         def call() -> tuple[Any, str | None]:
             try:
                 return ask(self.call, self.shown), None
-            except Exception as error:  # told here: a future of asyncio cannot hold each of them
-                return None, _unput(error)
+            except Exception as error:  # asyncio's futures cannot hold a StopIteration
+                return None, _failed(error)
 
         async def wait() -> str | None:
-            called = getattr(ask, "__call__", ask)  # noqa: B004  # it is looked at, not tested for
+            called = getattr(ask, "__call__", ask)  # noqa: B004  # it is inspected, not tested for
             try:
                 if inspect.iscoroutinefunction(ask) or inspect.iscoroutinefunction(called):
-                    said: Any = ask(self.call, self.shown)
+                    answer: Any = ask(self.call, self.shown)
                 else:  # it may block
-                    said, failed = await asyncio.wrap_future(_in_thread(call))
-                    if failed is not None:
-                        return failed
-                return _heard(await said if inspect.isawaitable(said) else said)
-            except Exception as error:  # a cancelled task is none of these
-                return _unput(error)
+                    answer, failure = await asyncio.wrap_future(_in_thread(call))
+                    if failure is not None:
+                        return failure
+                return _reason(await answer if inspect.isawaitable(answer) else answer)
+            except Exception as error:  # CancelledError is not an Exception, and passes through
+                return _failed(error)
 
         try:
             return await asyncio.wait_for(wait(), timeout)
         except TimeoutError:
-            return _unanswered(timeout)
+            return _timed_out(timeout)
 
     @property
     def shown(self) -> tuple[Violation, ...]:
@@ -87,44 +93,46 @@ class Question:
         return tuple(self.violations.values())
 
 
-def _heard(said: object) -> str | None:
-    """What an answer means: nothing against the call, or why it may not run."""
-    if said is True:
+def _reason(answer: object) -> str | None:
+    """The reason that an answer gives against the call; None if it approves."""
+    if answer is True:
         return None
-    if said is False:
+    if answer is False:
         return DENIED
-    return f"the answer was {shown(said)}, which is neither True nor False"
+    return f"the answer was {shown(answer)}, which is neither True nor False"
 
 
-def _unput(error: Exception) -> str:
+def _failed(error: Exception) -> str:
     try:
         why = told(error)
-    except Exception:  # it cannot even say what it is
+    except Exception:  # its own `__str__` fails
         why = type(error).__name__
-    return f"the question could not be put: {why}"
+    return f"nobody could be asked: {why}"
 
 
-def _unanswered(timeout: float | None) -> str:
+def _timed_out(timeout: float | None) -> str:
     return f"a person was asked, and did not answer within {timeout:g} s"
 
 
-async def _awaited(said: Awaitable[bool]) -> bool:
-    return await said
+async def _awaited(answer: Awaitable[bool]) -> bool:
+    return await answer
 
 
 def _in_thread(function: Callable[[], _T]) -> Future[_T]:
-    """What a function returns, from a thread that does not keep the program alive."""
-    answer: Future[_T] = Future()
+    """The result of a function, from a daemon thread: it does not keep the program alive."""
+    from concurrent.futures import Future, InvalidStateError
+
+    result: Future[_T] = Future()
     context = contextvars.copy_context()
 
     def work() -> None:
-        with suppress(InvalidStateError):  # nobody waits any more
+        with suppress(InvalidStateError):  # the waiting side has given up
             try:
-                answer.set_result(context.run(function))
+                result.set_result(context.run(function))
             except InvalidStateError:
                 raise
             except BaseException as error:
-                answer.set_exception(error)
+                result.set_exception(error)
 
     threading.Thread(target=work, name="bylaw-ask", daemon=True).start()
-    return answer
+    return result

@@ -109,7 +109,7 @@ class Guard:
         turn = Turn(checked(calls))
         while (question := self._advance(turn)) is not None and self._ask is not None:
             with self._in_earnest(turn):
-                turn.answer(question, question.put(self._ask, self._ask_timeout))
+                turn.answer(question, question.ask(self._ask, self._ask_timeout))
         return turn.decisions
 
     async def propose_async(self, calls: Iterable[Call]) -> list[Decision]:
@@ -117,7 +117,7 @@ class Guard:
         turn = Turn(checked(calls))
         while (question := self._advance(turn)) is not None and self._ask is not None:
             with self._in_earnest(turn):
-                turn.answer(question, await question.put_async(self._ask, self._ask_timeout))
+                turn.answer(question, await question.ask_async(self._ask, self._ask_timeout))
         return turn.decisions
 
     @contextmanager

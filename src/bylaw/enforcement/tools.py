@@ -13,7 +13,6 @@ are not JSON reach the rules as `as_json` writes them; the tools get and return 
 
 from __future__ import annotations
 
-import asyncio
 import functools
 import inspect
 from collections.abc import Awaitable, Callable, Mapping, Sequence, Set
@@ -62,6 +61,8 @@ def _wrapped(guard: Guard, name: str, tool: Tool, defaults: bool) -> Tool:
 
         @functools.wraps(tool)
         async def run_async(*values: Any, **named: Any) -> Any:
+            import asyncio  # slow to import, and at hand where there are coroutines
+
             # In a thread: a guard that asks a person must not hold up the other tasks.
             (decision,) = await asyncio.to_thread(guard.propose, [proposed(values, named)])
             if not decision.allowed:
@@ -99,6 +100,8 @@ async def run_turn_async(
 ) -> list[Any]:
     """As `run_turn`, for tools of which some are awaited: those run at the same time."""
     tools, calls = tools_of(tools), calls_of(calls)
+    import asyncio  # as above
+
     decisions = await asyncio.to_thread(guard.propose, [_as_json_call(call) for call in calls])
 
     async def outcome(call: Call, decision: Decision) -> Any:

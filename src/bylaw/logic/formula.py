@@ -7,8 +7,9 @@ from typing import Literal as Choice
 from typing import TypeAlias
 
 from bylaw.errors import Diagnostic, SpecError, shown
-from bylaw.logic.node import Node, node
+from bylaw.logic.node import Node
 from bylaw.logic.terms import Literal, Term, Tool, is_constant
+from bylaw.records import record
 
 
 class FormulaNode(Node):
@@ -69,7 +70,7 @@ def _formula(thing: object) -> Formula:
 # ── constants and connectives ─────────────────────────────────────────────────────────────
 
 
-@node
+@record
 class Truth(FormulaNode):
     """`true` or `false`."""
 
@@ -113,28 +114,28 @@ class _Nary(_Connective):
                 yield _formula(operand)
 
 
-@node
+@record
 class Not(_Unary, _Connective):
     """`!a`"""
 
     operand: Formula
 
 
-@node
+@record
 class And(_Nary):
     """`a & b`"""
 
     operands: tuple[Formula, ...]
 
 
-@node
+@record
 class Or(_Nary):
     """`a | b`"""
 
     operands: tuple[Formula, ...]
 
 
-@node
+@record
 class Implies(_Binary, _Connective):
     """`a -> b`"""
 
@@ -142,7 +143,7 @@ class Implies(_Binary, _Connective):
     right: Formula
 
 
-@node
+@record
 class Iff(_Binary, _Connective):
     """`a <-> b`"""
 
@@ -153,35 +154,35 @@ class Iff(_Binary, _Connective):
 # ── the future ────────────────────────────────────────────────────────────────────────────
 
 
-@node
+@record
 class Next(_Unary):
     """`X a`: there is a next event, and `a` holds there."""
 
     operand: Formula
 
 
-@node
+@record
 class WeakNext(_Unary):
     """`WX a`: if there is a next event, `a` holds there."""
 
     operand: Formula
 
 
-@node
+@record
 class Eventually(_Unary):
     """`F a`: `a` holds now or at some later event."""
 
     operand: Formula
 
 
-@node
+@record
 class Always(_Unary):
     """`G a`: `a` holds now and at every later event."""
 
     operand: Formula
 
 
-@node
+@record
 class Until(_Binary):
     """`a U b`: `b` holds at some event from now on, and `a` at every event before it."""
 
@@ -189,7 +190,7 @@ class Until(_Binary):
     right: Formula
 
 
-@node
+@record
 class WeakUntil(_Binary):
     """`a W b`: `a U b`, or `a` holds at every event from now on."""
 
@@ -197,7 +198,7 @@ class WeakUntil(_Binary):
     right: Formula
 
 
-@node
+@record
 class Release(_Binary):
     """`a R b`: `b` holds up to and including the first event where `a` holds, or for ever."""
 
@@ -208,28 +209,28 @@ class Release(_Binary):
 # ── the past ──────────────────────────────────────────────────────────────────────────────
 
 
-@node
+@record
 class Yesterday(_Unary):
     """`Y a`: there is a previous event, and `a` held there."""
 
     operand: Formula
 
 
-@node
+@record
 class Once(_Unary):
     """`O a`: `a` holds now or held at some earlier event."""
 
     operand: Formula
 
 
-@node
+@record
 class Historically(_Unary):
     """`H a`: `a` holds now and held at every earlier event."""
 
     operand: Formula
 
 
-@node
+@record
 class Since(_Binary):
     """`a S b`: `b` held at some event up to now, and `a` at every event after it."""
 
@@ -240,14 +241,14 @@ class Since(_Binary):
 # ── other steps ───────────────────────────────────────────────────────────────────────────
 
 
-@node
+@record
 class Earlier(_Unary):
     """`earlier a`: `a` held at some event of a strictly smaller step."""
 
     operand: Formula
 
 
-@node
+@record
 class Later(_Unary):
     """`later a`: `a` holds at some event of a strictly larger step."""
 
@@ -273,7 +274,7 @@ class _Quantifier(_Operator):
         return frozenset(inside | self.domain.free)  # type: ignore[attr-defined]
 
 
-@node
+@record
 class ForAll(_Quantifier):
     """`forall x in D: a`"""
 
@@ -282,7 +283,7 @@ class ForAll(_Quantifier):
     body: Formula
 
 
-@node
+@record
 class Exists(_Quantifier):
     """`exists x in D: a`"""
 
@@ -291,7 +292,7 @@ class Exists(_Quantifier):
     body: Formula
 
 
-@node
+@record
 class Listed(Node):
     """`[1, args.id]`: the values themselves, those that are undefined left out.
 
@@ -301,7 +302,7 @@ class Listed(Node):
     items: tuple[Term, ...]
 
 
-@node
+@record
 class Found(Node):
     """`args.items`: the elements of a list found at the current event; another value is one."""
 
@@ -319,7 +320,7 @@ def each_of(term: Term) -> Listed | Found | None:
     return Listed(tuple(map(Literal.of, items))) if items else None
 
 
-@node
+@record
 class FromArgs(Node):
     """`args(tool, "path")`: what the path finds in the arguments of each call of the tool."""
 
@@ -327,7 +328,7 @@ class FromArgs(Node):
     path: str
 
 
-@node
+@record
 class FromResults(Node):
     """`results(tool, "path")`: what the path finds in the result of each call of the tool."""
 
@@ -335,14 +336,14 @@ class FromResults(Node):
     path: str
 
 
-@node
+@record
 class FromMetrics(Node):
     """`metrics("path")`: what the path finds in the metrics record."""
 
     path: str
 
 
-@node
+@record
 class Extracted(Node):
     """`name(…)`: what a registered extractor yields."""
 
@@ -366,7 +367,7 @@ class _Pattern(Node):
         Node.__post_init__(self)
 
 
-@node
+@record
 class ArgumentIs(_Pattern):
     """`q = "foo"`: the argument is present and equals the value. The path leads into objects."""
 
@@ -374,7 +375,7 @@ class ArgumentIs(_Pattern):
     expected: Term
 
 
-@node
+@record
 class ResultIs(_Pattern):
     """`result.status = "open"`: the same for the result; an empty path is the whole result."""
 
@@ -382,7 +383,7 @@ class ResultIs(_Pattern):
     expected: Term
 
 
-@node
+@record
 class OutcomeIs(Node):
     """`ok` or `failed`: how the call came out."""
 
@@ -392,7 +393,7 @@ class OutcomeIs(Node):
 Pattern: TypeAlias = ArgumentIs | ResultIs | OutcomeIs
 
 
-@node
+@record
 class Event(FormulaNode):
     """`search`, `call`, `call(search, q = "foo", ok)`: the current event is such a call."""
 
@@ -401,14 +402,14 @@ class Event(FormulaNode):
     patterns: tuple[Pattern, ...] = ()
 
 
-@node
+@record
 class Says(FormulaNode):
     """`says(user)`: the current event is a message of that role."""
 
     role: str
 
 
-@node
+@record
 class Compare(FormulaNode):
     """`args.amount > 100`: two values compared; false where one is undefined or null."""
 
@@ -417,7 +418,7 @@ class Compare(FormulaNode):
     right: Term
 
 
-@node
+@record
 class Count(Node):
     """`<= 3`: how a number of calls must compare."""
 
@@ -425,14 +426,14 @@ class Count(Node):
     number: Term
 
 
-@node
+@record
 class ToolList(Node):
     """`[a, b]`: several tools, each spoken of by itself."""
 
     tools: tuple[Tool, ...]
 
 
-@node
+@record
 class Arguments(Node):
     """`amount = 5, currency = "EUR"`: what a predicate says of a call's arguments."""
 
@@ -442,7 +443,7 @@ class Arguments(Node):
 Operand: TypeAlias = Tool | ToolList | Count | Term | Arguments
 
 
-@node
+@record
 class TracePredicate(FormulaNode):
     """`Before(a, b)`: a statement about the whole trace, from the table of predicates."""
 
@@ -450,7 +451,7 @@ class TracePredicate(FormulaNode):
     operands: tuple[Operand, ...]
 
 
-@node
+@record
 class OpenPredicate(FormulaNode):
     """`paid_twice()`: a registered Python function, asked at the current position."""
 

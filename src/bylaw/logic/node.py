@@ -7,8 +7,7 @@ printing work on deep formulas without touching the interpreter's recursion limi
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import ClassVar, Final, TypeVar, dataclass_transform
+from typing import ClassVar, Final
 
 from bylaw.errors import Diagnostic, SpecError
 
@@ -19,7 +18,7 @@ MAX_NESTING: Final = 100
 
 
 class Node:
-    """A part of a formula. Subclasses are frozen dataclasses; equal parts are interchangeable."""
+    """A part of a formula. Subclasses are records; equal parts are interchangeable."""
 
     __slots__ = ("_hash", "_nesting", "constant", "depth", "free")
 
@@ -107,15 +106,6 @@ class Node:
             else:
                 written.append(repr(item))
         return "".join(written)
-
-
-_Class = TypeVar("_Class", bound=Node)
-
-
-@dataclass_transform(frozen_default=True, eq_default=False)
-def node(cls: type[_Class]) -> type[_Class]:
-    """Makes a subclass of `Node` a frozen value; comparing and printing are Node's own."""
-    return dataclass(frozen=True, slots=True, eq=False, repr=False)(cls)
 
 
 class _Verbatim(str):

@@ -42,7 +42,7 @@ def elaborate(shape: s.Shape, text: str, scope: Scope) -> f.Formula:
 class _Elaborator(ValueElaborator):
     # ── formulas ─────────────────────────────────────────────────────────────────────────
 
-    def formula(self, shape: s.Operand, scope: Scope) -> Steps[f.Formula]:
+    def formula(self, shape: s.Item, scope: Scope) -> Steps[f.Formula]:
         match shape:
             case s.Prefix(_, symbol, operand):
                 operator = BY_SPELLING[symbol]
@@ -97,9 +97,9 @@ class _Elaborator(ValueElaborator):
             case _:
                 return self.atom(shape, scope)
 
-    def atom(self, shape: s.Operand, scope: Scope) -> f.Formula:
+    def atom(self, shape: s.Item, scope: Scope) -> f.Formula:
         match shape:
-            case s.Constant(_, bool() as value):
+            case s.Scalar(_, bool() as value):
                 return f.Truth(value)
             case s.Name(_, "call"):
                 return f.Event()
@@ -107,7 +107,7 @@ class _Elaborator(ValueElaborator):
                 return f.Event(None, (f.OutcomeIs("ok" if outcome == "ok" else "failed"),))
             case s.Name(_, name) if self._is_registered(name, scope):
                 return f.OpenPredicate(name)
-            case s.Name() | s.Braces() | s.Constant(_, str()):
+            case s.Name() | s.Braces() | s.Scalar(_, str()):
                 return f.Event(self.tool(shape, scope))
             case s.Invocation(_, s.Name(_, "like")):
                 return f.Event(self.tool(shape, scope))
@@ -121,12 +121,12 @@ class _Elaborator(ValueElaborator):
                 return self.trace_predicate(PREDICATES[name], shape, scope)
             case s.Invocation(_, name, operands):
                 return self.open_predicate(name, operands, scope)
-            case s.Comparison(_, symbol, left, right):
+            case s.Relation(_, symbol, left, right):
                 return self.comparison(left, symbol, right, scope)
             case _:
                 message = f"expected a formula, found {kind_of_shape(shape)}"
                 help = 'A tool name in quotes is one: "a-b".'
-                if isinstance(shape, s.Path | s.Arithmetic):
+                if isinstance(shape, s.Access | s.Arithmetic):
                     help = 'Compare it with something: result.status = "open".'
                 self.complain(shape.span, scope, "E107", message, help)
         return _PLACEHOLDER
@@ -137,7 +137,7 @@ class _Elaborator(ValueElaborator):
             self.check_pattern(second, right, scope)
         return f.Compare(symbol, self.term(left, scope), second)
 
-    def says(self, shape: s.Invocation, operands: Sequence[s.Operand], scope: Scope) -> f.Formula:
+    def says(self, shape: s.Invocation, operands: Sequence[s.Item], scope: Scope) -> f.Formula:
         match operands:
             case [s.Name(_, role)] if role in ROLES:
                 return f.Says(role)
@@ -149,7 +149,7 @@ class _Elaborator(ValueElaborator):
     def _is_registered(self, name: str, scope: Scope) -> bool:
         return name in scope.vocabulary.predicates and name not in scope.variables
 
-    def event(self, operands: Sequence[s.Operand], scope: Scope) -> f.Formula:
+    def event(self, operands: Sequence[s.Item], scope: Scope) -> f.Formula:
         """`call(tool, patterns…)`; the tool may be left out.
 
         What is no pattern of its own, such as `amount > 5`, is a comparison beside the event.
@@ -169,22 +169,22 @@ class _Elaborator(ValueElaborator):
         event = f.Event(tool, tuple(patterns))
         return f.And((event, *beside)) if beside else event
 
-    def _may_be_tool(self, operand: s.Operand) -> bool:
+    def _may_be_tool(self, operand: s.Item) -> bool:
         match operand:
             case s.Name(_, name):
                 return name not in ("ok", "failed")
             case s.Invocation(_, s.Name(_, "like")):
                 return True
-            case s.Constant() | s.Braces():
+            case s.Scalar() | s.Braces():
                 return True
             case _:
                 return False
 
-    def pattern(self, operand: s.Operand, scope: Scope) -> f.Pattern | f.Compare | None:
+    def pattern(self, operand: s.Item, scope: Scope) -> f.Pattern | f.Compare | None:
         match operand:
             case s.Name(_, ("ok" | "failed") as outcome):
                 return f.OutcomeIs("ok" if outcome == "ok" else "failed")
-            case s.Comparison(_, symbol, left, right) if side := self._side(left):
+            case s.Relation(_, symbol, left, right) if side := self._side(left):
                 node, keys = side
                 value = self.term(right, scope)
                 if symbol == "~":
@@ -204,44 +204,44 @@ class _Elaborator(ValueElaborator):
         match left:
             case s.Name(_, "result"):
                 return f.ResultIs, ()
-            case s.Path(_, s.Name(_, "result")) if (keys := left.plain_keys) is not None:
+            case s.Access(_, s.Name(_, "result")) if (keys := left.plain_keys) is not None:
                 return f.ResultIs, keys
             case _:
                 keys = self._keys(left)
                 return (f.ArgumentIs, keys) if keys else None
 
-    def argument(self, operand: s.Operand, scope: Scope) -> list[f.ArgumentIs]:
+    def argument(self, operand: s.Item, scope: Scope) -> list[f.ArgumentIs]:
         """`q = "foo"`; a key that is no identifier stands in quotes, `args.` may precede it."""
         match operand:
-            case s.Comparison(span, "=", left, right):
+            case s.Relation(span, "=", left, right):
                 keys = self._keys(left)
                 if keys:
                     value = self.constant(right, scope, span)
                     return [f.ArgumentIs(keys, value)]
-            case s.Comparison(span, symbol):
+            case s.Relation(span, symbol):
                 message = f"an argument is compared with '=' here, not '{symbol}'"
                 self.complain(span, scope, "E105", message)
                 return []
         self._not_an_argument(operand, scope)
         return []
 
-    def _not_an_argument(self, operand: s.Operand, scope: Scope) -> None:
+    def _not_an_argument(self, operand: s.Item, scope: Scope) -> None:
         message = f"expected an argument, found {kind_of_shape(operand)}"
         help = "Write key = value: amount = 5. Conditions on other values stand beside the call."
         self.complain(operand.span, scope, "E105", message, help)
 
     def _keys(self, left: s.Shape) -> tuple[str, ...]:
         match left:
-            case s.Name(_, key) | s.Constant(_, str(key)):
+            case s.Name(_, key) | s.Scalar(_, str(key)):
                 return (key,)
-            case s.Path(_, s.Name(_, "args")):
+            case s.Access(_, s.Name(_, "args")):
                 return left.plain_keys or ()
-            case s.Path(_, s.Name(_, key)) | s.Path(_, s.Constant(_, str(key))):
+            case s.Access(_, s.Name(_, key)) | s.Access(_, s.Scalar(_, str(key))):
                 return () if left.plain_keys is None else (key, *left.plain_keys)
             case _:
                 return ()
 
-    def constant(self, shape: s.Operand, scope: Scope, span: Span) -> Term:
+    def constant(self, shape: s.Item, scope: Scope, span: Span) -> Term:
         """A value that is the same at every event."""
         value = self.term(shape, scope)
         if not is_constant(value):
@@ -254,7 +254,7 @@ class _Elaborator(ValueElaborator):
     # ── predicates ───────────────────────────────────────────────────────────────────────
 
     def predicate_by_name(
-        self, shape: s.Invocation, operands: Sequence[s.Operand], scope: Scope
+        self, shape: s.Invocation, operands: Sequence[s.Item], scope: Scope
     ) -> f.Formula:
         match operands:
             case [s.Name() as name, *given]:
@@ -266,9 +266,7 @@ class _Elaborator(ValueElaborator):
                 )
                 return _PLACEHOLDER
 
-    def open_predicate(
-        self, name: s.Name, operands: Sequence[s.Operand], scope: Scope
-    ) -> f.Formula:
+    def open_predicate(self, name: s.Name, operands: Sequence[s.Item], scope: Scope) -> f.Formula:
         registered = scope.vocabulary.predicates
         close = did_you_mean(name.text, [*PREDICATES, *registered, *scope.macros])
         if name.text in registered:
@@ -324,7 +322,7 @@ class _Elaborator(ValueElaborator):
                 help = 'Write filter = {"id": 1} in place of filter.id = 1.'
                 self.complain(shape.span, scope, "E105", message, help)
 
-    def operand(self, parameter: Parameter, shape: s.Operand, scope: Scope) -> f.Operand:
+    def operand(self, parameter: Parameter, shape: s.Item, scope: Scope) -> f.Operand:
         match parameter.kind, shape:
             case Kind.TOOL, _:
                 return self.tool(shape, scope)
@@ -346,7 +344,11 @@ class _Elaborator(ValueElaborator):
         return NO_VALUE
 
     def remaining(
-        self, parameter: Parameter, rest: Sequence[s.Operand], shape: s.Invocation, scope: Scope
+        self,
+        parameter: Parameter,
+        rest: Sequence[s.Item],
+        shape: s.Invocation,
+        scope: Scope,
     ) -> f.Operand:
         if parameter.kind is Kind.ARGUMENTS:
             patterns = [p for operand in rest for p in self.argument(operand, scope)]
@@ -361,7 +363,7 @@ class _Elaborator(ValueElaborator):
             self.complain(shape.span, scope, "E106", f"{shape.name.text} needs at least one tool")
         return f.ToolList(tuple(self.tool(operand, scope) for operand in rest))
 
-    def number(self, shape: s.Operand, scope: Scope) -> Term:
+    def number(self, shape: s.Item, scope: Scope) -> Term:
         term = self.constant(shape, scope, shape.span)
         if isinstance(term, Literal):
             value = term.value

@@ -67,7 +67,7 @@ class ValueElaborator:
             message = f"in '{scope.uses[-1].macro}': {message}"
         self.problems.append(Diagnostic.at(self.text, span, code, message, help))
 
-    def formula(self, shape: s.Operand, scope: Scope) -> Steps[f.Formula]:
+    def formula(self, shape: s.Item, scope: Scope) -> Steps[f.Formula]:
         """The formula that a shape means."""
         raise NotImplementedError
 
@@ -93,7 +93,7 @@ class ValueElaborator:
         """Does the name stand for a definition here?"""
         return name in scope.macros and name not in scope.variables
 
-    def expanded(self, shape: s.Operand, scope: Scope) -> tuple[s.Shape, Scope] | None:
+    def expanded(self, shape: s.Item, scope: Scope) -> tuple[s.Shape, Scope] | None:
         """What a definition stands for, and the scope to read that in."""
         match shape:
             case s.Invocation(_, name, operands):
@@ -124,7 +124,7 @@ class ValueElaborator:
 
     # ── tools ────────────────────────────────────────────────────────────────────────────
 
-    def tool(self, shape: s.Operand, scope: Scope) -> Tool:
+    def tool(self, shape: s.Item, scope: Scope) -> Tool:
         """The tool, or set of tools, that a shape means."""
         match shape:
             case s.Name(_, name) if name in scope.arguments:
@@ -136,14 +136,14 @@ class ValueElaborator:
                 return _NO_TOOL if expanded is None else self.tool(*expanded)
             case s.Name(_, name) if name in scope.groups:
                 return ToolSet(scope.groups[name])
-            case s.Invocation(_, s.Name(_, "like"), [s.Constant(_, str(pattern))]) if pattern:
+            case s.Invocation(_, s.Name(_, "like"), [s.Scalar(_, str(pattern))]) if pattern:
                 return ToolGlob(pattern)
             case s.Name(span, name) if name in KEYWORDS:
                 message = f"'{name}' is a word of the language, not a tool"
                 help = f'A tool of that name is written "{name}".'
                 self.complain(span, scope, "E106", message, help)
                 return ToolName(name)
-            case s.Name(span, name) | s.Constant(span, str(name)) if name:
+            case s.Name(span, name) | s.Scalar(span, str(name)) if name:
                 if not scope.knows_tool(name):
                     help = scope.suggest_tool(name)
                     self.complain(span, scope, "E104", f"unknown tool '{name}'", help)
@@ -165,7 +165,7 @@ class ValueElaborator:
 
     # ── values ───────────────────────────────────────────────────────────────────────────
 
-    def term(self, shape: s.Operand, scope: Scope) -> Term:
+    def term(self, shape: s.Item, scope: Scope) -> Term:
         """The value that a shape means."""
         with self._deeper() as room:
             if not room:
@@ -174,13 +174,13 @@ class ValueElaborator:
                 return NO_VALUE
             return self._term(shape, scope)
 
-    def _term(self, shape: s.Operand, scope: Scope) -> Term:
+    def _term(self, shape: s.Item, scope: Scope) -> Term:
         match shape:
-            case s.Constant(_, value):
+            case s.Scalar(_, value):
                 return Literal.of(value)
             case s.Name():
                 return self._named(shape, scope)
-            case s.Path(_, base, keys):
+            case s.Access(_, base, keys):
                 found = self.term(base, scope)
                 given = (key if isinstance(key, str) else self.term(key, scope) for key in keys)
                 return path_term(found, *given)
@@ -238,7 +238,7 @@ class ValueElaborator:
         match name, operands:
             case "last", [condition]:
                 return Last(run(self.formula(condition, scope.at_other_events())))
-            case "count", [s.Pair(_, s.Comparison(_, "in", s.Name() as variable, domain), body)]:
+            case "count", [s.Pair(_, s.Relation(_, "in", s.Name() as variable, domain), body)]:
                 values = self.domain(domain, scope)
                 bound = self.bound(variable, scope)
                 inner = run(self.formula(body, bound))
@@ -262,7 +262,7 @@ class ValueElaborator:
                 self.check_pattern(value, operand, scope)
         return Apply(name, given)
 
-    def check_pattern(self, term: Term, shape: s.Operand, scope: Scope) -> None:
+    def check_pattern(self, term: Term, shape: s.Item, scope: Scope) -> None:
         """Complains about a text that is no regular expression."""
         pattern = term.value if isinstance(term, Literal) else None
         if isinstance(pattern, str) and compiled(pattern) is None:
@@ -274,9 +274,9 @@ class ValueElaborator:
         for item in shape.items:
             assert isinstance(item, s.Pair), "the caller looked"
             match item.key:
-                case s.Constant(_, str(key)) if key not in entries:
+                case s.Scalar(_, str(key)) if key not in entries:
                     entries[key] = self.term(item.value, scope)
-                case s.Constant(span, str(key)):
+                case s.Scalar(span, str(key)):
                     self.complain(span, scope, "E105", f"the key {key!r} appears twice")
                 case other:
                     message = f"expected a key in quotes, found {kind_of_shape(other)}"
@@ -285,7 +285,7 @@ class ValueElaborator:
 
     # ── domains ──────────────────────────────────────────────────────────────────────────
 
-    def domain(self, shape: s.Operand, scope: Scope) -> f.Domain:
+    def domain(self, shape: s.Item, scope: Scope) -> f.Domain:
         """What a quantifier ranges over."""
         match shape:
             case s.Brackets(_, items) if items:
@@ -314,7 +314,7 @@ class ValueElaborator:
                 if scope.elsewhere and reads_event(domain):
                     self._complain_elsewhere(shape, scope)
                 return domain
-            case s.Name() | s.Path() | s.Invocation() | s.Arithmetic() | s.Constant() | s.Braces():
+            case s.Name() | s.Access() | s.Invocation() | s.Arithmetic() | s.Scalar() | s.Braces():
                 mistakes = len(self.problems)
                 found = f.each_of(self.term(shape, scope))
                 if found is not None:
@@ -330,10 +330,10 @@ class ValueElaborator:
     def _gives_value(self, name: str, scope: Scope) -> bool:
         return name in FUNCTIONS or name in ("last", "count") or self.is_macro(name, scope)
 
-    def path(self, shape: s.Operand, scope: Scope) -> str:
+    def path(self, shape: s.Item, scope: Scope) -> str:
         """A JMESPath expression in quotes."""
         match shape:
-            case s.Constant(span, str(path)):
+            case s.Scalar(span, str(path)):
                 try:
                     compile_path(path)
                 except PathError as error:
@@ -349,20 +349,20 @@ _KINDS = {
     s.Invocation: "a call",
     s.Brackets: "a list",
     s.Braces: "a set or object",
-    s.Path: "a path",
+    s.Access: "a path",
     s.Arithmetic: "a calculation",
-    s.Comparison: "a comparison",
+    s.Relation: "a comparison",
     s.HalfComparison: "half a comparison",
     s.Pair: "a key with a value",
 }
 
 
-def kind_of_shape(shape: s.Operand) -> str:
+def kind_of_shape(shape: s.Item) -> str:
     """What a shape is, in words."""
     match shape:
         case s.Name(_, text):
             return f"'{text}'"
-        case s.Constant(_, value):
+        case s.Scalar(_, value):
             return f"the value {Literal.of(value).text[:40]}"
         case _:
             return _KINDS.get(type(shape), "a formula")

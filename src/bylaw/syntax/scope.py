@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from bylaw.errors import Diagnostic, Span, SpecError, did_you_mean, listing
 from bylaw.logic.terms import ToolGlob, ToolMember, ToolName
 from bylaw.names import FINAL_ANSWER
-from bylaw.syntax.shapes import Operand, Shape
+from bylaw.records import record
+from bylaw.syntax.shapes import Item, Shape
 from bylaw.values import Json
 from bylaw.vocabulary.patterns import is_named
 from bylaw.vocabulary.registry import EMPTY, Vocabulary
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Macro:
     """A definition: what a name with operands stands for, wherever it is used."""
 
@@ -23,7 +24,7 @@ class Macro:
     body: Shape
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Use:
     """Where a definition is used: mistakes inside it are reported there."""
 
@@ -31,15 +32,15 @@ class Use:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Argument:
     """What a parameter of a definition stands for: a shape, and the scope it was written in."""
 
-    shape: Operand
+    shape: Item
     scope: Scope
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Scope:
     """Tools (None: any name is a tool), groups, functions, constants, definitions, variables."""
 
@@ -88,7 +89,7 @@ class Scope:
         arguments = {key: value for key, value in self.arguments.items() if key != variable}
         return replace(self, variables={**self.variables, variable: name}, arguments=arguments)
 
-    def inside(self, macro: Macro, operands: Iterable[Operand], span: Span) -> Scope:
+    def inside(self, macro: Macro, operands: Iterable[Item], span: Span) -> Scope:
         """The scope inside a definition: it knows its parameters, and none of our variables."""
         given = (Argument(operand, self) for operand in operands)
         return replace(

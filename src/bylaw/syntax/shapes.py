@@ -2,54 +2,54 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from bylaw.errors import Span
+from bylaw.records import record
 from bylaw.values import Json
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Name:
     span: Span
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Constant:
+@record
+class Scalar:
     """A string, a number, `true`, `false` or `null`."""
 
     span: Span
     value: Json
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Invocation:
     """`name(…)`"""
 
     span: Span
     name: Name
-    operands: tuple[Operand, ...]
+    operands: tuple[Item, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Brackets:
     """`[…]`"""
 
     span: Span
-    items: tuple[Operand, ...]
+    items: tuple[Item, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Braces:
     """`{…}`: a set of tools, or an object if it holds pairs."""
 
     span: Span
-    items: tuple[Operand, ...]
+    items: tuple[Item, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Path:
+@record
+class Access:
     """`result.status`, `table[x]`"""
 
     span: Span
@@ -64,7 +64,7 @@ class Path:
         return written if len(written) == len(self.keys) else None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Arithmetic:
     """`a + b`"""
 
@@ -74,8 +74,8 @@ class Arithmetic:
     right: Shape
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
+@record
+class Relation:
     """`a = b`"""
 
     span: Span
@@ -84,7 +84,7 @@ class Comparison:
     right: Shape
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Prefix:
     """`G a`"""
 
@@ -93,7 +93,7 @@ class Prefix:
     operand: Shape
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Infix:
     """`a U b`"""
 
@@ -103,7 +103,7 @@ class Infix:
     right: Shape
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Flat:
     """`a & b & c`"""
 
@@ -112,7 +112,7 @@ class Flat:
     operands: tuple[Shape, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Binder:
     """`forall x in D: a`"""
 
@@ -123,7 +123,7 @@ class Binder:
     body: Shape
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Binding:
     """`x = a`, in a `let`."""
 
@@ -133,7 +133,7 @@ class Binding:
     value: Shape
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Let:
     """`let x = a, y = b: c`"""
 
@@ -142,7 +142,7 @@ class Let:
     body: Shape
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class HalfComparison:
     """`<= 3`, as an operand."""
 
@@ -151,7 +151,7 @@ class HalfComparison:
     right: Shape
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Pair:
     """`"key": value`, or `x in D: a`, as an operand."""
 
@@ -162,17 +162,17 @@ class Pair:
 
 Shape: TypeAlias = (
     Name
-    | Constant
+    | Scalar
     | Invocation
     | Brackets
     | Braces
-    | Path
+    | Access
     | Arithmetic
-    | Comparison
+    | Relation
     | Prefix
     | Infix
     | Flat
     | Binder
     | Let
 )
-Operand: TypeAlias = Shape | HalfComparison | Pair
+Item: TypeAlias = Shape | HalfComparison | Pair

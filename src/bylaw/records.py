@@ -1,0 +1,90 @@
+"""Frozen classes that cost little to define.
+
+A dataclass compiles code for each of its methods. For the hundred classes that a procedure needs,
+that would take a third of the start-up time. A record shares its methods with all other records.
+"""
+
+from __future__ import annotations
+
+from dataclasses import MISSING, FrozenInstanceError, dataclass, field, fields
+from itertools import islice
+from typing import Any, NoReturn, TypeVar, dataclass_transform
+
+_Class = TypeVar("_Class", bound=type)
+
+
+@dataclass_transform(frozen_default=True, field_specifiers=(field,))
+def record(cls: _Class) -> _Class:
+    """Makes a class what `@dataclass(frozen=True, slots=True)` would make it.
+
+    `dataclasses.replace`, `fields` and `asdict` work. Of equality, hash and representation, what
+    the class has from elsewhere is kept.
+    """
+    cls.__doc__ = cls.__doc__ or cls.__name__
+    made: Any = dataclass(init=False, repr=False, eq=False, slots=True)(cls)
+    made.__init__ = _initialiser(made)
+    made.__setattr__ = made.__delattr__ = _refuse
+    made.__reduce__ = _reduce
+    for name, method in (("__eq__", _equal), ("__hash__", _hash), ("__repr__", _repr)):
+        if getattr(made, name) is getattr(object, name):
+            setattr(made, name, method)
+    return made  # type: ignore[no-any-return]  # the class that was given, with slots
+
+
+def _initialiser(cls: Any) -> Any:
+    declared = {each.name: each for each in fields(cls)}
+    setters = tuple(getattr(cls, name).__set__ for name in declared)
+    count = len(declared)
+    finish = getattr(cls, "__post_init__", None)
+
+    def __init__(self: Any, *given: Any, **named: Any) -> None:  # noqa: N807  # it becomes a method
+        if named or len(given) != count:
+            given = complete(given, named)
+        for setter, value in zip(setters, given, strict=True):
+            setter(self, value)
+        if finish is not None:
+            finish(self)
+
+    def complete(given: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
+        if len(given) > count:
+            raise TypeError(f"{cls.__name__} takes {count} arguments, not {len(given)}")
+        values = list(given)
+        for name, each in islice(declared.items(), len(given), None):
+            if name in named:
+                values.append(named.pop(name))
+            elif each.default is not MISSING:
+                values.append(each.default)
+            elif each.default_factory is not MISSING:
+                values.append(each.default_factory())
+            else:
+                raise TypeError(f"{cls.__name__} needs the argument '{name}'")
+        if named:
+            raise TypeError(f"{cls.__name__} takes no argument '{next(iter(named))}' here")
+        return tuple(values)
+
+    return __init__
+
+
+def _values(self: Any) -> tuple[Any, ...]:
+    return tuple(getattr(self, name) for name in self.__match_args__)
+
+
+def _equal(self: Any, other: object) -> bool:
+    return _values(self) == _values(other) if type(other) is type(self) else NotImplemented
+
+
+def _hash(self: Any) -> int:
+    return hash(_values(self))
+
+
+def _repr(self: Any) -> str:
+    shown = (f"{name}={getattr(self, name)!r}" for name in self.__match_args__)
+    return f"{type(self).__qualname__}({', '.join(shown)})"
+
+
+def _reduce(self: Any) -> tuple[type, tuple[Any, ...]]:
+    return type(self), _values(self)
+
+
+def _refuse(self: Any, name: str, *_: object) -> NoReturn:
+    raise FrozenInstanceError(f"cannot assign to field {name!r}")
