@@ -53,7 +53,7 @@ def test_truth_table_formulas(row: object) -> None:
 
 
 @pytest.mark.parametrize("operator", OPERATORS, ids=lambda operator: operator.tag)
-def test_the_grammar_knows_every_spelling_in_the_table(operator: object) -> None:
+def test_the_parser_knows_every_spelling_in_the_table(operator: object) -> None:
     for symbol in (operator.symbol, *operator.words):  # type: ignore[attr-defined]
         text = {
             "prefix": f"{symbol} a",
@@ -69,7 +69,7 @@ def test_the_grammar_knows_every_spelling_in_the_table(operator: object) -> None
     [(a, b) for a in OPERATORS for b in OPERATORS if 0 < a.precedence < b.precedence],
     ids=lambda operator: operator.tag,
 )
-def test_the_grammar_binds_as_the_table_says(looser: object, tighter: object) -> None:
+def test_the_parser_binds_as_the_table_says(looser: object, tighter: object) -> None:
     loose, tight = looser.symbol, tighter.symbol  # type: ignore[attr-defined]
     if tighter.fixity == "prefix":  # type: ignore[attr-defined]
         assert parse(f"{tight} a {loose} b") == parse(f"({tight} a) {loose} b")

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-
-# The parser that `re` itself uses; there is no public one.
-from re import _constants as codes
-from re import _parser as parser
+from importlib import import_module
 from typing import Any, Final
 
 from bylaw.vocabulary.function_table import compiled
+
+codes: Any = import_module("re._constants")  # the parser that `re` itself uses: none is public
+parser: Any = import_module("re._parser")
 
 _CATEGORIES: Final = {
     codes.CATEGORY_DIGIT: "1",
