@@ -21,11 +21,10 @@ import table
 
 from bylaw.agents.protocol import Conversation, Reply
 from bylaw.agents.simulated import simulated
-from bylaw.bench.episodes import script_for
 from bylaw.bench.instance import instances
-from bylaw.bench.jobs import jobs
+from bylaw.bench.jobs import jobs, script_for
 from bylaw.bench.results import Results, read_results
-from bylaw.bench.runner import Runner
+from bylaw.bench.runner import BenchRunner
 from bylaw.enforcement.severity import Setting
 
 TARGET: Final = 200
@@ -57,7 +56,7 @@ def round_of(profile: str, trials: int, folder: Path, number: int) -> tuple[int,
     wanted = list(jobs(agent.name, SETTINGS, trials=trials))
     begun = process_time()
     with Results(path) as results:
-        Runner(agent, results).run(wanted)
+        BenchRunner(agent, results).run(wanted)
     seconds = process_time() - begun - agent.seconds
     runs = list(read_results(path))
     return sum(r["calls"] for r in runs), sum(len(r["refused"]) for r in runs), seconds

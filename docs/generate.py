@@ -23,7 +23,7 @@ from bylaw.agents.habits import HABITS
 from bylaw.agents.loop import SILENCE
 from bylaw.agents.profiles import OBEDIENT_RANDOM, PROFILES
 from bylaw.bench.constraints import WEIGHTS
-from bylaw.bench.instance import LONGEST, SEEDS, TRIALS, budget
+from bylaw.bench.instance import MAX_GOLD_CALLS, SEEDS, TRIALS, budget
 from bylaw.bench.jobs import jobs
 from bylaw.bench.templates import TEMPLATES
 from bylaw.bench.tools import TOOLS
@@ -437,7 +437,7 @@ def bench_numbers() -> str:
         ["seeds", ", ".join(map(str, SEEDS))],
         ["trials", str(TRIALS)],
         ["runs per model and setting", str(len(list(jobs("sim:gold", ["baseline"]))))],
-        ["calls of a gold trace", f"at most {LONGEST}"],
+        ["calls of a gold trace", f"at most {MAX_GOLD_CALLS}"],
         ["budget at difficulty d", f"{budget(2) - budget(1)}d + {2 * budget(1) - budget(2)} calls"],
         ["turns", "twice the budget"],
         ["turns in a row without a call before a run ends", str(SILENCE)],

@@ -10,10 +10,9 @@ import pytest
 from torch_needed import torch_and
 
 from bylaw.agents.driving import Carrier, drive
-from bylaw.bench.episodes import episode
-from bylaw.bench.jobs import Job, jobs
+from bylaw.bench.jobs import Job, job_episode, jobs
 from bylaw.bench.results import Results, read_results
-from bylaw.bench.runner import Runner
+from bylaw.bench.runner import BenchRunner
 
 pytestmark = pytest.mark.models
 
@@ -49,7 +48,7 @@ def _runs(model: Any) -> dict[str, Any]:
     drive(
         model,
         _some_jobs(),
-        lambda job: episode(job, "rule"),
+        lambda job: job_episode(job, "rule"),
         lambda over: found.update({each.conversation.key: each for each in over}),
     )
     return found
@@ -89,7 +88,7 @@ def test_the_first_turn_is_the_one_that_a_reply_has(untaught: Path) -> None:
     model = _model(untaught, width=4, temperature=0.7)
     runs = _runs(model)
     for job in _some_jobs():
-        (reply,) = model.reply([episode(job, "rule").conversation])
+        (reply,) = model.reply([job_episode(job, "rule").conversation])
         written = runs[job.key].conversation.messages[2]
         assert (written["content"], written["tool_calls"]) == (
             reply.text,
@@ -117,11 +116,11 @@ def test_the_benchmark_runs_on_it(untaught: Path, tmp_path: Path) -> None:
     path = tmp_path / "results.jsonl"
     model = _model(untaught, width=4)
     with Results(path) as results:
-        outcome = Runner(model, results).run(_some_jobs())
+        outcome = BenchRunner(model, results).run(_some_jobs())
     assert outcome.made == len(_some_jobs())
     assert {run["key"] for run in read_results(path)} == {job.key for job in _some_jobs()}
     with Results(path) as results:
-        assert Runner(model, results).run(_some_jobs()).made == 0
+        assert BenchRunner(model, results).run(_some_jobs()).made == 0
 
 
 REWRITES = (

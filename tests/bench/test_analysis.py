@@ -26,21 +26,24 @@ from paper_tables import (
 from bylaw import Call, Trace, holds
 from bylaw.agents.simulated import simulated
 from bylaw.bench.analysis import ANALYSES
-from bylaw.bench.analysis.correlation import correlations, pearson
-from bylaw.bench.analysis.effects import effects, summary
-from bylaw.bench.analysis.enforcement import row
-from bylaw.bench.analysis.floor import above, floor
-from bylaw.bench.analysis.gap import gap
-from bylaw.bench.analysis.loss import expected_losses, loss, lost, shares
+from bylaw.bench.analysis.breakdowns import correlations, pearson
+from bylaw.bench.analysis.gate import above, effects, floor, gap, row, summary
+from bylaw.bench.analysis.layers import (
+    expected_losses,
+    loss,
+    lost,
+    passed_of_reached,
+    places,
+    reached,
+    shares,
+)
 from bylaw.bench.analysis.overview import extremes, overview
-from bylaw.bench.analysis.reached import passed_of_reached, places, reached
-from bylaw.bench.analysis.runs import FLOOR, Run, averaged, difference, pairs
+from bylaw.bench.analysis.runs import FLOOR, RunRecord, averaged, difference, pairs
 from bylaw.bench.constraints import WEIGHTS
-from bylaw.bench.episodes import script_for
 from bylaw.bench.instance import instance, instances
-from bylaw.bench.jobs import jobs
+from bylaw.bench.jobs import jobs, script_for
 from bylaw.bench.results import Results, read_results
-from bylaw.bench.runner import Runner
+from bylaw.bench.runner import BenchRunner
 from bylaw.procedure.layers import LAYERS
 from bylaw.tables import Cell, Column, Table
 
@@ -48,13 +51,13 @@ MODELS = ("sim:careless", "sim:stubborn", FLOOR)
 
 
 @pytest.fixture(scope="module")
-def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Run]:
+def runs(tmp_path_factory: pytest.TempPathFactory) -> list[RunRecord]:
     """Some real runs of simulated agents: all templates, two difficulties, all settings."""
     path: Path = tmp_path_factory.mktemp("bench") / "results.jsonl"
     with Results(path) as results:
         for model in MODELS:
             wanted = jobs(model, SETTINGS, difficulties=(1, 2), seeds=(42,), trials=1)
-            Runner(simulated(model.removeprefix("sim:"), script_for), results).run(wanted)
+            BenchRunner(simulated(model.removeprefix("sim:"), script_for), results).run(wanted)
     return list(read_results(path))
 
 
@@ -169,7 +172,9 @@ def _mean_weights() -> dict[str, float]:
 
 
 @pytest.mark.parametrize("name", ANALYSES)
-def test_an_analysis_gives_a_table_that_fits_a_terminal(name: str, runs: Sequence[Run]) -> None:
+def test_an_analysis_gives_a_table_that_fits_a_terminal(
+    name: str, runs: Sequence[RunRecord]
+) -> None:
     table = ANALYSES[name](runs)
     assert table.name == name
     assert table.rows
@@ -177,7 +182,7 @@ def test_an_analysis_gives_a_table_that_fits_a_terminal(name: str, runs: Sequenc
 
 
 @pytest.mark.parametrize("name", ANALYSES)
-def test_simulated_agents_are_marked_as_such(name: str, runs: Sequence[Run]) -> None:
+def test_simulated_agents_are_marked_as_such(name: str, runs: Sequence[RunRecord]) -> None:
     (note,) = [note for note in ANALYSES[name](runs).notes if note.startswith("simulated agents,")]
     assert note == f"simulated agents, not models: {', '.join(sorted(MODELS))}"
 
@@ -189,7 +194,7 @@ def test_models_are_not(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ANALYSES)
-def test_csv_holds_every_value(name: str, runs: Sequence[Run]) -> None:
+def test_csv_holds_every_value(name: str, runs: Sequence[RunRecord]) -> None:
     table = ANALYSES[name](runs)
     head, *rows = csv.reader(io.StringIO(table.csv()))
     assert head == [column.name for column in table.columns]
@@ -198,7 +203,7 @@ def test_csv_holds_every_value(name: str, runs: Sequence[Run]) -> None:
 
 
 @pytest.mark.parametrize("name", ANALYSES)
-def test_one_run_is_enough(name: str, runs: Sequence[Run]) -> None:
+def test_one_run_is_enough(name: str, runs: Sequence[RunRecord]) -> None:
     assert ANALYSES[name](runs[:1]).text()
 
 
@@ -219,7 +224,7 @@ def test_a_table_that_is_too_wide_is_folded_at_its_first_column() -> None:
 # ── single analyses ──────────────────────────────────────────────────────────────────────────
 
 
-def test_overview_shows_the_floor_beside_what_is_enforced(runs: Sequence[Run]) -> None:
+def test_overview_shows_the_floor_beside_what_is_enforced(runs: Sequence[RunRecord]) -> None:
     table = overview(runs)
     of_floor = cells(table, model=FLOOR, setting=WARN)["compliance"]
     assert cells(table, model="sim:careless", setting=WARN)["floor"] == of_floor
@@ -251,7 +256,7 @@ def test_effects_compare_the_same_tasks_only() -> None:
     }
 
 
-def test_models_and_simulated_agents_are_never_averaged_together(runs: Sequence[Run]) -> None:
+def test_models_and_simulated_agents_are_never_averaged_together(runs: Sequence[RunRecord]) -> None:
     assert averaged(runs) == ("simulated agents", ["sim:careless", "sim:stubborn"])
     assert averaged([*runs, a_run()]) == ("models", ["m"])
     changed = [a_run(), a_run(setting=WARN, score=0.5)]
@@ -291,7 +296,7 @@ def test_the_floor_is_taken_on_the_same_tasks() -> None:
     assert above(1.0, 1.0) is None, "nothing is left to fill"
 
 
-def test_what_layers_lose_adds_up_to_what_is_missing(runs: Sequence[Run]) -> None:
+def test_what_layers_lose_adds_up_to_what_is_missing(runs: Sequence[RunRecord]) -> None:
     for run in runs:
         assert sum(lost(run).values()) == pytest.approx(1 - run["score"])
     table = loss(runs)
@@ -312,7 +317,7 @@ def test_correlation_over_cells() -> None:
     assert found["r"] == pytest.approx(1)
 
 
-def test_correlation_across_models_is_over_models_and_templates(runs: Sequence[Run]) -> None:
+def test_correlation_across_models_is_over_models_and_templates(runs: Sequence[RunRecord]) -> None:
     found = cells(correlations(runs), model="all simulated agents", setting=BASELINE)
     assert found["n"] == 24, "two agents, twelve templates; the floor is left out"
 

@@ -19,12 +19,11 @@ import pytest
 from bylaw import verify_trace
 from bylaw.agents.simulated import simulated
 from bylaw.bench.analysis import ANALYSES
-from bylaw.bench.analysis.runs import FLOOR, Run
-from bylaw.bench.episodes import script_for
+from bylaw.bench.analysis.runs import FLOOR, RunRecord
 from bylaw.bench.instance import instance
-from bylaw.bench.jobs import jobs
+from bylaw.bench.jobs import jobs, script_for
 from bylaw.bench.results import Results, read_results
-from bylaw.bench.runner import Runner
+from bylaw.bench.runner import BenchRunner
 from bylaw.cli.main import main
 from bylaw.reports.figures import FIGURES, Figure, standalone
 from bylaw.reports.html.bench import SECTIONS, render_bench
@@ -45,21 +44,21 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with Results(path) as written:
         for model in MODELS:
             wanted = jobs(model, ("baseline", "block-and-warn", "soft-block"), **chosen)
-            Runner(simulated(model.removeprefix("sim:"), script_for), written).run(wanted)
+            BenchRunner(simulated(model.removeprefix("sim:"), script_for), written).run(wanted)
     return path
 
 
 @pytest.fixture(scope="module")
-def runs(results: Path) -> list[Run]:
+def runs(results: Path) -> list[RunRecord]:
     return list(read_results(results))
 
 
 @pytest.fixture(scope="module")
-def html(runs: list[Run]) -> str:
+def html(runs: list[RunRecord]) -> str:
     return render_bench(runs)
 
 
-def _judged(run: Run) -> Any:
+def _judged(run: RunRecord) -> Any:
     task = instance(run["template"], run["difficulty"], run["seed"])
     return verify_trace(run["trace"], task.procedure)
 
@@ -74,7 +73,7 @@ def test_every_table_has_a_figure_and_a_place_in_the_report() -> None:
 
 @pytest.mark.parametrize("figure", FIGURES, ids=lambda figure: figure.name)
 def test_a_figure_stands_alone_and_says_who_is_simulated(
-    figure: Figure, runs: Sequence[Run]
+    figure: Figure, runs: Sequence[RunRecord]
 ) -> None:
     drawn = figure.svg(ANALYSES[figure.table](runs))
     assert drawn is not None
@@ -87,12 +86,14 @@ def test_a_figure_stands_alone_and_says_who_is_simulated(
 
 
 @pytest.mark.parametrize("figure", FIGURES, ids=lambda figure: figure.name)
-def test_a_figure_of_nothing_is_not_drawn_or_says_so(figure: Figure, runs: Sequence[Run]) -> None:
+def test_a_figure_of_nothing_is_not_drawn_or_says_so(
+    figure: Figure, runs: Sequence[RunRecord]
+) -> None:
     drawn = figure.svg(ANALYSES[figure.table](runs[:1]))
     assert drawn is None or ET.fromstring(drawn) is not None
 
 
-def test_every_value_of_a_table_is_in_its_figure(runs: Sequence[Run]) -> None:
+def test_every_value_of_a_table_is_in_its_figure(runs: Sequence[RunRecord]) -> None:
     table = ANALYSES["layers"](runs)
     (figure,) = [figure for figure in FIGURES if figure.name == "layers"]
     root = ET.fromstring(figure.svg(table) or "")
@@ -102,7 +103,7 @@ def test_every_value_of_a_table_is_in_its_figure(runs: Sequence[Run]) -> None:
 
 
 @pytest.mark.parametrize("name", ["<script>alert(1)</script>", '"><b x="', "a & b", "x" * 200])
-def test_names_are_only_ever_text(name: str, runs: Sequence[Run]) -> None:
+def test_names_are_only_ever_text(name: str, runs: Sequence[RunRecord]) -> None:
     renamed = [dict(run) | {"model": name} for run in runs if run["model"] != FLOOR]
     for figure in FIGURES:
         root = ET.fromstring(figure.svg(ANALYSES[figure.table](renamed)) or "<svg/>")
@@ -182,7 +183,7 @@ def _blocks(html: str) -> list[Any]:
 
 
 def test_every_run_is_on_the_page_with_its_verdicts_and_its_refused_calls(
-    html: str, runs: Sequence[Run]
+    html: str, runs: Sequence[RunRecord]
 ) -> None:
     data, blocks = _data(html), _blocks(html)
     fields = data["fields"]
@@ -216,7 +217,7 @@ def test_every_run_is_on_the_page_with_its_verdicts_and_its_refused_calls(
     assert not by_key
 
 
-def test_a_run_that_was_judged_by_other_rules_says_so(runs: Sequence[Run]) -> None:
+def test_a_run_that_was_judged_by_other_rules_says_so(runs: Sequence[RunRecord]) -> None:
     changed = dict(runs[0]) | {"violated": ["L9-01-gone"]}
     (block,) = _blocks(render_bench([changed]))
     assert "have changed since" in block["runs"][0]["reason"]
@@ -243,7 +244,7 @@ class Report(chromium.Opened):
         rows = self.page.locator("#list tbody tr").all()
         return [row.get_attribute("data-key") or "" for row in rows]
 
-    def open(self, run: Run) -> None:
+    def open(self, run: RunRecord) -> None:
         """Opens a run by its address."""
         self.page.evaluate("hash => { location.hash = hash }", urlencode({"run": run["key"]}))
         self.page.wait_for_selector(".viewer")
@@ -288,7 +289,7 @@ def report(open_page: Open, html: str) -> Report:
 
 
 @pytest.mark.browser
-def test_the_page_shows_every_table_and_figure(report: Report, runs: Sequence[Run]) -> None:
+def test_the_page_shows_every_table_and_figure(report: Report, runs: Sequence[RunRecord]) -> None:
     assert report.count() == len(runs)
     assert report.page.locator("figure svg").count() == len(FIGURES)
     assert report.page.locator("article details table").count() == len(ANALYSES)
@@ -322,7 +323,11 @@ def test_simulated_agents_are_labelled_everywhere(report: Report) -> None:
     ],
 )
 def test_a_filter_selects_its_runs(
-    report: Report, runs: Sequence[Run], name: str, value: str, fits: Callable[[Run], bool]
+    report: Report,
+    runs: Sequence[RunRecord],
+    name: str,
+    value: str,
+    fits: Callable[[RunRecord], bool],
 ) -> None:
     expected = {run["key"] for run in runs if fits(run)}
     report.choose(**{name: value})
@@ -332,7 +337,7 @@ def test_a_filter_selects_its_runs(
 
 
 @pytest.mark.browser
-def test_filters_add_up_and_can_be_cleared(report: Report, runs: Sequence[Run]) -> None:
+def test_filters_add_up_and_can_be_cleared(report: Report, runs: Sequence[RunRecord]) -> None:
     report.choose(model="sim:stubborn", setting="baseline", difficulty="D1")
     assert report.count() == len(TEMPLATES) * 2
     rows = report.page.locator("#table-overview tbody tr:visible").all_inner_texts()
@@ -352,7 +357,7 @@ def test_an_address_says_what_is_selected(open_page: Open, html: str) -> None:
 
 
 @pytest.mark.browser
-def test_a_mark_of_a_figure_leads_to_its_runs(report: Report, runs: Sequence[Run]) -> None:
+def test_a_mark_of_a_figure_leads_to_its_runs(report: Report, runs: Sequence[RunRecord]) -> None:
     at = {"model": "sim:stubborn", "setting": "soft-block", "template": "nested_loops"}
     where = "".join(f"[data-{key}='{value}']" for key, value in at.items())
     report.page.locator(f"#table-templates .mark{where}").first.click()
@@ -361,7 +366,7 @@ def test_a_mark_of_a_figure_leads_to_its_runs(report: Report, runs: Sequence[Run
 
 
 @pytest.mark.browser
-def test_the_list_can_be_sorted(report: Report, runs: Sequence[Run]) -> None:
+def test_the_list_can_be_sorted(report: Report, runs: Sequence[RunRecord]) -> None:
     for order in (min, max):
         report.page.get_by_role("columnheader", name="refused").get_by_role("button").click()
         first = report.page.locator("#list tbody tr").first.get_attribute("data-key")
@@ -370,7 +375,7 @@ def test_the_list_can_be_sorted(report: Report, runs: Sequence[Run]) -> None:
 
 
 @pytest.mark.browser
-def test_a_run_opens_and_closes_again(report: Report, runs: Sequence[Run]) -> None:
+def test_a_run_opens_and_closes_again(report: Report, runs: Sequence[RunRecord]) -> None:
     report.choose(model="sim:careless")
     keys = report.keys()
     report.page.locator("#list tbody tr").nth(1).click()
@@ -388,8 +393,8 @@ def test_a_run_opens_and_closes_again(report: Report, runs: Sequence[Run]) -> No
 
 
 @pytest.mark.browser
-def test_a_violated_rule_leads_to_its_calls(report: Report, runs: Sequence[Run]) -> None:
-    seen: dict[str, Run] = {}
+def test_a_violated_rule_leads_to_its_calls(report: Report, runs: Sequence[RunRecord]) -> None:
+    seen: dict[str, RunRecord] = {}
     for run in runs:
         for result in _judged(run).violated:
             if result.witness:
@@ -408,7 +413,7 @@ def test_a_violated_rule_leads_to_its_calls(report: Report, runs: Sequence[Run])
 
 @pytest.mark.browser
 def test_a_rule_whose_call_never_came_marks_the_calls_that_did(
-    report: Report, runs: Sequence[Run]
+    report: Report, runs: Sequence[RunRecord]
 ) -> None:
     run, missing = next(
         (run, result)
@@ -424,7 +429,7 @@ def test_a_rule_whose_call_never_came_marks_the_calls_that_did(
 
 @pytest.mark.browser
 def test_refused_calls_are_shown_apart_and_lead_to_their_rules(
-    report: Report, runs: Sequence[Run]
+    report: Report, runs: Sequence[RunRecord]
 ) -> None:
     run = next(run for run in runs if len(run["refused"]) > 1 and run["ending"] == "stopped")
     report.open(run)
@@ -446,7 +451,7 @@ def test_refused_calls_are_shown_apart_and_lead_to_their_rules(
 
 
 @pytest.mark.browser
-def test_a_call_that_was_insisted_on_is_marked(report: Report, runs: Sequence[Run]) -> None:
+def test_a_call_that_was_insisted_on_is_marked(report: Report, runs: Sequence[RunRecord]) -> None:
     run = next(run for run in runs if "overridden" in run["retired"].values())
     report.open(run)
     marked = report.page.locator(".card[data-status=insisted]")
@@ -457,7 +462,9 @@ def test_a_call_that_was_insisted_on_is_marked(report: Report, runs: Sequence[Ru
 
 
 @pytest.mark.browser
-def test_an_address_opens_a_run_and_a_rule(open_page: Open, html: str, runs: Sequence[Run]) -> None:
+def test_an_address_opens_a_run_and_a_rule(
+    open_page: Open, html: str, runs: Sequence[RunRecord]
+) -> None:
     run = next(run for run in runs if len(run["violated"]) > 2)
     rule = run["violated"][2]
     report = open_page(html, "#" + urlencode({"run": run["key"], "rule": rule}))
@@ -484,7 +491,9 @@ def test_on_paper_everything_is_open(report: Report) -> None:
 
 
 @pytest.mark.browser
-def test_four_thousand_runs_are_shown_by_the_hundred(open_page: Open, runs: Sequence[Run]) -> None:
+def test_four_thousand_runs_are_shown_by_the_hundred(
+    open_page: Open, runs: Sequence[RunRecord]
+) -> None:
     many = [
         dict(run) | {"trial": trial, "key": f"{run['key'].rpartition('/')[0]}/{trial}"}
         for trial in range(4_000 // len(runs) + 1)

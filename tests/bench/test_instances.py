@@ -13,7 +13,7 @@ from collections import Counter
 import pytest
 
 from bylaw import Procedure, verify_trace
-from bylaw.bench.instance import Instance, budget, instance, instances
+from bylaw.bench.instance import TaskInstance, budget, instance, instances
 from bylaw.bench.templates import TEMPLATES
 from bylaw.cli.bench.instance import gold_record
 from bylaw.cli.main import main
@@ -30,15 +30,15 @@ print(hashlib.sha256(text.encode()).hexdigest())
 
 
 @pytest.fixture(scope="module")
-def everything() -> list[Instance]:
+def everything() -> list[TaskInstance]:
     return list(instances())
 
 
-def _structural(task: Instance) -> float:
+def _structural(task: TaskInstance) -> float:
     return sum(c.weight for c in task.procedure.constraints if c.layer in ("L3", "L4", "L5"))
 
 
-def _total(task: Instance) -> float:
+def _total(task: TaskInstance) -> float:
     return sum(c.weight for c in task.procedure.constraints)
 
 
@@ -69,14 +69,14 @@ def test_the_example_trace_of_loop_termination() -> None:
     assert task.answer == 12
 
 
-def test_the_shortest_and_the_longest_trace(everything: list[Instance]) -> None:
+def test_the_shortest_and_the_longest_trace(everything: list[TaskInstance]) -> None:
     lengths = {task.name: len(task.gold.calls) for task in everything}
     assert min(lengths.values()) == 2
     assert max(lengths.values()) == 50
     assert lengths["nested_loops+branching/D5/42"] == 50
 
 
-def test_the_structural_layers_carry_seven_tenths(everything: list[Instance]) -> None:
+def test_the_structural_layers_carry_seven_tenths(everything: list[TaskInstance]) -> None:
     share = sum(map(_structural, everything)) / sum(map(_total, everything))
     assert 0.70 <= share <= 0.71
 
@@ -84,7 +84,7 @@ def test_the_structural_layers_carry_seven_tenths(everything: list[Instance]) ->
 # ── all of them ──────────────────────────────────────────────────────────────────────────────
 
 
-def test_there_are_120_and_each_fits_its_budget(everything: list[Instance]) -> None:
+def test_there_are_120_and_each_fits_its_budget(everything: list[TaskInstance]) -> None:
     assert len(everything) == len({task.name for task in everything}) == 120
     for task in everything:
         assert 2 <= len(task.gold.calls) <= min(50, budget(task.difficulty)), task.name
@@ -97,19 +97,19 @@ def test_a_trace_that_would_be_too_long_is_of_the_largest_depth_that_fits() -> N
     assert "at most 5 of them" in task.prompt
 
 
-def test_the_gold_trace_is_in_full_compliance(everything: list[Instance]) -> None:
+def test_the_gold_trace_is_in_full_compliance(everything: list[TaskInstance]) -> None:
     for task in everything:
         report = verify_trace(gold_record(task), task.procedure)
         assert report.label == "FULL", task.name
 
 
-def test_the_rules_are_an_ordinary_procedure_file(everything: list[Instance]) -> None:
+def test_the_rules_are_an_ordinary_procedure_file(everything: list[TaskInstance]) -> None:
     for task in everything:
         assert Procedure.from_dict(task.procedure.to_dict()) == task.procedure
 
 
 def test_prompts_have_three_blocks_and_never_name_the_difficulty(
-    everything: list[Instance],
+    everything: list[TaskInstance],
 ) -> None:
     for task in everything:
         assert re.findall(r"^[A-Z ]{5,}$", task.prompt, re.MULTILINE) == [
@@ -122,7 +122,7 @@ def test_prompts_have_three_blocks_and_never_name_the_difficulty(
         assert str(task.answer) not in re.findall(r"\d+", task.prompt.partition("RULES")[2])
 
 
-def test_no_reason_holds_a_value(everything: list[Instance]) -> None:
+def test_no_reason_holds_a_value(everything: list[TaskInstance]) -> None:
     for task in everything:
         for constraint in task.procedure.constraints:
             told = f"{constraint.why} {constraint.fix}"

@@ -11,7 +11,7 @@ from chat_server import ChatServer, Drops, Says, Sends, Status, Step, Waits
 
 from bylaw.bench.jobs import Job, jobs
 from bylaw.bench.results import Results, read_results
-from bylaw.bench.runner import Outcome, Runner
+from bylaw.bench.runner import BenchRunner
 
 pytest.importorskip("httpx", reason="NOT TESTED: httpx is not installed")
 
@@ -54,10 +54,10 @@ def _jobs() -> Iterator[Job]:
     return jobs("openai:m", ["baseline", "soft-block"], difficulties=[1, 2])
 
 
-def _run(path: Path, url: str) -> Outcome:
+def _run(path: Path, url: str) -> BenchRunner:
     model = OpenAIModel("m", base_url=url, timeout=0.2, backoff=0.01, tries=6, width=16)
     with model, Results(path) as results:
-        return Runner(model, results).run(_jobs())
+        return BenchRunner(model, results).run(_jobs())
 
 
 def test_no_run_is_lost_and_none_is_made_twice(tmp_path: Path) -> None:

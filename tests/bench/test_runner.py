@@ -17,10 +17,9 @@ import pytest
 from bylaw.agents.driving import in_threads
 from bylaw.agents.protocol import Conversation, Reply
 from bylaw.agents.simulated import simulated
-from bylaw.bench.episodes import script_for
-from bylaw.bench.jobs import jobs
+from bylaw.bench.jobs import jobs, script_for
 from bylaw.bench.results import Results, read_results
-from bylaw.bench.runner import Runner
+from bylaw.bench.runner import BenchRunner
 from bylaw.cli.main import main
 from bylaw.errors import TraceError
 
@@ -72,7 +71,7 @@ def test_a_torn_last_line_is_made_again(tmp_path: Path) -> None:
 
     def run() -> int:
         with Results(path) as results:
-            return Runner(simulated("gold", script_for), results).run(wanted).made
+            return BenchRunner(simulated("gold", script_for), results).run(wanted).made
 
     assert run() == len(wanted)
     whole = path.read_bytes()
@@ -127,10 +126,10 @@ def test_runs_that_fail_are_made_again_later(tmp_path: Path) -> None:
     model, failures = _Unreliable(), 0
     for _ in range(20):
         with Results(path) as results:
-            failures += len(Runner(model, results).run(wanted).failed)
+            failures += len(BenchRunner(model, results).run(wanted).failed)
     assert failures
     with Results(tmp_path / "reliable.jsonl") as results:
-        Runner(simulated("gold", script_for), results).run(wanted)
+        BenchRunner(simulated("gold", script_for), results).run(wanted)
     assert _comparable(path) == _comparable(tmp_path / "reliable.jsonl")
 
 

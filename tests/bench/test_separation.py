@@ -6,8 +6,8 @@ import pytest
 
 from bylaw import Call, Trace, verify_trace
 from bylaw.agents.habits import HABITS, Plan
-from bylaw.bench.episodes import script_of
-from bylaw.bench.instance import Instance, instance
+from bylaw.bench.instance import TaskInstance, instance
+from bylaw.bench.jobs import script_of
 from bylaw.bench.templates import TEMPLATES
 from bylaw.bench.templates.template import DIFFICULTIES
 
@@ -38,7 +38,7 @@ NOT_THERE = {
 """The mutations that do not apply to a template, and why."""
 
 
-def _passed(task: Instance, calls: list[Call]) -> dict[str, float]:
+def _passed(task: TaskInstance, calls: list[Call]) -> dict[str, float]:
     report = verify_trace(Trace(calls), task.procedure)
     return {layer: rate.passed / rate.total for layer, rate in report.layers.items()}
 

@@ -9,10 +9,9 @@ import pytest
 
 from bylaw.agents.profiles import PROFILES
 from bylaw.agents.simulated import simulated
-from bylaw.bench.episodes import script_for
-from bylaw.bench.jobs import jobs
+from bylaw.bench.jobs import jobs, script_for
 from bylaw.bench.results import Results, read_results
-from bylaw.bench.runner import Runner
+from bylaw.bench.runner import BenchRunner
 from bylaw.enforcement.severity import Setting
 from bylaw.errors import UsageError
 
@@ -25,7 +24,7 @@ def _runs(folder: Path, profile: str, *settings: Setting, **chosen: Any) -> list
     with Results(path) as results:
         chosen = {"trials": 1} | chosen
         wanted = list(jobs(f"sim:{profile}", settings, **chosen))
-        outcome = Runner(simulated(profile, script_for), results).run(wanted)
+        outcome = BenchRunner(simulated(profile, script_for), results).run(wanted)
     assert outcome.made == len(wanted)
     assert not outcome.failed
     return list(read_results(path))

@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 
 from bylaw.agents.simulated import simulated
-from bylaw.bench.episodes import script_for
-from bylaw.bench.jobs import jobs
+from bylaw.bench.jobs import jobs, script_for
 from bylaw.bench.results import Results, read_results
-from bylaw.bench.runner import Runner
+from bylaw.bench.runner import BenchRunner
 from bylaw.enforcement.severity import Setting
 
 pytestmark = pytest.mark.frameworks
@@ -26,7 +25,7 @@ def _runs(folder: Path, profile: str, setting: Setting, harness: Any) -> list[di
     path = folder / f"{profile}-{setting}-{harness}.jsonl"
     wanted = list(jobs(f"sim:{profile}", [setting], difficulties=[1], trials=1))
     with Results(path) as results:
-        runner = Runner(simulated(profile, script_for), results, harness=harness)
+        runner = BenchRunner(simulated(profile, script_for), results, harness=harness)
         assert not runner.run(wanted).failed
     return sorted(read_results(path), key=lambda run: str(run["key"]))
 

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from bylaw import BylawError, Call, Trace
 from bylaw.grounding import CODE, REFUSAL, EntityClass, Grounding
-from bylaw.grounding.entities import entities_in, mentions_of, reading_of
+from bylaw.grounding.entities.claims import is_refusal
+from bylaw.grounding.entities.extraction import entities_in, entity_class_of, mentions_of
 from bylaw.grounding.predicate import entity_classes
-from bylaw.grounding.question import is_refusal
 
 ALL = tuple(EntityClass)
 
@@ -89,9 +89,9 @@ def test_any_text_can_be_read_and_read_again(text: str) -> None:
     """Rules pass entities on as texts: what one is must not depend on where it stood."""
     for entity in mentions_of(text, ALL):
         assert entity.text
-        assert isinstance(reading_of(entity.text), EntityClass)
+        assert isinstance(entity_class_of(entity.text), EntityClass)
         if entity.kind in ("money", "date", "number", "quoted", "function_signature"):
-            assert reading_of(entity.text) is entity.kind
+            assert entity_class_of(entity.text) is entity.kind
     Grounding(classes=ALL, location=True).check(Trace([], answer=text))
 
 

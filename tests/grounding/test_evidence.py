@@ -8,7 +8,7 @@ import pytest
 
 from bylaw import Call, Message, Trace
 from bylaw.grounding import Grounding
-from bylaw.grounding.evidence import Evidence
+from bylaw.grounding.evidence.evidence import Evidence
 from bylaw.grounding.matching import was_seen
 from bylaw.values import Json
 

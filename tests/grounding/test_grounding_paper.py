@@ -8,7 +8,7 @@ import pytest
 
 from bylaw import Call, Trace
 from bylaw.grounding import REFUSAL, Grounding
-from bylaw.grounding.correctness import category, is_correct
+from bylaw.groundstudy.study import category, is_correct
 
 
 def _read(path: str, content: str, **arguments: object) -> Call:

@@ -6,8 +6,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from bylaw.groundstudy.files_tools import Repository
-from bylaw.groundstudy.questions import Asked, QuestionSet, questions_about, tree_digest
+from bylaw.groundstudy.questions.questions import (
+    QuestionSet,
+    StudiedRepository,
+    questions_about,
+    tree_digest,
+)
+from bylaw.groundstudy.repositories.file_tools import Repository
 
 FILES: Final[Mapping[str, str]] = {
     "README.md": "# small\n",
@@ -29,5 +34,5 @@ def write(root: Path, files: Mapping[str, str] = FILES) -> Repository:
 def asked_about(folder: Path) -> QuestionSet:
     """Questions about the repository, which is written below the folder."""
     repository = write(folder / "small")
-    about = Asked("small", "1.0", "low", "small", tree_digest(repository))
+    about = StudiedRepository("small", "1.0", "low", "small", tree_digest(repository))
     return QuestionSet(42, [about], questions_about("small", repository), folder)

@@ -13,8 +13,15 @@ from bylaw.agents.protocol import Conversation, Reply
 from bylaw.bench.results import Results, read_results
 from bylaw.errors import UsageError
 from bylaw.groundstudy.agents import SimulatedAgent
-from bylaw.groundstudy.judges import SAMPLES, Judging, asked_of, decided, verdict_in
-from bylaw.groundstudy.study import Study, jobs
+from bylaw.groundstudy.judges import (
+    SAMPLES,
+    JudgeRunner,
+    judge_prompt,
+    judgements,
+    verdict_in,
+    verdict_of,
+)
+from bylaw.groundstudy.study import StudyRunner, study_jobs
 from bylaw.values import Json
 
 
@@ -47,14 +54,14 @@ def runs(tmp_path: Path) -> list[dict[str, Any]]:
     for name in ("sim:reader", "sim:recaller"):
         with Results(path) as results:
             agent = SimulatedAgent(name, asked.questions)
-            Study(agent, asked, results).run(jobs(name, ["strict"], asked.questions, 1))
+            StudyRunner(agent, asked, results).run(study_jobs(name, ["strict"], asked.questions, 1))
     return list(read_results(path))
 
 
 def _judged(judge: Judge, runs: list[dict[str, Any]], path: Path) -> list[dict[str, Any]]:
     with Results(path) as results:
-        judging = Judging(judge, results)
-        judging.run(judging.missing(runs))
+        judging = JudgeRunner(judge, results)
+        judging.run(judgements(judging.model.name, runs))
     return list(read_results(path))
 
 
@@ -62,7 +69,7 @@ def test_the_aware_judge_sees_the_calls_and_the_blind_one_does_not(
     runs: list[dict[str, Any]],
 ) -> None:
     run = runs[0]
-    aware, blind = asked_of("aware", run), asked_of("blind", run)
+    aware, blind = judge_prompt("aware", run), judge_prompt("blind", run)
     for text in (aware, blind):
         assert run["question"] in text
         assert run["answer"] in text
@@ -154,7 +161,7 @@ def test_verdicts(text: str, verdict: bool | None) -> None:
 
 
 def test_half_is_not_enough() -> None:
-    assert decided([True, False, None, None, None]) is False
+    assert verdict_of([True, False, None, None, None]) is False
 
 
 def test_a_trace_that_is_too_long_gives_no_verdict(
@@ -169,7 +176,7 @@ def test_a_judge_that_cannot_be_reached_leaves_nothing_on_record(
 ) -> None:
     path = tmp_path / "judged.jsonl"
     with Results(path) as results:
-        judging = Judging(Judge(Reply(failure="no connection")), results)
-        judging.run(judging.missing(runs))
+        judging = JudgeRunner(Judge(Reply(failure="no connection")), results)
+        judging.run(judgements(judging.model.name, runs))
     assert set(judging.failed.values()) == {"no connection"}
     assert list(read_results(path)) == []

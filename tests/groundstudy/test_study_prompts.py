@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from bylaw.grounding import REFUSAL
-from bylaw.groundstudy.files_tools import SPECS
 from bylaw.groundstudy.prompts import ANSWER, PROMPTS, RULES, Prompt, system_prompt, user_prompt
+from bylaw.groundstudy.repositories.file_tools import SPECS
 
 
 @pytest.mark.parametrize("prompt", PROMPTS)

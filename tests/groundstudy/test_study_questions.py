@@ -11,15 +11,15 @@ import pytest
 from small_repository import asked_about, write
 
 from bylaw.errors import TraceError
-from bylaw.grounding.correctness import is_correct
-from bylaw.groundstudy.questions import (
+from bylaw.groundstudy.questions.questions import (
     problems,
     questions_about,
     read_questions,
     tree_digest,
     write_questions,
 )
-from bylaw.groundstudy.symbols import Symbol, symbols
+from bylaw.groundstudy.questions.symbols import Symbol, symbols
+from bylaw.groundstudy.study import is_correct
 from bylaw.values import Json
 
 

@@ -16,8 +16,8 @@ from bylaw.errors import TraceError, UsageError
 from bylaw.grounding import REFUSAL
 from bylaw.groundstudy.agents import AGENTS, SimulatedAgent
 from bylaw.groundstudy.prompts import PROMPTS, Prompt
-from bylaw.groundstudy.questions import QuestionSet
-from bylaw.groundstudy.study import BUDGET, Study, jobs
+from bylaw.groundstudy.questions.questions import QuestionSet
+from bylaw.groundstudy.study import BUDGET, StudyRunner, study_jobs
 from bylaw.names import FINAL_ANSWER
 from bylaw.trace.event import Call
 from bylaw.trace.trace import Trace
@@ -53,8 +53,8 @@ def _runs(
     model: Any, asked: QuestionSet, path: Path, prompts: Sequence[Prompt] = PROMPTS, seeds: int = 1
 ) -> list[dict[str, Any]]:
     with Results(path) as results:
-        study = Study(model, asked, results)
-        study.run(jobs(model.name, prompts, asked.questions, seeds))
+        study = StudyRunner(model, asked, results)
+        study.run(study_jobs(model.name, prompts, asked.questions, seeds))
         assert study.failed == {}
     return list(read_results(path))
 
@@ -186,8 +186,8 @@ def test_a_study_goes_on_where_it_was_interrupted(asked: QuestionSet, tmp_path: 
     path = tmp_path / "torn.jsonl"
     path.write_bytes((tmp_path / "whole.jsonl").read_bytes()[:-2_000])
     with Results(path) as results:
-        study = Study(agent, asked, results)
-        wanted = list(jobs(agent.name, PROMPTS, asked.questions, 2))
+        study = StudyRunner(agent, asked, results)
+        wanted = list(study_jobs(agent.name, PROMPTS, asked.questions, 2))
         assert 0 < len(study.missing(wanted)) < len(wanted)
         study.run(wanted)
     assert _comparable(list(read_results(path))) == _comparable(whole)
@@ -224,8 +224,8 @@ class Broken(Scripted):
 def test_runs_that_fail_are_not_on_record(asked: QuestionSet, tmp_path: Path) -> None:
     path = tmp_path / "r.jsonl"
     with Results(path) as results:
-        study = Study(Broken(), asked, results)
-        study.run(jobs("test:scripted", PROMPTS, asked.questions, 1))
+        study = StudyRunner(Broken(), asked, results)
+        study.run(study_jobs("test:scripted", PROMPTS, asked.questions, 1))
     assert set(study.failed.values()) == {"no connection"}
     assert len(study.failed) == 2 * len(asked.questions)
     assert list(read_results(path)) == []

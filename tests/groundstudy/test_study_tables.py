@@ -8,14 +8,15 @@ from typing import Any
 import pytest
 
 from bylaw.groundstudy.analysis import ANALYSES
-from bylaw.groundstudy.analysis.agreement import Confusion
-from bylaw.groundstudy.analysis.behaviour import behaviour
-from bylaw.groundstudy.analysis.categories import categories
-from bylaw.groundstudy.analysis.judges import confusion, judges
-from bylaw.groundstudy.analysis.location import location
-from bylaw.groundstudy.analysis.popularity import popularity
-from bylaw.groundstudy.analysis.runs import CATEGORIES
-from bylaw.groundstudy.analysis.strict import strict_effect
+from bylaw.groundstudy.analysis.judges import Confusion, confusion, judges
+from bylaw.groundstudy.analysis.tables import (
+    behaviour,
+    categories,
+    location,
+    popularity,
+    strict_effect,
+)
+from bylaw.groundstudy.study import CATEGORIES
 from bylaw.tables import Table
 
 RUNS = 320

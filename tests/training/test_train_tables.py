@@ -10,7 +10,7 @@ import pytest
 
 from bylaw import BylawError
 from bylaw.cli.main import OK, UNUSABLE, main
-from bylaw.reports.curves import curves_svg
+from bylaw.reports.figures import curves_svg
 from bylaw.training.curves import METRICS, Metrics, curves, read_metrics
 from bylaw.training.eval_tables import interval, tables
 

@@ -42,7 +42,7 @@ FIXES: Final[Mapping[str, str]] = {
 }
 
 
-def compiled(run: Execution, tools: Sequence[str], name: str) -> Procedure:
+def compile_procedure(run: Execution, tools: Sequence[str], name: str) -> Procedure:
     """The procedure that a gold trace stands for; `tools` are those the agent is offered."""
     constraints = [
         _constraint(layer, number, about, formula, why)

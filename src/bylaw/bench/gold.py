@@ -12,14 +12,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar, cast
 
-from bylaw.bench.tools import Value, computed, written
+from bylaw.bench.tools import ToolValue, result_text, tool_result
 from bylaw.values import Json
 
 V = TypeVar("V", int, list[int])
 
 
 @dataclass(frozen=True, slots=True)
-class Alternative:
+class AlternativeCall:
     """The call that the other side of a branch would have made."""
 
     tool: str
@@ -36,7 +36,7 @@ class GoldCall:
     """The JSON text that the tool returned."""
     given: bool
     """Do the arguments follow from the prompt alone: from its numbers, and by counting?"""
-    instead: Alternative | None = None
+    instead: AlternativeCall | None = None
 
     def to_dict(self) -> dict[str, Json]:
         """The call as instances write it."""
@@ -57,15 +57,17 @@ class Execution:
     step: int = 0
     """Which step of the prompt is carried out, counted from 1; for templates that say so."""
 
-    def call(self, tool: str, *, instead: Alternative | None = None, **arguments: Value) -> int:
+    def call(
+        self, tool: str, *, instead: AlternativeCall | None = None, **arguments: ToolValue
+    ) -> int:
         """Makes a call whose arguments depend on results; its result, an integer."""
         return cast(int, self._call(tool, arguments, False, instead))
 
-    def call_given(self, tool: str, **arguments: Value) -> int:
+    def call_given(self, tool: str, **arguments: ToolValue) -> int:
         """Makes a call whose arguments follow from the prompt alone."""
         return cast(int, self._call(tool, arguments, True, None))
 
-    def numbers(self, tool: str, *, given: bool, **arguments: Value) -> list[int]:
+    def numbers(self, tool: str, *, given: bool, **arguments: ToolValue) -> list[int]:
         """Makes a call that returns a list."""
         return cast(list[int], self._call(tool, arguments, given, None))
 
@@ -96,10 +98,10 @@ class Execution:
         self.taken[taken, other] += 1
 
     def _call(
-        self, tool: str, arguments: dict[str, Any], given: bool, instead: Alternative | None
-    ) -> Value:
-        value = computed(tool, self.seed, self.difficulty, arguments)
-        self.calls.append(GoldCall(tool, arguments, written(tool, value), given, instead))
+        self, tool: str, arguments: dict[str, Any], given: bool, instead: AlternativeCall | None
+    ) -> ToolValue:
+        value = tool_result(tool, self.seed, self.difficulty, arguments)
+        self.calls.append(GoldCall(tool, arguments, result_text(tool, value), given, instead))
         if instead is not None:
             self.branch(tool, instead.tool)
         return value

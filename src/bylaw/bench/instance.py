@@ -7,22 +7,22 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from bylaw.bench.constraints import compiled
+from bylaw.bench.constraints import compile_procedure
 from bylaw.bench.gold import Execution
 from bylaw.bench.templates import TEMPLATES
-from bylaw.bench.templates.template import DIFFICULTIES, Template, worded
+from bylaw.bench.templates.template import DIFFICULTIES, Template, render_prompt
 from bylaw.errors import Diagnostic, UsageError, did_you_mean
 from bylaw.procedure.procedure import Procedure
 from bylaw.values import Json
 
 SEEDS: Final = (42, 123)
 TRIALS: Final = 3
-LONGEST: Final = 50
+MAX_GOLD_CALLS: Final = 50
 """The most calls that a gold trace may have."""
 
 
 @dataclass(frozen=True, slots=True)
-class Instance:
+class TaskInstance:
     """One task: its prompt, its gold trace, its answer and its rules."""
 
     template: Template
@@ -76,25 +76,25 @@ def budget(difficulty: int) -> int:
 
 
 @lru_cache(maxsize=1024)
-def instance(template: str, difficulty: int, seed: int) -> Instance:
+def instance(template: str, difficulty: int, seed: int) -> TaskInstance:
     """The instance of a template at a difficulty, for a seed."""
-    pattern = found(template)
+    pattern = template_named(template)
     if difficulty not in DIFFICULTIES:
         help = "It is a number from 1 to 5."
         raise UsageError(Diagnostic("E420", f"there is no difficulty {difficulty}", help))
     scheduled = pattern.parameters(seed, difficulty)
     parameters, run, answer = _fitting(pattern, scheduled, difficulty)
     name = f"{pattern.name} D{difficulty} seed {seed}"
-    return Instance(
+    return TaskInstance(
         pattern,
         difficulty,
         seed,
         parameters,
         scheduled,
-        worded(pattern.text(parameters), pattern.tools),
+        render_prompt(pattern.text(parameters), pattern.tools),
         run,
         answer,
-        compiled(run, pattern.tools, name),
+        compile_procedure(run, pattern.tools, name),
     )
 
 
@@ -106,12 +106,12 @@ def _fitting(
     while True:
         run = Execution(parameters["seed"], difficulty)
         answer = pattern.execute(run, parameters)
-        if pattern.shrinks is None or len(run.calls) <= min(LONGEST, budget(difficulty)):
+        if pattern.shrinks is None or len(run.calls) <= min(MAX_GOLD_CALLS, budget(difficulty)):
             return parameters, run, answer
         parameters[pattern.shrinks] -= 1
 
 
-def found(template: str) -> Template:
+def template_named(template: str) -> Template:
     """The template of this name."""
     if template not in TEMPLATES:
         help = did_you_mean(template, TEMPLATES) or f"They are: {', '.join(TEMPLATES)}."
@@ -119,7 +119,7 @@ def found(template: str) -> Template:
     return TEMPLATES[template]
 
 
-def instances() -> Iterator[Instance]:
+def instances() -> Iterator[TaskInstance]:
     """All instances of the benchmark, template by template."""
     for template in TEMPLATES:
         for difficulty in DIFFICULTIES:

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from bylaw.agents.protocol import ChatModel
 from bylaw.agents.simulated import simulated
-from bylaw.bench.episodes import script_for
+from bylaw.bench.jobs import script_for
 from bylaw.errors import Diagnostic, UsageError, did_you_mean
 
 
@@ -44,7 +44,7 @@ KINDS: Final[Mapping[str, tuple[Callable[..., ChatModel], tuple[str, ...]]]] = {
 """For each kind: what makes a model, and the options that it knows."""
 
 
-def named(name: str, options: Mapping[str, Any]) -> ChatModel:
+def model_named(name: str, options: Mapping[str, Any]) -> ChatModel:
     """The model of this name. An option that its kind does not know is an error; None is none."""
     kind, colon, which = name.partition(":")
     if not colon or not which or kind not in KINDS:

@@ -23,7 +23,7 @@ except ImportError:  # not on every system; then one writer at a time is a promi
 
 VERSION: Final = 1
 """The format of results."""
-Result = Mapping[str, Any]
+RunRecord = Mapping[str, Any]
 _BEGINNING: Final = b'{"bylaw": '
 """What every line begins with."""
 
@@ -85,7 +85,7 @@ class Results:
             raise self._unusable(message, help)
         return True
 
-    def append(self, results: Sequence[Result]) -> None:
+    def append(self, results: Sequence[RunRecord]) -> None:
         """Puts runs on record; they are on disk when this returns."""
         if not results:
             return

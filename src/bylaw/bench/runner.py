@@ -1,22 +1,18 @@
-"""The runner: many episodes at once, so that a batched model is kept busy; each on record once."""
+"""The benchmark's runner: many episodes at once, so that a batched model is kept busy."""
 
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from threading import Lock
-from time import perf_counter
 from typing import Final
 
-from bylaw.agents.driving import close, drive, in_threads
+from bylaw.agents.driving import close, in_threads
 from bylaw.agents.loop import Episode
-from bylaw.agents.protocol import ChatModel, Conversation, Reply
-from bylaw.bench.episodes import Harness, conditions, episode, recorded
-from bylaw.bench.jobs import Job
+from bylaw.agents.protocol import ChatModel
+from bylaw.bench.jobs import Harness, Job, job_episode, run_record
+from bylaw.bench.recording import ActiveEpisode, JobRunner
 from bylaw.bench.results import Results
-from bylaw.enforcement.guard import Guard
 from bylaw.enforcement.hints import Hints
 from bylaw.errors import Diagnostic, UsageError
 from bylaw.values import Json
@@ -24,32 +20,23 @@ from bylaw.values import Json
 
 def _smolagents() -> Callable[[Episode, ChatModel], None]:
     try:
-        from bylaw.bench.smolagents_harness import carry_out
+        from bylaw.bench.smolagents_harness import run_episode
     except ModuleNotFoundError as error:
         help = "pip install 'bylaw[smolagents]'"
         raise UsageError(Diagnostic("E420", str(error), help)) from error
-    return carry_out
+    return run_episode
 
 
 HARNESSES: Final[Mapping[Harness, Callable[[], Callable[[Episode, ChatModel], None] | None]]] = {
     "loop": lambda: None,
     "smolagents": _smolagents,
 }
-"""What carries a run out from beginning to end; our own loop is asked turn by turn instead."""
+"""Loads the function that runs a whole episode; None for the built-in loop, which is driven turn
+by turn."""
 
 
-@dataclass(slots=True)
-class Outcome:
-    """What a runner did."""
-
-    made: int = 0
-    """How many runs it put on record."""
-    failed: dict[str, str] = field(default_factory=dict)
-    """The runs that could not be finished, and why. They are not on record."""
-
-
-class Runner:
-    """Makes the runs that are not on record yet."""
+class BenchRunner(JobRunner[Job, ActiveEpisode[Job]]):
+    """Runs benchmark jobs that are not yet on record."""
 
     def __init__(
         self,
@@ -60,81 +47,31 @@ class Runner:
         harness: Harness = "loop",
         step: Callable[[], None] = lambda: None,
     ) -> None:
-        self.model: Final = model
-        self.results: Final = results
-        self.conditions: Final[dict[str, Json]] = conditions(model.about, hints, harness)
+        super().__init__(model, results, {"hints": hints, "harness": harness}, step)
         self._hints: Final[Hints] = hints
-        self._carry_out: Final = HARNESSES[harness]()
-        self._step: Final = step
-        """Called after every run."""
-        self._outcome: Final = Outcome()
-        self._lock: Final = Lock()
+        self._run_episode: Final = HARNESSES[harness]()
 
-    def missing(self, jobs: Iterable[Job]) -> list[Job]:
-        """The jobs that are still to be done, each once."""
-        wanted = {job.key: job for job in jobs}
-        return [job for key, job in wanted.items() if not self.results.has(key, self.conditions)]
+    def start(self, job: Job) -> ActiveEpisode[Job]:
+        """The episode of a job, before its first turn."""
+        return ActiveEpisode(job, job_episode(job, self._hints))
 
-    def run(self, jobs: Iterable[Job]) -> Outcome:
-        """Makes the runs, as many at a time as the model likes best."""
-        missing = self.missing(jobs)
-        gc.freeze()  # tasks and rules stay: the collector need not go through them again and again
+    def record(self, active: ActiveEpisode[Job]) -> dict[str, Json]:
+        """The result of a finished run."""
+        return run_record(active.job, active.episode, self.conditions, active.timing())
+
+    def _run(self, jobs: Sequence[Job]) -> None:
+        gc.freeze()  # tasks and rules stay alive: the collector need not scan them repeatedly
         try:
-            if self._carry_out is None:
-                drive(self.model, missing, self._begun, self._end)
+            if self._run_episode is None:
+                super()._run(jobs)
             else:
-                give_up = partial(close, self.model)
-                in_threads(self.model.width, missing, self._run_whole, give_up)
+                abort = partial(close, self.model)
+                in_threads(self.model.width, jobs, self._run_whole, abort)
         finally:
             gc.unfreeze()
-        return self._outcome
 
     def _run_whole(self, job: Job) -> None:
-        assert self._carry_out is not None, "our own loop goes turn by turn"
-        active = self._begun(job)
-        self._carry_out(active.episode, self.model)
-        self._end([active])
-
-    def _begun(self, job: Job) -> _Active:
-        return _Active(job, episode(job, self._hints), perf_counter())
-
-    def _end(self, over: Sequence[_Active]) -> None:
-        """Puts finished runs on record, together."""
-        finished = [each for each in over if each.episode.failure is None]
-        self.results.append([self._recorded(each) for each in finished])
-        with self._lock:
-            self._outcome.made += len(finished)
-            for each in over:
-                if each.episode.failure is not None:
-                    self._outcome.failed[each.job.key] = each.episode.failure
-                self._step()
-
-    def _recorded(self, active: _Active) -> dict[str, Json]:
-        guard = active.episode.guard
-        assert isinstance(guard, Guard), "runs of the benchmark are guarded, if only to count"
-        report = guard.finish()
-        seconds = perf_counter() - active.begun
-        return recorded(active.job, active.episode, report, self.conditions, seconds)
-
-
-@dataclass(frozen=True, slots=True)
-class _Active:
-    """A run that is under way."""
-
-    job: Job
-    episode: Episode
-    begun: float
-
-    @property
-    def conversation(self) -> Conversation:
-        """What the model reads."""
-        return self.episode.conversation
-
-    @property
-    def done(self) -> bool:
-        """Is there nothing more to do?"""
-        return self.episode.done
-
-    def take(self, reply: Reply) -> None:
-        """Carries out one turn of the model."""
-        self.episode.take(reply)
+        assert self._run_episode is not None, "the built-in loop is driven turn by turn"
+        active = self.start(job)
+        self._run_episode(active.episode, self.model)
+        self._finish([active])

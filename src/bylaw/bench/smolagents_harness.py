@@ -40,14 +40,14 @@ _ROLES = {
 """What smolagents' roles are to a chat model; as smolagents itself has it."""
 
 
-def carry_out(episode: Episode, model: ChatModel) -> None:
+def run_episode(episode: Episode, model: ChatModel) -> None:
     """Makes a run from beginning to end."""
     (task,) = (m["content"] for m in episode.conversation.messages if m["role"] == "user")
     tools = [each for each in episode.conversation.tools if each.name != FINAL_ANSWER]
     agent = GuardedToolCallingAgent(
-        tools=[_Tool(episode, each) for each in tools],
-        model=_Model(episode, model),
-        guard=_Recorded(episode),
+        tools=[_EpisodeTool(episode, each) for each in tools],
+        model=_EpisodeModel(episode, model),
+        guard=_RecordingGuard(episode),
         max_steps=episode.max_turns,
         verbosity_level=LogLevel.OFF,
     )
@@ -70,7 +70,7 @@ class _BudgetSpentError(BaseException):
     """Ends a run whose budget is used up; no agent's `except` holds it."""
 
 
-class _Recorded(Guard):
+class _RecordingGuard(Guard):
     """A guard that tells the episode what ran and what did not."""
 
     def __init__(self, episode: Episode) -> None:
@@ -106,7 +106,7 @@ class _Recorded(Guard):
             self._episode.events.append(made)
 
 
-class _Tool(Tool):
+class _EpisodeTool(Tool):
     """A tool of the benchmark as smolagents wants it."""
 
     output_type = "string"
@@ -126,7 +126,7 @@ class _Tool(Tool):
         return self._run(**arguments)
 
 
-class _Model(Model):
+class _EpisodeModel(Model):
     """One of our models as smolagents' model, for one run."""
 
     def __init__(self, episode: Episode, model: ChatModel) -> None:

@@ -15,27 +15,27 @@ from bylaw.agents.protocol import ToolSpec
 from bylaw.names import FINAL_ANSWER
 from bylaw.values import Json
 
-Kind: TypeAlias = Literal["integer", "integers"]
-Value: TypeAlias = int | list[int]
+ParameterType: TypeAlias = Literal["integer", "integers"]
+ToolValue: TypeAlias = int | list[int]
 
-_SCHEMAS: Final[Mapping[Kind, Json]] = {
+_SCHEMAS: Final[Mapping[ParameterType, Json]] = {
     "integer": {"type": "integer"},
     "integers": {"type": "array", "items": {"type": "integer"}},
 }
 
 
 @dataclass(frozen=True, slots=True)
-class Tool:
+class BenchTool:
     """A tool of the benchmark."""
 
     name: str
-    parameters: Mapping[str, Kind]
+    parameters: Mapping[str, ParameterType]
     result: Literal["result", "numbers"]
     """The key under which the result is returned."""
     description: str
     formula: str
     """What it computes; `s` and `d` are the run's seed and difficulty."""
-    compute: Callable[..., Value]
+    compute: Callable[..., ToolValue]
     """The function: seed, difficulty, then the arguments."""
 
     @property
@@ -57,7 +57,7 @@ def _a_list(seed: int, difficulty: int, s: int) -> list[int]:
 TOOLS: Final = {
     tool.name: tool
     for tool in (
-        Tool(
+        BenchTool(
             "tool_a",
             {"i": "integer"},
             "result",
@@ -65,7 +65,7 @@ TOOLS: Final = {
             "(3i + 5) mod 7 + 1",
             lambda _s, _d, i: (3 * i + 5) % 7 + 1,
         ),
-        Tool(
+        BenchTool(
             "tool_b",
             {"i": "integer", "j": "integer"},
             "result",
@@ -73,7 +73,7 @@ TOOLS: Final = {
             "(i·j + 11) mod 100",
             lambda _s, _d, i, j: (i * j + 11) % 100,
         ),
-        Tool(
+        BenchTool(
             "tool_c",
             {"x": "integer"},
             "result",
@@ -81,7 +81,7 @@ TOOLS: Final = {
             "3x + 1",
             lambda _s, _d, x: 3 * x + 1,
         ),
-        Tool(
+        BenchTool(
             "tool_d",
             {"numbers": "integers"},
             "result",
@@ -89,7 +89,7 @@ TOOLS: Final = {
             "the sum of numbers",
             lambda _s, _d, numbers: sum(numbers),
         ),
-        Tool(
+        BenchTool(
             "tool_a_list",
             {"seed": "integer"},
             "numbers",
@@ -97,7 +97,7 @@ TOOLS: Final = {
             "((seed·k·7 + 13) mod 50) + 1 for k = 1 … d + 2",
             _a_list,
         ),
-        Tool(
+        BenchTool(
             "tool_iterations",
             {"seed": "integer"},
             "result",
@@ -105,7 +105,7 @@ TOOLS: Final = {
             "(seed mod 5) + d + 2",
             lambda _s, d, seed: seed % 5 + d + 2,
         ),
-        Tool(
+        BenchTool(
             "tool_expand",
             {"node": "integer"},
             "numbers",
@@ -113,7 +113,7 @@ TOOLS: Final = {
             "(node·s + 7k + 3) mod 20d + 1 for k = 1 … min(d, 3)",
             _expand,
         ),
-        Tool(
+        BenchTool(
             "tool_value",
             {"node": "integer"},
             "result",
@@ -129,7 +129,7 @@ ANSWER: Final = ToolSpec(
 )
 
 
-def computed(name: str, seed: int, difficulty: int, arguments: Mapping[str, Any]) -> Value:
+def tool_result(name: str, seed: int, difficulty: int, arguments: Mapping[str, Any]) -> ToolValue:
     """What a tool gives for these arguments, in a run of this seed and difficulty."""
     tool = TOOLS[name]
     if set(arguments) != set(tool.parameters):
@@ -141,13 +141,16 @@ def computed(name: str, seed: int, difficulty: int, arguments: Mapping[str, Any]
     return tool.compute(seed, difficulty, *(arguments[key] for key in tool.parameters))
 
 
-_WORDS: Final[Mapping[Kind, str]] = {"integer": "an integer", "integers": "a list of integers"}
-_FITS: Final[Mapping[Kind, Callable[[object], bool]]] = {
+_WORDS: Final[Mapping[ParameterType, str]] = {
+    "integer": "an integer",
+    "integers": "a list of integers",
+}
+_FITS: Final[Mapping[ParameterType, Callable[[object], bool]]] = {
     "integer": lambda value: type(value) is int,
     "integers": lambda value: isinstance(value, list) and all(type(n) is int for n in value),
 }
 
 
-def written(name: str, value: Value) -> str:
+def result_text(name: str, value: ToolValue) -> str:
     """A result as the tool returns it: `{"result": 11}`, `{"numbers": [8, 2, 46]}`."""
     return json.dumps({TOOLS[name].result: value})

@@ -1,8 +1,8 @@
 """Does an answer speak only of what the tools returned?"""
 
-from bylaw.grounding.entities import CODE, Entity, EntityClass
+from bylaw.grounding.entities.claims import REFUSAL
+from bylaw.grounding.entities.extraction import CODE, Entity, EntityClass
 from bylaw.grounding.predicate import Grounding
-from bylaw.grounding.question import REFUSAL
 from bylaw.grounding.report import GroundingReport, GroundingVerdict
 
 __all__ = [

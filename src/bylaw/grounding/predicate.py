@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from typing import Final
 
 from bylaw.errors import Diagnostic, UsageError
-from bylaw.grounding.arguments import came_from
-from bylaw.grounding.entities import CODE, Entity, EntityClass, entities_in, mentions_of
-from bylaw.grounding.evidence import Evidence
-from bylaw.grounding.location import citations_of, is_defined_in
+from bylaw.grounding.citations import citations_of, is_defined_in
+from bylaw.grounding.entities.claims import claims, is_refusal, names_asked, places_asked
+from bylaw.grounding.entities.extraction import CODE, Entity, EntityClass, entities_in, mentions_of
+from bylaw.grounding.entities.names import bare_name
+from bylaw.grounding.evidence.evidence import Evidence
 from bylaw.grounding.matching import was_seen
-from bylaw.grounding.names import bare
-from bylaw.grounding.question import claims, is_refusal, names_asked, places_asked
+from bylaw.grounding.provenance import is_sourced
 from bylaw.grounding.report import GroundingReport, report_on
 from bylaw.trace.trace import Trace
 from bylaw.values import Json, write_json
@@ -65,13 +65,15 @@ class Grounding:
             return []
         wanted = entity_classes(tuple(classes) or self.classes)
         used = {call.tool for call in trace.calls}
-        mentions = [each for each in mentions_of(answer, wanted) if bare(each.text) not in used]
+        mentions = [
+            each for each in mentions_of(answer, wanted) if bare_name(each.text) not in used
+        ]
         return entities_in(claims(answer, mentions, names_asked(trace)))
 
     def vocabulary(self) -> Vocabulary:
         """A new vocabulary with `entities`, `grounded`, `citations`, `defined_in` and `sourced`."""
         vocabulary = Vocabulary()
-        latest = _Latest(self)
+        latest = _EvidenceCache(self)
 
         @vocabulary.extractor
         def entities(
@@ -106,12 +108,12 @@ class Grounding:
             trace: Trace, at: int, metrics: Mapping[str, Json], value: Json, step: int
         ) -> bool:
             """The value stood in the prompt or in a result of any tool before this step."""
-            return came_from(trace, value, step)
+            return is_sourced(trace, value, step)
 
         return vocabulary
 
 
-class _Latest:
+class _EvidenceCache:
     """The evidence of the trace that was asked about last: rules ask once for each entity."""
 
     def __init__(self, grounding: Grounding) -> None:

@@ -15,8 +15,8 @@ from bylaw.agents.simulated import PREFIX
 from bylaw.errors import Diagnostic, UsageError, did_you_mean
 from bylaw.grounding import REFUSAL
 from bylaw.grounding.predicate import READ_FILE
-from bylaw.groundstudy.files_tools import LIST_DIRECTORY
-from bylaw.groundstudy.questions import Question
+from bylaw.groundstudy.questions.questions import SymbolQuestion
+from bylaw.groundstudy.repositories.file_tools import LIST_DIRECTORY
 from bylaw.names import FINAL_ANSWER
 from bylaw.trace.event import Call
 from bylaw.values import Json, decoded
@@ -25,21 +25,21 @@ REMEMBERED: Final = 0.6
 """How often memory is right."""
 
 
-def _recall(question: Question, rng: random.Random) -> str:
+def _recall(question: SymbolQuestion, rng: random.Random) -> str:
     """The file as memory has it: the right one, or one that might be."""
     if rng.random() < REMEMBERED:
         return question.file
     return f"{question.repository}/{question.symbol.lower()}.py"
 
 
-def recaller(question: Question, conversation: Conversation) -> Call:
+def recaller(question: SymbolQuestion, conversation: Conversation) -> Call:
     """Looks at the root for the sake of form, and answers from memory."""
     if not _results(conversation):
         return Call(LIST_DIRECTORY, {"path": ""})
     return _answer(_recall(question, random.Random(conversation.seed)))
 
 
-def reader(question: Question, conversation: Conversation) -> Call:
+def reader(question: SymbolQuestion, conversation: Conversation) -> Call:
     """Goes down to the file and reads until it sees the definition."""
     made = _results(conversation)
     folders = ["", *_above(question.file)]
@@ -55,7 +55,7 @@ def reader(question: Question, conversation: Conversation) -> Call:
     return Call(READ_FILE, {"path": question.file, "offset": offset})
 
 
-def refuser(question: Question, conversation: Conversation) -> Call:
+def refuser(question: SymbolQuestion, conversation: Conversation) -> Call:
     """Opens a file, and refuses if that is offered; else recalls."""
     made = _results(conversation)
     if REFUSAL not in conversation.messages[0]["content"]:
@@ -70,7 +70,7 @@ def refuser(question: Question, conversation: Conversation) -> Call:
     return _answer(REFUSAL)
 
 
-Behaviour = Callable[[Question, Conversation], Call]
+Behaviour = Callable[[SymbolQuestion, Conversation], Call]
 AGENTS: Final[Mapping[str, Behaviour]] = {
     f"{PREFIX}{behaviour.__name__}": behaviour for behaviour in (recaller, reader, refuser)
 }
@@ -82,7 +82,7 @@ class SimulatedAgent:
     batched = True
     width = 64
 
-    def __init__(self, name: str, questions: Sequence[Question]) -> None:
+    def __init__(self, name: str, questions: Sequence[SymbolQuestion]) -> None:
         if name not in AGENTS:
             help = did_you_mean(name, AGENTS) or f"There are {', '.join(AGENTS)}."
             message = f"the study has no simulated agent '{name}'"

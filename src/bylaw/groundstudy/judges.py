@@ -1,33 +1,30 @@
-"""Models as judges of answers, to compare the grounding predicate with.
+"""Models that judge answers, for comparison with the grounding predicate.
 
-The trace-aware judge sees the question, the calls with their results, and the answer, and says
-whether the calls support the answer. The trace-blind judge sees the question and the answer alone,
-and says whether it is right. Each is asked five times, and the mean decides.
+The trace-aware judge sees the question, the calls with their results, and the answer, and decides
+whether the calls support the answer. The trace-blind judge sees only the question and the answer,
+and decides whether the answer is correct. Each is asked five times, and the mean is its verdict.
 """
 
 from __future__ import annotations
 
 import hashlib
-import platform
 import re
-import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
 from typing import Any, Final, Literal, TypeAlias, get_args
 
-from bylaw import __version__
-from bylaw.agents.driving import drive
 from bylaw.agents.protocol import ChatModel, Conversation, Reply
+from bylaw.bench.recording import JobRunner
 from bylaw.bench.results import VERSION, Results
 from bylaw.errors import Diagnostic, UsageError
 from bylaw.trace.trace import Trace
 from bylaw.values import Json, write_json
 
-View: TypeAlias = Literal["aware", "blind"]
-VIEWS: Final[tuple[View, ...]] = get_args(View)
+JudgeView: TypeAlias = Literal["aware", "blind"]
+VIEWS: Final[tuple[JudgeView, ...]] = get_args(JudgeView)
 JUDGEMENT: Final = "grounding-judgement"
-"""What marks a line of results as one of these."""
+"""The `study` field of judgements."""
 SAMPLES: Final = 5
 TEMPERATURE: Final = 0.7
 THRESHOLD: Final = 0.5
@@ -64,8 +61,8 @@ The answer:
 Your reply must be one word and nothing else: YES if the answer is correct, NO if it is not."""
 
 
-def asked_of(view: View, run: Mapping[str, Any]) -> str:
-    """What a judge is asked about a run."""
+def judge_prompt(view: JudgeView, run: Mapping[str, Any]) -> str:
+    """The prompt that asks a judge about a run."""
     answer = run["answer"] or "(no answer)"
     if view == "blind":
         return _BLIND.format(question=run["question"], answer=answer)
@@ -75,118 +72,95 @@ def asked_of(view: View, run: Mapping[str, Any]) -> str:
         f"{call.error if call.result is None else call.result}"
         for call in trace.calls
     ]
-    told = "\n".join(calls) or "(none)"
-    return _AWARE.format(question=run["question"], calls=told, answer=answer)
+    listed = "\n".join(calls) or "(none)"
+    return _AWARE.format(question=run["question"], calls=listed, answer=answer)
 
 
 def verdict_in(text: str) -> bool | None:
-    """Yes or no, if the reply begins with one of them."""
+    """True for yes, False for no, None if the reply begins with neither."""
     found = _VERDICT.match(_THOUGHT.sub("", text))
     return None if found is None else found[1].lower() == "yes"
 
 
-def decided(samples: Sequence[bool | None]) -> bool | None:
-    """The verdict of several replies; none if no reply could be read."""
+def verdict_of(samples: Sequence[bool | None]) -> bool | None:
+    """The verdict of several replies; None if none of them could be read."""
     known = [float(sample) for sample in samples if sample is not None]
     return fmean(known) > THRESHOLD if known else None
 
 
 @dataclass(slots=True)
 class Judgement:
-    """One run before one judge: the same question, several times."""
+    """One view of one run, to be judged several times."""
 
     key: str
-    view: View
+    view: JudgeView
     run: Mapping[str, Any]
     samples: list[bool | None] = field(default_factory=list)
     failure: str | None = None
 
     @property
     def conversation(self) -> Conversation:
-        """The next sample."""
+        """The conversation that asks for the next sample."""
         number = len(self.samples)
-        first = [{"role": "user", "content": asked_of(self.view, self.run)}]
+        first = [{"role": "user", "content": judge_prompt(self.view, self.run)}]
         return Conversation(f"{self.key} {number}", (), first, f"{self.key} {number}")
 
     @property
     def done(self) -> bool:
-        """Has the judge been asked often enough?"""
+        """True once there are enough samples, or the judge has failed."""
         return self.failure is not None or len(self.samples) == SAMPLES
 
     def take(self, reply: Reply) -> None:
-        """Takes one verdict in; a trace that is too long for the judge gives none."""
+        """Adds one verdict; None if the trace is too long for the judge."""
         if reply.failure is not None:
             self.failure = reply.failure
         else:
             self.samples.append(None if reply.full else verdict_in(reply.text))
 
 
-class Judging:
-    """A judge at work: judges the runs that it has not judged yet."""
+def judgements(judge: str, runs: Iterable[Mapping[str, Any]]) -> Iterator[Judgement]:
+    """Every judgement that a judge can make about some runs. No judge may judge itself."""
+    for run in runs:
+        if run["model"] == judge:
+            message = f"{judge} cannot judge its own answers"
+            raise UsageError(Diagnostic("E402", message, "Choose a judge that is not an agent."))
+        for view in VIEWS:
+            yield Judgement(f"{judge} {view} {run['key']} {_digest(run)}", view, run)
+
+
+class JudgeRunner(JobRunner[Judgement, Judgement]):
+    """Asks a judge for the judgements that are not yet on record."""
 
     def __init__(
         self, judge: ChatModel, results: Results, *, step: Callable[[], None] = lambda: None
     ) -> None:
-        self.judge: Final = judge
-        self.results: Final = results
-        self.made: int = 0
-        self.failed: Final[dict[str, str]] = {}
-        self.conditions: Final[dict[str, Json]] = {
-            "about": judge.about,
-            "samples": SAMPLES,
-            "threshold": THRESHOLD,
-            "versions": {"bylaw": __version__, "python": platform.python_version()},
-        }
-        self._lock: Final = threading.Lock()
-        self._step: Final = step
+        super().__init__(judge, results, {"samples": SAMPLES, "threshold": THRESHOLD}, step)
 
-    def missing(self, runs: Iterable[Mapping[str, Any]]) -> list[Judgement]:
-        """What is still to be judged. No judge judges itself."""
-        wanted = []
-        for run in runs:
-            if run["model"] == self.judge.name:
-                message = f"{self.judge.name} cannot judge its own answers"
-                raise UsageError(Diagnostic("E402", message, "Choose a judge that is no agent."))
-            for view in VIEWS:
-                key = f"{self.judge.name} {view} {run['key']} {_digest(run)}"
-                if not self.results.has(key, self.conditions):
-                    wanted.append(Judgement(key, view, run))
-        return wanted
+    def start(self, job: Judgement) -> Judgement:
+        """A judgement needs no setup."""
+        return job
 
-    def run(self, wanted: Iterable[Judgement]) -> None:
-        """Puts judgements on record."""
-        drive(self.judge, wanted, lambda judgement: judgement, self._end)
-
-    def _end(self, over: Sequence[Judgement]) -> None:
-        finished = [each for each in over if each.failure is None]
-        self.results.append([self._recorded(each) for each in finished])
-        with self._lock:
-            self.made += len(finished)
-            for each in over:
-                if each.failure is not None:
-                    self.failed[each.key] = each.failure
-                self._step()
-
-    def _recorded(self, judgement: Judgement) -> dict[str, Json]:
-        run = judgement.run
-        measured = run["grounding"]["satisfied"] if judgement.view == "aware" else run["correct"]
+    def record(self, active: Judgement) -> dict[str, Json]:
+        """A finished judgement, as results store it."""
+        run = active.run
+        measured = run["grounding"]["satisfied"] if active.view == "aware" else run["correct"]
         return {
             "bylaw": VERSION,
             "study": JUDGEMENT,
-            "key": judgement.key,
-            "judge": self.judge.name,
-            "view": judgement.view,
+            "key": active.key,
+            "judge": self.model.name,
+            "view": active.view,
             "run": run["key"],
             "model": run["model"],
             "prompt": run["prompt"],
             "conditions": self.conditions,
-            "samples": judgement.samples,
-            "verdict": decided(judgement.samples),
+            "samples": active.samples,
+            "verdict": verdict_of(active.samples),
             "measured": measured,
         }
 
 
 def _digest(run: Mapping[str, Any]) -> str:
-    """What a judgement depends on, in short: of another run of the same name it says nothing."""
+    """A digest of the judged text, so that a run made again is judged again."""
     judged = write_json([run["question"], run["trace"], run["answer"]])
     return hashlib.sha256(judged.encode()).hexdigest()[:12]

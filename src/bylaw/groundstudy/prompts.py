@@ -8,7 +8,7 @@ from typing import Final, Literal, TypeAlias, get_args
 from bylaw.agents.protocol import ToolSpec
 from bylaw.grounding import REFUSAL
 from bylaw.grounding.predicate import READ_FILE
-from bylaw.groundstudy.files_tools import LIST_DIRECTORY
+from bylaw.groundstudy.repositories.file_tools import LIST_DIRECTORY
 from bylaw.names import FINAL_ANSWER
 
 Prompt: TypeAlias = Literal["default", "strict"]

@@ -1,111 +1,72 @@
-"""The study itself: each question, under each prompt, asked of a model, and judged on record."""
+"""The study: a model answers each question under each prompt; answers are checked and recorded."""
 
 from __future__ import annotations
 
-import platform
-import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from time import perf_counter
-from typing import Final
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias, get_args
 
-from bylaw import __version__
-from bylaw.agents.driving import drive
 from bylaw.agents.loop import Episode, opened
-from bylaw.agents.protocol import ChatModel, Conversation, Reply
+from bylaw.agents.protocol import ChatModel
+from bylaw.bench.recording import ActiveEpisode, JobRunner
 from bylaw.bench.results import VERSION, Results
 from bylaw.enforcement.guard import Guard
-from bylaw.grounding.correctness import category, is_correct
 from bylaw.grounding.predicate import READ_FILE, Grounding
-from bylaw.groundstudy.files_tools import PAGE, SPECS
 from bylaw.groundstudy.prompts import ANSWER, Prompt, system_prompt, user_prompt
-from bylaw.groundstudy.questions import Question, QuestionSet
+from bylaw.groundstudy.questions.questions import QuestionSet, SymbolQuestion
+from bylaw.groundstudy.repositories.file_tools import PAGE, SPECS
 from bylaw.procedure.procedure import Procedure
 from bylaw.trace.event import Message
 from bylaw.trace.trace import Trace
 from bylaw.values import Json, write_json
 
 STUDY: Final = "grounding"
-"""What marks a line of results as one of this study."""
+"""The `study` field of the study's results."""
 BUDGET: Final = 30
-"""How many calls a run may make before it has to answer."""
+"""The number of calls that a run may execute before it must answer."""
 SEEDS: Final = 2
-"""How often each question is asked under each prompt."""
-_WATCHED: Final = Procedure.from_dict(
+"""The number of times each question is asked under each prompt."""
+Category: TypeAlias = Literal["CG", "CU", "IG", "IU"]
+"""Correct or incorrect, grounded or ungrounded: the paper's four categories."""
+CATEGORIES: Final[tuple[Category, ...]] = get_args(Category)
+_OBSERVED: Final = Procedure.from_dict(
     {"name": STUDY, "constraints": [{"name": "source-read", "rule": f"Called({READ_FILE})"}]}
 )
-"""What the gate of a run follows; it lets everything pass."""
+"""The procedure of the guard, which only observes."""
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
-    """One run that is to be made."""
+class StudyJob:
+    """One run to make."""
 
     model: str
     prompt: Prompt
-    question: Question
+    question: SymbolQuestion
     seed: int
 
     @property
     def task(self) -> str:
-        """What is asked, of whomever and under whatever prompt."""
+        """The question and the seed, without the model and the prompt."""
         return f"{self.question.key}/{self.seed}"
 
     @property
     def key(self) -> str:
-        """What tells this run from all others."""
+        """The identity of the run in the results."""
         return f"{self.model} {self.prompt} {self.task}"
 
 
-def jobs(
-    model: str, prompts: Iterable[Prompt], questions: Sequence[Question], seeds: int = SEEDS
-) -> Iterator[Job]:
-    """The runs of a model."""
+def study_jobs(
+    model: str, prompts: Iterable[Prompt], questions: Sequence[SymbolQuestion], seeds: int = SEEDS
+) -> Iterator[StudyJob]:
+    """The jobs of a model."""
     for prompt in prompts:
         for seed in range(seeds):
             for question in questions:
-                yield Job(model, prompt, question, seed)
+                yield StudyJob(model, prompt, question, seed)
 
 
-@dataclass(slots=True)
-class Run:
-    """A run that is under way."""
-
-    job: Job
-    episode: Episode
-    begun: float = field(default_factory=perf_counter)
-
-    @property
-    def conversation(self) -> Conversation:
-        """What the model reads."""
-        return self.episode.conversation
-
-    @property
-    def done(self) -> bool:
-        """Is there nothing more to do?"""
-        return self.episode.done
-
-    def take(self, reply: Reply) -> None:
-        """Carries out one turn of the model."""
-        self.episode.take(reply)
-
-    @property
-    def trace(self) -> Trace:
-        """What happened, with the question in front."""
-        asked = Message("user", self.job.question.text, 0)
-        events = list(self.episode.events)
-        given = self.episode.answer
-        last = events[-1] if events else None
-        if self.episode.ending == "silent" and isinstance(last, Message):
-            # It was reminded to call, and went on in words: they are what it has to say.
-            given = last.text
-            events.pop()
-        text = given if given is None or isinstance(given, str) else write_json(given)
-        return Trace([asked, *events], answer=text)
-
-
-class Study:
-    """Makes the runs of a model that are not on record yet."""
+class StudyRunner(JobRunner[StudyJob, ActiveEpisode[StudyJob]]):
+    """Asks a model the questions whose runs are not yet on record."""
 
     def __init__(
         self,
@@ -115,71 +76,41 @@ class Study:
         *,
         step: Callable[[], None] = lambda: None,
     ) -> None:
-        self.model: Final = model
-        self.results: Final = results
-        self.made: int = 0
-        """How many runs were put on record."""
-        self.failed: Final[dict[str, str]] = {}
-        """The runs that could not be finished, and why. They are not on record."""
-        self.conditions: Final[dict[str, Json]] = {
-            "about": model.about,
-            "questions": asked.digest,
-            "budget": BUDGET,
-            "page": PAGE,
-            "versions": {"bylaw": __version__, "python": platform.python_version()},
-        }
+        conditions = {"questions": asked.digest, "budget": BUDGET, "page": PAGE}
+        super().__init__(model, results, conditions, step)
         self._asked: Final = asked
-        self._lock: Final = threading.Lock()
-        self._step: Final = step
-        """Called after every run."""
 
-    def missing(self, wanted: Iterable[Job]) -> list[Job]:
-        """The jobs that are still to be done."""
-        return [job for job in wanted if not self.results.has(job.key, self.conditions)]
-
-    def run(self, wanted: Iterable[Job]) -> None:
-        """Makes the runs, as many at a time as the model likes best."""
-        drive(self.model, self.missing(wanted), self._begun, self._end)
-
-    def _begun(self, job: Job) -> Run:
+    def start(self, job: StudyJob) -> ActiveEpisode[StudyJob]:
+        """The episode of a job, before its first turn."""
         question = job.question
         repository = self._asked.repository(question.repository)
         task = user_prompt(question.repository, question.text)
         system = system_prompt(job.prompt)
         conversation = opened(job.key, job.task, system, task, [*SPECS, ANSWER])
-        guard = Guard(_WATCHED, "baseline")
+        guard = Guard(_OBSERVED, "baseline")
         guard.say("user", question.text)
-        return Run(job, Episode(conversation, repository.tools, guard, BUDGET))
+        return ActiveEpisode(job, Episode(conversation, repository.tools, guard, BUDGET))
 
-    def _end(self, over: Sequence[Run]) -> None:
-        """Puts finished runs on record, together."""
-        finished = [run for run in over if run.episode.failure is None]
-        self.results.append([self._recorded(run) for run in finished])
-        with self._lock:
-            self.made += len(finished)
-            for run in over:
-                if run.episode.failure is not None:
-                    self.failed[run.job.key] = run.episode.failure
-                self._step()
-
-    def _recorded(self, run: Run) -> dict[str, Json]:
-        job, episode, trace = run.job, run.episode, run.trace
+    def record(self, active: ActiveEpisode[StudyJob]) -> dict[str, Json]:
+        """The result of a finished run, with the verdict on its answer."""
+        job, episode, question = active.job, active.episode, active.job.question
+        trace = study_trace(question, episode)
         report = Grounding().check(trace)
-        correct = is_correct(trace.answer or "", job.question.truth)
+        correct = is_correct(trace.answer or "", question.truth)
         return {
             "bylaw": VERSION,
             "study": STUDY,
             "key": job.key,
             "model": job.model,
             "prompt": job.prompt,
-            "repository": job.question.repository,
-            "bucket": self._asked.asked(job.question.repository).bucket,
-            "symbol": job.question.symbol,
-            "question": job.question.text,
+            "repository": question.repository,
+            "bucket": self._asked.about(question.repository).bucket,
+            "symbol": question.symbol,
+            "question": question.text,
             "seed": job.seed,
             "conditions": self.conditions,
             "answer": trace.answer,
-            "truth": list(job.question.truth),
+            "truth": list(question.truth),
             "correct": correct,
             "category": category(correct=correct, grounded=report.satisfied),
             "grounding": report.to_dict(),
@@ -192,5 +123,30 @@ class Study:
             "input_tokens": episode.input_tokens,
             "output_tokens": episode.output_tokens,
             "trace": trace.to_record(),
-            "timing": {"seconds": round(perf_counter() - run.begun, 6)},
+            "timing": active.timing(),
         }
+
+
+def study_trace(question: SymbolQuestion, episode: Episode) -> Trace:
+    """The trace of an episode, with the question as its first event."""
+    events = list(episode.events)
+    answer = episode.answer
+    last = events[-1] if events else None
+    if episode.ending == "silent" and isinstance(last, Message):
+        # The agent was reminded to call a tool and wrote text instead: that text is its answer.
+        answer = last.text
+        events.pop()
+    text = answer if answer is None or isinstance(answer, str) else write_json(answer)
+    return Trace([Message("user", question.text, 0), *events], answer=text)
+
+
+def is_correct(answer: str, truth: Iterable[str]) -> bool:
+    """True if the answer contains every string of `truth`, ignoring case."""
+    return all(each.casefold() in answer.casefold() for each in truth)
+
+
+def category(*, correct: bool, grounded: bool) -> Category:
+    """The category of an answer; `grounded` is the paper's predicate."""
+    if correct:
+        return "CG" if grounded else "CU"
+    return "IG" if grounded else "IU"

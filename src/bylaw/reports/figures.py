@@ -10,12 +10,12 @@ from typing import Final, Protocol
 from bylaw.bench.analysis.runs import FLOOR, SIMULATED
 from bylaw.procedure.layers import LAYERS
 from bylaw.reports.charts import frame
-from bylaw.reports.charts.bars import Bars
+from bylaw.reports.charts.bars import BarChart
 from bylaw.reports.charts.frame import Drawing
-from bylaw.reports.charts.heat import Heat
-from bylaw.reports.charts.lines import Dots, Lines
+from bylaw.reports.charts.heat import HeatMap
+from bylaw.reports.charts.lines import LineChart, ScatterPlot
 from bylaw.reports.charts.points import MEASURE, Point, points
-from bylaw.reports.charts.stack import Stack
+from bylaw.reports.charts.stack import StackedBars
 from bylaw.tables import Table
 
 STYLE: Final = (Path(frame.__file__).parent / "charts.css").read_text(encoding="utf-8")
@@ -66,72 +66,72 @@ FIGURES: Final = (
         "overview",
         "overview",
         "Compliance, accuracy, and runs without a violation",
-        Bars("model", "setting"),
+        BarChart("model", "setting"),
         ("compliance", "accuracy", "full"),
     ),
     Figure(
         "effects",
         "effects",
         "Changes against baseline: compliance, accuracy, executed calls",
-        Bars("model", "setting"),
+        BarChart("model", "setting"),
         ("compliance", "accuracy", "calls"),
     ),
     Figure(
         "gap",
         "gap",
         "Block-and-warn less soft-block",
-        Bars("model", "model"),
+        BarChart("model", "model"),
         ("compliance gap", "accuracy gap"),
     ),
     Figure(
         "floor",
         "floor",
         "Compliance above what the gate alone buys",
-        Bars("model", "setting"),
+        BarChart("model", "setting"),
         ("above", "of the rest"),
     ),
     Figure(
         "layers",
         "layers",
         "Pass rate per layer",
-        Heat(_BY_MODEL_AND_SETTING),
+        HeatMap(_BY_MODEL_AND_SETTING),
     ),
     Figure(
         "reached",
         "reached",
         "Pass rate per layer, of the rules reached",
-        Heat(_BY_MODEL_AND_SETTING),
+        HeatMap(_BY_MODEL_AND_SETTING),
     ),
     Figure(
         "loss",
         "loss",
         "Share of the weighted loss per layer",
-        Stack(_BY_MODEL_AND_SETTING),
+        StackedBars(_BY_MODEL_AND_SETTING),
         tuple(LAYERS),
     ),
     Figure(
         "templates",
         "templates",
         "Compliance and accuracy by template",
-        Heat(("template",), "model", _PANELS),
+        HeatMap(("template",), "model", _PANELS),
     ),
     Figure(
         "structures",
         "structures",
         "Compliance and accuracy by structure",
-        Heat(("structure",), "model", _PANELS),
+        HeatMap(("structure",), "model", _PANELS),
     ),
     Figure(
         "difficulties",
         "difficulties",
         "Compliance and accuracy by difficulty",
-        Lines("difficulty", "model", _PANELS),
+        LineChart("difficulty", "model", _PANELS),
     ),
     Figure(
         "enforcement",
         "enforcement",
         "Interventions per layer, the floor left out",
-        Stack(("layer",), "model", "setting"),
+        StackedBars(("layer",), "model", "setting"),
         ("events",),
         {"layer": "all", "model": FLOOR},
     ),
@@ -139,7 +139,7 @@ FIGURES: Final = (
         "insistence",
         "enforcement",
         "How often agents insist, per layer, the floor left out",
-        Bars("layer", "model", "setting"),
+        BarChart("layer", "model", "setting"),
         ("insist rate",),
         {"layer": "all", "model": FLOOR},
     ),
@@ -147,7 +147,7 @@ FIGURES: Final = (
         "correlations",
         "templates",
         "Compliance against accuracy, a dot for each template",
-        Dots("compliance", "accuracy", "model", "setting"),
+        ScatterPlot("compliance", "accuracy", "model", "setting"),
         beside="correlations",
     ),
 )
@@ -157,3 +157,10 @@ def standalone(svg: str) -> str:
     """A figure as a file of its own."""
     start = svg.index(">") + 1
     return f"{svg[:start]}<style>{STYLE}</style>{svg[start:]}\n"
+
+
+def curves_svg(table: Table) -> str | None:
+    """The curves as a file of their own; None if nothing was logged."""
+    chart = LineChart("after", "phase", ("run", MEASURE))
+    svg = Figure("curves", table.name, table.title, chart).svg(table)
+    return None if svg is None else standalone(svg)

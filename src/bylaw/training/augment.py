@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
 from bylaw.bench.gold import Execution
-from bylaw.bench.templates.template import Text, worded
+from bylaw.bench.templates.template import PromptText, render_prompt
 from bylaw.trace.event import Call
 from bylaw.training.distance import keys
 from bylaw.training.templates.pattern import POOL, Parameters, Pattern
@@ -100,7 +100,7 @@ def carried_out(core: Core, extras: Extras, run: Execution | None = None) -> tup
     return run, run.answered(answer, addends)
 
 
-def text_of(core: Core, extras: Extras) -> Text:
+def text_of(core: Core, extras: Extras) -> PromptText:
     """The task in its parts, with those of the extra calls."""
     text = core.pattern.text(core.parameters)
     steps, answer = list(text.procedure), text.answer
@@ -110,7 +110,7 @@ def text_of(core: Core, extras: Extras) -> Text:
     if extras.suffix is not None:
         steps.append(f"Call tool_a(i = {extras.suffix}). Let s be its result.")
         answer += " plus s"
-    return Text([_numbered(step, extras.shift) for step in steps], answer)
+    return PromptText([_numbered(step, extras.shift) for step in steps], answer)
 
 
 def _numbered(step: str, shift: int) -> str:
@@ -120,4 +120,4 @@ def _numbered(step: str, shift: int) -> str:
 
 def prompt(core: Core, extras: Extras) -> str:
     """The task, as an agent reads it."""
-    return worded(text_of(core, extras), POOL)
+    return render_prompt(text_of(core, extras), POOL)

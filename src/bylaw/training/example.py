@@ -10,10 +10,10 @@ from typing import Final
 from bylaw.agents.habits import Planned
 from bylaw.agents.protocol import ChatMessage, Reply, ToolSpec
 from bylaw.agents.simulated import Script
-from bylaw.bench.constraints import compiled
-from bylaw.bench.episodes import SYSTEM
+from bylaw.bench.constraints import compile_procedure
 from bylaw.bench.gold import Execution, GoldCall
-from bylaw.bench.instance import Instance, budget
+from bylaw.bench.instance import TaskInstance, budget
+from bylaw.bench.jobs import SYSTEM
 from bylaw.bench.tools import ANSWER
 from bylaw.names import FINAL_ANSWER
 from bylaw.procedure.procedure import Procedure
@@ -130,7 +130,7 @@ def simplified(name: str, split: str, core: Core, extras: Extras) -> Example:
     )
 
 
-def production(instance: Instance) -> Example:
+def production(instance: TaskInstance) -> Example:
     """An instance of the benchmark as an example, so that its tools can be renamed."""
     return Example(
         f"{PRODUCTION}/{instance.name}",
@@ -154,7 +154,7 @@ def rules_of(gold: Sequence[GoldCall], tools: Sequence[str], name: str) -> Proce
     for call in gold:
         if call.instead is not None:
             run.branch(call.tool, call.instead.tool)
-    return compiled(run, tools, name)
+    return compile_procedure(run, tools, name)
 
 
 def difficulty_of(calls: int) -> int:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from bylaw.agents.protocol import ToolSpec
-from bylaw.bench.tools import TOOLS, computed, written
+from bylaw.bench.tools import TOOLS, result_text, tool_result
 from bylaw.values import Json
 
 _WORD: Final = re.compile(r"\w+")
@@ -40,7 +40,7 @@ class Alias:
             )
         known = {key: arguments[shown] for key, shown in self.arguments.items()}
         try:
-            return written(self.tool, computed(self.tool, seed, difficulty, known))
+            return result_text(self.tool, tool_result(self.tool, seed, difficulty, known))
         except TypeError as error:
             raise TypeError(self._restated(str(error))) from None
 

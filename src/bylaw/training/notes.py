@@ -13,9 +13,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, cast
 
-from bylaw.bench.gold import Alternative, Execution, V
-from bylaw.bench.templates.template import Text
-from bylaw.bench.tools import Value
+from bylaw.bench.gold import AlternativeCall, Execution, V
+from bylaw.bench.templates.template import PromptText
+from bylaw.bench.tools import ToolValue
 from bylaw.errors import Diagnostic, UsageError
 from bylaw.training.augment import Core, Extras, carried_out, text_of
 from bylaw.training.clauses import clause_of
@@ -51,7 +51,7 @@ class Round:
 class NotedExecution(Execution):
     """A procedure while it is carried out, with a note for each call."""
 
-    text: Text = field(kw_only=True)
+    text: PromptText = field(kw_only=True)
     """The task, with the steps of extra calls."""
     shift: int = field(kw_only=True)
     """How many steps come before those of the template itself."""
@@ -87,8 +87,8 @@ class NotedExecution(Execution):
             yield value
 
     def _call(
-        self, tool: str, arguments: dict[str, Any], given: bool, instead: Alternative | None
-    ) -> Value:
+        self, tool: str, arguments: dict[str, Any], given: bool, instead: AlternativeCall | None
+    ) -> ToolValue:
         self._mark()
         plain = {name: _plain(value) for name, value in arguments.items()}
         clause = clause_of(tool, plain, self._words, self.text.procedure)
@@ -153,11 +153,11 @@ class NotedExecution(Execution):
         self._at = None
 
 
-def _plain(value: Value) -> Value:
+def _plain(value: ToolValue) -> ToolValue:
     return [int(each) for each in value] if isinstance(value, list) else int(value)
 
 
-def _worded(fact: str, text: Text) -> str:
+def _worded(fact: str, text: PromptText) -> str:
     """What was worked out; a sum is called what the procedure calls it."""
     if _SUM.fullmatch(fact) and text.answer.startswith("the total"):
         return f"total = {fact}"

@@ -5,20 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, TypeAlias
 
-from bylaw.bench.analysis.breakdowns import difficulties, structures, templates
-from bylaw.bench.analysis.correlation import correlations
-from bylaw.bench.analysis.effects import effects
-from bylaw.bench.analysis.enforcement import enforcement
-from bylaw.bench.analysis.floor import floor
-from bylaw.bench.analysis.gap import gap
-from bylaw.bench.analysis.layers import layers
-from bylaw.bench.analysis.loss import loss
+from bylaw.bench.analysis.breakdowns import correlations, difficulties, structures, templates
+from bylaw.bench.analysis.gate import effects, enforcement, floor, gap
+from bylaw.bench.analysis.layers import layers, loss, reached
 from bylaw.bench.analysis.overview import overview
-from bylaw.bench.analysis.reached import reached
-from bylaw.bench.analysis.runs import Run
+from bylaw.bench.analysis.runs import RunRecord
 from bylaw.tables import Table
 
-Analysis: TypeAlias = Callable[[Sequence[Run]], Table]
+Analysis: TypeAlias = Callable[[Sequence[RunRecord]], Table]
 
 ANALYSES: Final[Mapping[str, Analysis]] = {
     "overview": overview,

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from statistics import StatisticsError, correlation
 from typing import Final
 
 from bylaw.bench.analysis.runs import (
     SHORT,
-    Run,
+    RunRecord,
     accuracy,
+    averaged,
     by_model,
+    by_model_and_setting,
     compliance,
     grouped,
     settings_of,
@@ -22,14 +25,14 @@ from bylaw.tables import Cell, Column, Table
 MEASURES: Final = {"compliance": compliance, "accuracy": accuracy}
 
 
-def templates(runs: Sequence[Run]) -> Table:
+def templates(runs: Sequence[RunRecord]) -> Table:
     """By template, in the order of the paper."""
     columns, rows = _broken_down(runs, "template", TEMPLATES, lambda run: run["template"])
     title = "Compliance (C) and accuracy (A) by template"
     return Table("templates", title, columns, rows, _notes(runs))
 
 
-def structures(runs: Sequence[Run]) -> Table:
+def structures(runs: Sequence[RunRecord]) -> Table:
     """By the structure that templates have."""
     members: dict[str, list[str]] = {}
     for name, template in TEMPLATES.items():
@@ -40,7 +43,7 @@ def structures(runs: Sequence[Run]) -> Table:
     return Table("structures", title, columns, rows, [*notes, *_notes(runs)])
 
 
-def difficulties(runs: Sequence[Run]) -> Table:
+def difficulties(runs: Sequence[RunRecord]) -> Table:
     """By difficulty, from D1 to D5."""
     levels = [f"D{difficulty}" for difficulty in DIFFICULTIES]
     columns, rows = _broken_down(runs, "difficulty", levels, lambda run: f"D{run['difficulty']}")
@@ -49,7 +52,7 @@ def difficulties(runs: Sequence[Run]) -> Table:
 
 
 def _broken_down(
-    runs: Sequence[Run], title: str, order: Iterable[str], of: Callable[[Run], str]
+    runs: Sequence[RunRecord], title: str, order: Iterable[str], of: Callable[[RunRecord], str]
 ) -> tuple[list[Column], list[list[Cell]]]:
     """A row for each model and value; a column for each measure and setting."""
     settings = settings_of(runs)
@@ -70,6 +73,56 @@ def _column(measure: str, setting: str) -> Column:
     return Column(f"{measure[0].upper()} {SHORT[setting]}", "share", about)
 
 
-def _notes(runs: Sequence[Run]) -> list[str]:
+def _notes(runs: Sequence[RunRecord]) -> list[str]:
     legend = "; ".join(f"{SHORT[setting]}: {setting}" for setting in settings_of(runs))
     return [legend, *simulated_note(runs)]
+
+
+def correlations(runs: Sequence[RunRecord]) -> Table:
+    """Pearson's r of compliance and accuracy over cells: across models, and within each."""
+    kind, models = averaged(runs)
+    rows: list[list[Cell]] = []
+    for each in settings_of(runs):
+        among = [run for run in runs if run["setting"] == each and run["model"] in models]
+        rows.append([f"all {kind}", each, "model × template", *_over(among, _across)])
+    for (model, setting), group in by_model_and_setting(runs).items():
+        rows.append([model, setting, "template × difficulty", *_over(group, _within)])
+    columns = [
+        Column("model"),
+        Column("setting"),
+        Column("cells"),
+        Column("n", "count"),
+        Column("r", "change"),
+    ]
+    notes = [
+        (
+            "r: Pearson correlation of mean compliance and accuracy over cells; none where one of "
+            "them is the same in all cells"
+        ),
+        *simulated_note(runs),
+    ]
+    title = "Compliance and accuracy: do they go together?"
+    return Table("correlations", title, columns, rows, notes)
+
+
+def _across(run: RunRecord) -> Hashable:
+    return run["model"], run["template"]
+
+
+def _within(run: RunRecord) -> Hashable:
+    return run["template"], run["difficulty"]
+
+
+def _over(runs: Sequence[RunRecord], cell: Callable[[RunRecord], Hashable]) -> list[Cell]:
+    """How many cells there are, and r."""
+    cells = [(compliance(group), accuracy(group)) for group in grouped(runs, cell).values()]
+    known = [(x, y) for x, y in cells if x is not None and y is not None]
+    return [len(known), pearson(known)]
+
+
+def pearson(points: Sequence[tuple[float, float]]) -> float | None:
+    """Pearson's r; None where it is not defined."""
+    try:
+        return correlation([x for x, _ in points], [y for _, y in points])
+    except StatisticsError:
+        return None

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
-from bylaw.bench.analysis.runs import Run, by_model_and_setting, mean, simulated_note
+from bylaw.bench.analysis.runs import RunRecord, by_model_and_setting, mean, simulated_note
+from bylaw.bench.constraints import WEIGHTS
+from bylaw.bench.instance import TaskInstance, instance
+from bylaw.procedure.constraint import Constraint
 from bylaw.procedure.layers import LAYERS
+from bylaw.scoring.verify import Views, evaluation_of
 from bylaw.tables import Column, Table
+from bylaw.trace.event import Call
+from bylaw.trace.trace import Trace
 
 
-def layers(runs: Sequence[Run]) -> Table:
+def layers(runs: Sequence[RunRecord]) -> Table:
     """The mean share of the rules of each layer that hold."""
     rows = [
         [model, setting, *(pass_rate(group, layer) for layer in LAYERS)]
@@ -20,7 +29,131 @@ def layers(runs: Sequence[Run]) -> Table:
     return Table("layers", "Pass rate per layer", columns, rows, notes)
 
 
-def pass_rate(runs: Sequence[Run], layer: str) -> float | None:
+def pass_rate(runs: Sequence[RunRecord], layer: str) -> float | None:
     """The mean, over runs, of the share of a layer's rules that hold."""
     counts = (run["layers"].get(layer) for run in runs)
     return mean(passed / total for passed, total in filter(None, counts))
+
+
+ALL = "all"
+
+
+def reached(runs: Sequence[RunRecord]) -> Table:
+    """The mean share of the rules of each layer that hold, of those that the run got to."""
+    rates = {
+        key: [passed_of_reached(run) for run in group]
+        for key, group in by_model_and_setting(runs).items()
+    }
+    rows = [
+        [*key, *(mean(each.get(layer) for each in found if each) for layer in (ALL, *LAYERS))]
+        for key, found in rates.items()
+    ]
+    columns = [
+        Column("model"),
+        Column("setting"),
+        Column("reached", "share"),
+        *(Column(layer, "share") for layer in LAYERS),
+    ]
+    unknown = sum(not each for found in rates.values() for each in found)
+    notes = [
+        (
+            "a rule counts for a run that executed at least as many calls as a faultless run needs "
+            "until the rule holds to stay: what is left are rules that were broken or passed by, "
+            "without those that an early end kept from coming up"
+        ),
+        "reached: the mean share of the rules that count",
+        *(
+            [f"runs of tasks that have other rules by now are left out: {unknown:,}"]
+            * bool(unknown)
+        ),
+        *simulated_note(runs),
+    ]
+    return Table("reached", "Pass rate per layer, of the rules reached", columns, rows, notes)
+
+
+def passed_of_reached(run: RunRecord) -> dict[str, float]:
+    """By layer, the share that hold of the rules that were reached; under ALL, how many were.
+
+    A layer without any is left out. Empty if the task is no longer the one that was run.
+    """
+    rules = places(run["template"], run["difficulty"], run["seed"])
+    total = Counter(layer for layer, _, _ in rules)
+    if {layer: count for layer, (_, count) in run["layers"].items()} != total:
+        return {}
+    violated = set(run["violated"])
+    came, passed = Counter[str](), Counter[str]()
+    for layer, name, place in rules:
+        if place <= run["calls"]:
+            came[layer] += 1
+            passed[layer] += name not in violated
+    shares = {layer: passed[layer] / came[layer] for layer in came}
+    return shares | {ALL: came.total() / total.total()}
+
+
+@lru_cache(maxsize=1024)
+def places(template: str, difficulty: int, seed: int) -> tuple[tuple[str, str, int], ...]:
+    """Each rule's layer, its name, and after how many calls of the gold trace it holds to stay."""
+    task = instance(template, difficulty, seed)
+    prefixes = _prefixes(task)
+
+    def place(constraint: Constraint) -> int:
+        def holds(prefix: tuple[Trace, Views]) -> bool:
+            trace, views = prefix
+            return evaluation_of(trace, task.procedure, constraint, views).value.is_true
+
+        # A rule of the benchmark, once true along the gold trace, stays true.
+        return bisect_left(prefixes, True, key=holds)
+
+    rules = task.procedure.constraints
+    return tuple((rule.layer or "none", rule.name, place(rule)) for rule in rules)
+
+
+def _prefixes(task: TaskInstance) -> list[tuple[Trace, Views]]:
+    """The beginnings of the gold trace; what rules see of each is kept beside it."""
+    calls = [
+        Call(call.tool, call.arguments, call.result, step)
+        for step, call in enumerate(task.gold.calls)
+    ]
+    return [(Trace(calls[:length]), {}) for length in range(len(calls) + 1)]
+
+
+def loss(runs: Sequence[RunRecord]) -> Table:
+    """What is missing to full compliance, and how much of it each layer takes."""
+    rows = []
+    for (model, setting), group in by_model_and_setting(runs).items():
+        losses = {layer: mean(lost(run)[layer] for run in group) or 0.0 for layer in LAYERS}
+        parts = shares(losses)
+        rows.append([model, setting, sum(losses.values()), *(parts[layer] for layer in LAYERS)])
+    columns = [
+        Column("model"),
+        Column("setting"),
+        Column("loss", "share"),
+        *(Column(layer, "share") for layer in LAYERS),
+    ]
+    notes = [
+        "loss: 1 less the mean compliance; behind it, the share of each layer in it, by weight",
+        *simulated_note(runs),
+    ]
+    return Table("loss", "Share of the weighted loss per layer", columns, rows, notes)
+
+
+def lost(run: RunRecord) -> dict[str, float]:
+    """What each layer takes from the score of a run: together, what is missing to 1."""
+    weight = sum(total * WEIGHTS[layer] for layer, (_, total) in run["layers"].items())
+    found = dict.fromkeys(LAYERS, 0.0)
+    for layer, (passed, total) in run["layers"].items():
+        found[layer] = (total - passed) * WEIGHTS[layer] / weight
+    return found
+
+
+def expected_losses(
+    weights: Mapping[str, float], pass_rates: Mapping[str, float]
+) -> dict[str, float]:
+    """The losses that pass rates amount to, where a layer weighs the same in every task."""
+    return {layer: weights[layer] * (1 - pass_rates[layer]) for layer in pass_rates}
+
+
+def shares(losses: Mapping[str, float]) -> dict[str, float | None]:
+    """Each layer's share in the whole loss; None where nothing was lost."""
+    whole = sum(losses.values())
+    return {layer: value / whole if whole else None for layer, value in losses.items()}

@@ -8,7 +8,7 @@ from typing import TypeVar
 from bylaw.bench.analysis.runs import (
     BASELINE,
     FLOOR,
-    Run,
+    RunRecord,
     accuracy,
     by_model_and_setting,
     compliance,
@@ -21,7 +21,7 @@ from bylaw.tables import Column, Mark, Table
 K = TypeVar("K")
 
 
-def overview(runs: Sequence[Run]) -> Table:
+def overview(runs: Sequence[RunRecord]) -> Table:
     """Compliance and accuracy by model and setting, the gate-only floor beside what is enforced."""
     groups = by_model_and_setting(runs)
     rows = [
@@ -59,12 +59,12 @@ def overview(runs: Sequence[Run]) -> Table:
     return Table("overview", title, columns, rows, notes, _marks(groups))
 
 
-def _floor(group: Sequence[Run], obedient: Sequence[Run]) -> float | None:
+def _floor(group: Sequence[RunRecord], obedient: Sequence[RunRecord]) -> float | None:
     """What an agent that only obeys gets on the tasks of these runs."""
     return compliance(floor for _, floor in pairs(group, obedient))
 
 
-def _mixtures(runs: Sequence[Run]) -> list[str]:
+def _mixtures(runs: Sequence[RunRecord]) -> list[str]:
     """Models whose runs were not all made in the same way: their rows mix what should be apart."""
     found: dict[str, dict[str, set[str]]] = {}
     for run in runs:
@@ -80,7 +80,7 @@ def _mixtures(runs: Sequence[Run]) -> list[str]:
     ]
 
 
-def _marks(groups: Mapping[tuple[str, str], Sequence[Run]]) -> dict[tuple[int, int], Mark]:
+def _marks(groups: Mapping[tuple[str, str], Sequence[RunRecord]]) -> dict[tuple[int, int], Mark]:
     """The best and the worst setting of each model, by compliance."""
     scores: dict[str, dict[int, float]] = {}
     for row, ((model, _), group) in enumerate(groups.items()):

@@ -10,7 +10,7 @@ from bylaw.agents.profiles import OBEDIENT_RANDOM
 from bylaw.agents.simulated import PREFIX
 from bylaw.enforcement.severity import SETTINGS, Setting
 
-Run: TypeAlias = Mapping[str, Any]
+RunRecord: TypeAlias = Mapping[str, Any]
 """One line of a results file."""
 T = TypeVar("T")
 
@@ -30,15 +30,15 @@ SHORT: Final[Mapping[str, str]] = {
 """Settings, where columns are narrow."""
 
 
-def grouped(runs: Iterable[Run], by: Callable[[Run], T]) -> dict[T, list[Run]]:
+def grouped(runs: Iterable[RunRecord], by: Callable[[RunRecord], T]) -> dict[T, list[RunRecord]]:
     """The runs that agree on something, in order of first appearance."""
-    found: dict[T, list[Run]] = {}
+    found: dict[T, list[RunRecord]] = {}
     for run in runs:
         found.setdefault(by(run), []).append(run)
     return found
 
 
-def by_model_and_setting(runs: Iterable[Run]) -> dict[tuple[str, str], list[Run]]:
+def by_model_and_setting(runs: Iterable[RunRecord]) -> dict[tuple[str, str], list[RunRecord]]:
     """The runs of each model under each setting: models by name, the floor last."""
     found = grouped(runs, lambda run: (run["model"], run["setting"]))
 
@@ -49,24 +49,26 @@ def by_model_and_setting(runs: Iterable[Run]) -> dict[tuple[str, str], list[Run]
     return {key: found[key] for key in sorted(found, key=place)}
 
 
-def by_model(runs: Iterable[Run]) -> dict[str, dict[str, list[Run]]]:
+def by_model(runs: Iterable[RunRecord]) -> dict[str, dict[str, list[RunRecord]]]:
     """The runs of each model, by setting, in the same order."""
-    found: dict[str, dict[str, list[Run]]] = {}
+    found: dict[str, dict[str, list[RunRecord]]] = {}
     for (model, setting), group in by_model_and_setting(runs).items():
         found.setdefault(model, {})[setting] = group
     return found
 
 
-def settings_of(runs: Iterable[Run]) -> list[Setting]:
+def settings_of(runs: Iterable[RunRecord]) -> list[Setting]:
     """The settings that occur, in their usual order."""
     found = {run["setting"] for run in runs}
     return [setting for setting in SETTINGS if setting in found]
 
 
-def pairs(before: Iterable[Run], after: Iterable[Run]) -> list[tuple[Run, Run]]:
+def pairs(
+    before: Iterable[RunRecord], after: Iterable[RunRecord]
+) -> list[tuple[RunRecord, RunRecord]]:
     """The runs of the same tasks, side by side; a task that only one has is left out."""
 
-    def task(run: Run) -> tuple[str, int, int, int]:
+    def task(run: RunRecord) -> tuple[str, int, int, int]:
         return run["template"], run["difficulty"], run["seed"], run["trial"]
 
     others = {task(run): run for run in after}
@@ -85,40 +87,42 @@ def difference(after: float | None, before: float | None) -> float | None:
 
 
 def change(
-    measure: Callable[[Sequence[Run]], float | None], before: Iterable[Run], after: Iterable[Run]
+    measure: Callable[[Sequence[RunRecord]], float | None],
+    before: Iterable[RunRecord],
+    after: Iterable[RunRecord],
 ) -> float | None:
     """How much more a measure is afterwards, over the tasks that were run both times."""
     both = pairs(before, after)
     return difference(measure([b for _, b in both]), measure([a for a, _ in both]))
 
 
-def compliance(runs: Iterable[Run]) -> float | None:
+def compliance(runs: Iterable[RunRecord]) -> float | None:
     """The mean score. A run without one does not count."""
     return mean(run["score"] for run in runs)
 
 
-def accuracy(runs: Iterable[Run]) -> float | None:
+def accuracy(runs: Iterable[RunRecord]) -> float | None:
     """The share of runs that gave the right answer."""
     return mean(float(run["correct"]) for run in runs)
 
 
-def calls(runs: Iterable[Run]) -> float | None:
+def calls(runs: Iterable[RunRecord]) -> float | None:
     """How many calls a run executed, on average."""
     return mean(run["calls"] for run in runs)
 
 
-def simulated(runs: Iterable[Run]) -> set[str]:
+def simulated(runs: Iterable[RunRecord]) -> set[str]:
     """The models that are simulated."""
     return {run["model"] for run in runs if run["conditions"]["about"].get("simulated")}
 
 
-def simulated_note(runs: Iterable[Run]) -> list[str]:
+def simulated_note(runs: Iterable[RunRecord]) -> list[str]:
     """Says which models are simulated, if any are."""
     names = simulated(runs)
     return [f"{SIMULATED}: {', '.join(sorted(names))}"] if names else []
 
 
-def averaged(runs: Sequence[Run]) -> tuple[str, list[str]]:
+def averaged(runs: Sequence[RunRecord]) -> tuple[str, list[str]]:
     """The models that a mean is taken over, and what they are.
 
     Simulated agents and models are never averaged together, and the floor with nobody.

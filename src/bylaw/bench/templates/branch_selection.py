@@ -2,15 +2,15 @@
 
 from typing import Final
 
-from bylaw.bench.gold import Alternative, Execution
-from bylaw.bench.templates.template import Parameters, Template, Text
+from bylaw.bench.gold import AlternativeCall, Execution
+from bylaw.bench.templates.template import Parameters, PromptText, Template
 
 THRESHOLD: Final = 4
 
 
-def text(p: Parameters) -> Text:
+def text(p: Parameters) -> PromptText:
     first, last = p["seed"], p["seed"] + p["num_decisions"] - 1
-    return Text(
+    return PromptText(
         [
             f"Begin with total = 0. Do steps 2 and 3 for each i from {first} to {last}, in order.",
             "Call tool_a(i = i). Let v be its result.",
@@ -29,10 +29,10 @@ def execute(run: Execution, p: Parameters) -> int:
         v = run.call_given("tool_a", i=p["seed"] + k)
         run.iterations["rounds"] += 1
         if v > THRESHOLD:
-            other = Alternative("tool_b", {"i": v, "j": p["j"]})
+            other = AlternativeCall("tool_b", {"i": v, "j": p["j"]})
             total += run.call("tool_c", x=v, instead=other)
         else:
-            other = Alternative("tool_c", {"x": v})
+            other = AlternativeCall("tool_c", {"x": v})
             total += run.call("tool_b", i=v, j=p["j"], instead=other)
     return total
 

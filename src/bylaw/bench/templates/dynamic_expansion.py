@@ -3,13 +3,13 @@
 from typing import Final
 
 from bylaw.bench.gold import Execution
-from bylaw.bench.templates.template import Parameters, Template, Text
+from bylaw.bench.templates.template import Parameters, PromptText, Template
 
 HIGH: Final = 25
 
 
-def text(p: Parameters) -> Text:
-    return Text(
+def text(p: Parameters) -> PromptText:
+    return PromptText(
         [
             (
                 f"The first level consists of the node {p['seed']}, which counts as seen. "

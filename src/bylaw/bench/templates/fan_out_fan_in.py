@@ -1,11 +1,11 @@
 """A list, a branch per element, and one call that brings the results together."""
 
-from bylaw.bench.gold import Alternative, Execution
-from bylaw.bench.templates.template import Parameters, Template, Text
+from bylaw.bench.gold import AlternativeCall, Execution
+from bylaw.bench.templates.template import Parameters, PromptText, Template
 
 
-def text(p: Parameters) -> Text:
-    return Text(
+def text(p: Parameters) -> PromptText:
+    return PromptText(
         [
             f"Call tool_a_list(seed = {p['seed']}). It returns a list of numbers.",
             (
@@ -26,10 +26,10 @@ def execute(run: Execution, p: Parameters) -> int:
     for n in run.numbers("tool_a_list", given=True, seed=p["seed"]):
         run.iterations["elements"] += 1
         if n % 2 == 0:
-            other = Alternative("tool_c", {"x": n})
+            other = AlternativeCall("tool_c", {"x": n})
             results.append(run.call("tool_b", i=n, j=0, instead=other))
         else:
-            other = Alternative("tool_b", {"i": n, "j": 0})
+            other = AlternativeCall("tool_b", {"i": n, "j": 0})
             results.append(run.call("tool_c", x=n, instead=other))
     return run.call("tool_d", numbers=results)
 

@@ -1,11 +1,11 @@
 """A list, and a loop of its own for every element."""
 
 from bylaw.bench.gold import Execution
-from bylaw.bench.templates.template import Parameters, Template, Text
+from bylaw.bench.templates.template import Parameters, PromptText, Template
 
 
-def text(p: Parameters) -> Text:
-    return Text(
+def text(p: Parameters) -> PromptText:
+    return PromptText(
         [
             f"Call tool_a_list(seed = {p['seed']}). It returns a list of numbers.",
             "Do steps 3 and 4 for each number n of the list, in order.",

@@ -1,11 +1,11 @@
 """The same call for every element of a list."""
 
 from bylaw.bench.gold import Execution
-from bylaw.bench.templates.template import Parameters, Template, Text
+from bylaw.bench.templates.template import Parameters, PromptText, Template
 
 
-def text(p: Parameters) -> Text:
-    return Text(
+def text(p: Parameters) -> PromptText:
+    return PromptText(
         [
             f"Call tool_a_list(seed = {p['seed']}). It returns a list of numbers.",
             f"For each number n of the list, in order, call tool_b(i = n, j = {p['j']}).",

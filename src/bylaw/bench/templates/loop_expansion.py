@@ -1,11 +1,11 @@
 """A loop that ends by its total, with an expansion in every round."""
 
 from bylaw.bench.gold import Execution
-from bylaw.bench.templates.template import Parameters, Template, Text
+from bylaw.bench.templates.template import Parameters, PromptText, Template
 
 
-def text(p: Parameters) -> Text:
-    return Text(
+def text(p: Parameters) -> PromptText:
+    return PromptText(
         [
             "Begin with total = 0 and i = 1.",
             "Call tool_a(i = i). Let v be its result. Add v to total.",

@@ -3,13 +3,13 @@
 from typing import Final
 
 from bylaw.bench.gold import Execution
-from bylaw.bench.templates.template import Parameters, Template, Text
+from bylaw.bench.templates.template import Parameters, PromptText, Template
 
 THRESHOLD: Final = 20
 
 
-def text(p: Parameters) -> Text:
-    return Text(
+def text(p: Parameters) -> PromptText:
+    return PromptText(
         [
             f"Begin with total = 0. Do steps 2 and 3 for each i from 1 to {p['N']}, in order.",
             "Call tool_a(i = i). Let v be its result.",

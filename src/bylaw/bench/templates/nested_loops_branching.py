@@ -2,14 +2,14 @@
 
 from typing import Final
 
-from bylaw.bench.gold import Alternative, Execution
-from bylaw.bench.templates.template import Parameters, Template, Text
+from bylaw.bench.gold import AlternativeCall, Execution
+from bylaw.bench.templates.template import Parameters, PromptText, Template
 
 THRESHOLD: Final = 20
 
 
-def text(p: Parameters) -> Text:
-    return Text(
+def text(p: Parameters) -> PromptText:
+    return PromptText(
         [
             f"Begin with total = 0. Do steps 2 and 3 for each i from 1 to {p['N']}, in order.",
             "Call tool_a(i = i). Let v be its result.",
@@ -33,10 +33,10 @@ def execute(run: Execution, p: Parameters) -> int:
             run.iterations["inner"] += 1
             w = run.call("tool_b", i=i, j=j)
             if w > THRESHOLD:
-                other = Alternative("tool_d", {"numbers": [w, j]})
+                other = AlternativeCall("tool_d", {"numbers": [w, j]})
                 total += run.call("tool_c", x=w, instead=other)
             else:
-                other = Alternative("tool_c", {"x": w})
+                other = AlternativeCall("tool_c", {"x": w})
                 total += run.call("tool_d", numbers=[w, j], instead=other)
     return total
 

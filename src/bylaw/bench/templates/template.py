@@ -16,7 +16,7 @@ DIFFICULTIES: Final = (1, 2, 3, 4, 5)
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class PromptText:
     """A prompt in its parts."""
 
     procedure: Sequence[str]
@@ -38,7 +38,7 @@ class Template:
     tools: tuple[str, ...]
     scaling: Mapping[str, tuple[int, int, int, int, int]]
     """The parameters that difficulty scales: their values from D1 to D5."""
-    text: Callable[[Parameters], Text]
+    text: Callable[[Parameters], PromptText]
     execute: Callable[[Execution, Parameters], int]
     """Carries the procedure out; the answer."""
     choices: tuple[str, ...]
@@ -59,7 +59,7 @@ _RULES: Final = (
 )
 
 
-def worded(text: Text, tools: Sequence[str]) -> str:
+def render_prompt(text: PromptText, tools: Sequence[str]) -> str:
     """The task as an agent reads it. It names numbers, never the difficulty."""
     steps = [f"{number}. {step}" for number, step in enumerate(text.procedure, 1)]
     offered = f"Use only these tools: {', '.join(tools)}, final_answer."

@@ -2,14 +2,14 @@
 
 from typing import Final
 
-from bylaw.bench.gold import Alternative, Execution
-from bylaw.bench.templates.template import Parameters, Template, Text
+from bylaw.bench.gold import AlternativeCall, Execution
+from bylaw.bench.templates.template import Parameters, PromptText, Template
 
 THRESHOLD: Final = 20
 
 
-def text(p: Parameters) -> Text:
-    return Text(
+def text(p: Parameters) -> PromptText:
+    return PromptText(
         [
             f"Call tool_iterations(seed = {p['seed']}). Let N be its result. Begin with total = 0.",
             "Do steps 3 and 4 for each i from 1 to N, in order.",
@@ -29,10 +29,10 @@ def execute(run: Execution, p: Parameters) -> int:
         run.iterations["rounds"] += 1
         w = run.call("tool_b", i=i, j=p["j"])
         if w > THRESHOLD:
-            other = Alternative("tool_d", {"numbers": [w, i]})
+            other = AlternativeCall("tool_d", {"numbers": [w, i]})
             total += run.call("tool_c", x=w, instead=other)
         else:
-            other = Alternative("tool_c", {"x": w})
+            other = AlternativeCall("tool_c", {"x": w})
             total += run.call("tool_d", numbers=[w, i], instead=other)
     return total
 

@@ -9,7 +9,7 @@ from typing import Final
 
 import yaml
 
-from bylaw.bench.instance import Instance, instance
+from bylaw.bench.instance import TaskInstance, instance
 from bylaw.bench.templates import TEMPLATES
 from bylaw.cli.main import OK
 from bylaw.cli.outputs import write_files
@@ -54,7 +54,7 @@ def run(options: argparse.Namespace) -> int:
     return OK
 
 
-def gold_record(task: Instance) -> dict[str, object]:
+def gold_record(task: TaskInstance) -> dict[str, object]:
     """The gold trace as a trace record, one call per step."""
     calls = [
         {
@@ -68,7 +68,7 @@ def gold_record(task: Instance) -> dict[str, object]:
     return {"tool_calls": calls, "final_answer": str(task.answer)}
 
 
-def _write(task: Instance, folder: Path) -> None:
+def _write(task: TaskInstance, folder: Path) -> None:
     files = {
         "procedure.yaml": yaml.safe_dump(
             task.procedure.to_dict(), sort_keys=False, allow_unicode=True
@@ -79,7 +79,7 @@ def _write(task: Instance, folder: Path) -> None:
     write_files(folder, files)
 
 
-def _print(task: Instance) -> None:
+def _print(task: TaskInstance) -> None:
     template = task.template
     print(f"{task.name}   {template.structure}: {template.failure}\n")
     print(task.prompt)

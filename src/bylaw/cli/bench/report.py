@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from bylaw.bench.analysis import ANALYSES
-from bylaw.bench.analysis.runs import Run
+from bylaw.bench.analysis.runs import RunRecord
 from bylaw.bench.results import read_results
 from bylaw.cli.main import OK
 from bylaw.cli.outputs import write_files
@@ -75,9 +75,9 @@ def run(options: argparse.Namespace) -> int:
     return OK
 
 
-def _distinct(results: Iterable[Run]) -> list[Run]:
+def _distinct(results: Iterable[RunRecord]) -> list[RunRecord]:
     """Each run once, in whichever files it is; one that was made in two ways is an error."""
-    found: dict[str, Run] = {}
+    found: dict[str, RunRecord] = {}
     for run in results:
         other = found.setdefault(run["key"], run)
         if other["conditions"] != run["conditions"]:
@@ -107,7 +107,7 @@ def _figures(tables: Mapping[str, Table], folder: Path) -> list[str]:
     return [f"wrote {counted(len(written), 'figure')} to {folder}"]
 
 
-def _page(runs: Sequence[Run], output: Path) -> list[str]:
+def _page(runs: Sequence[RunRecord], output: Path) -> list[str]:
     with progress("runs", len(runs)) as line:
         size = write_files(output.parent, {output.name: render_bench(runs, line.step)})
     return [f"wrote {output} ({size / 1024:,.0f} KiB, {counted(len(runs), 'run')})"]

@@ -12,11 +12,11 @@ from bylaw.agents.profiles import OBEDIENT_RANDOM, PROFILES
 from bylaw.agents.protocol import ChatModel
 from bylaw.bench.analysis.overview import overview
 from bylaw.bench.analysis.runs import BASELINE, FLOOR
-from bylaw.bench.instance import SEEDS, TRIALS, found
+from bylaw.bench.instance import SEEDS, TRIALS, template_named
 from bylaw.bench.jobs import Job, jobs
-from bylaw.bench.models import named
+from bylaw.bench.models import model_named
 from bylaw.bench.results import Results, read_results
-from bylaw.bench.runner import HARNESSES, Outcome, Runner
+from bylaw.bench.runner import HARNESSES, BenchRunner
 from bylaw.bench.templates import TEMPLATES
 from bylaw.bench.templates.template import DIFFICULTIES
 from bylaw.cli.inputs import at_least_one
@@ -88,7 +88,7 @@ def run(options: argparse.Namespace) -> int:
     """Makes the runs that are missing."""
     settings = list(dict.fromkeys(options.setting or _SETTINGS))
     chosen: dict[str, Any] = {
-        "templates": [found(name).name for name in options.template or TEMPLATES],
+        "templates": [template_named(name).name for name in options.template or TEMPLATES],
         "difficulties": options.difficulty or DIFFICULTIES,
         "seeds": options.seed or SEEDS,
         "trials": options.trials,
@@ -97,10 +97,10 @@ def run(options: argparse.Namespace) -> int:
     planned = dict.fromkeys(options.models, settings)
     if enforced and not options.no_floor:
         planned.setdefault(FLOOR, enforced)
-    done: dict[str, Outcome] = {}
+    done: dict[str, BenchRunner] = {}
     with Results(options.output) as results:
         for name, under in planned.items():
-            with in_use(named(name, model_options(options))) as model:
+            with in_use(model_named(name, model_options(options))) as model:
                 wanted = list(jobs(model.name, under, **chosen))
                 done[model.name] = _run(model, wanted, results, options)
     _tell(done, options)
@@ -109,18 +109,18 @@ def run(options: argparse.Namespace) -> int:
 
 def _run(
     model: ChatModel, wanted: list[Job], results: Results, options: argparse.Namespace
-) -> Outcome:
+) -> BenchRunner:
     how = {"hints": options.hints, "harness": options.harness}
-    missing = Runner(model, results, **how).missing(wanted)
+    missing = BenchRunner(model, results, **how).missing(wanted)
     if not options.json:
         on_record = len(wanted) - len(missing)
         already = f", {on_record:,} on record already" if on_record else ""
         print(f"{model.name}: {counted(len(missing), 'run')} to make{already}", flush=True)
     with progress(f"runs of {model.name}", len(missing)) as line:
-        return Runner(model, results, **how, step=line.step).run(missing)
+        return BenchRunner(model, results, **how, step=line.step).run(missing)
 
 
-def _tell(done: dict[str, Outcome], options: argparse.Namespace) -> None:
+def _tell(done: dict[str, BenchRunner], options: argparse.Namespace) -> None:
     if options.json:
         print(
             json.dumps(

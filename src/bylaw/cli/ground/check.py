@@ -11,7 +11,7 @@ from typing import Final
 from bylaw.cli.inputs import add_max_line, entries
 from bylaw.cli.main import OK, UNUSABLE, VIOLATED
 from bylaw.cli.terminal import coloured, counted, progress, safe, wrapped
-from bylaw.grounding.entities import CODE, EntityClass
+from bylaw.grounding.entities.extraction import CODE, EntityClass
 from bylaw.grounding.predicate import READ_FILE, Grounding, entity_classes
 from bylaw.grounding.report import GroundingReport, GroundingVerdict
 from bylaw.trace.files import Entry

@@ -12,9 +12,8 @@ from bylaw.cli.inputs import at_least_one
 from bylaw.cli.main import OK, VIOLATED
 from bylaw.cli.terminal import counted, progress, safe
 from bylaw.errors import Diagnostic, UsageError
-from bylaw.groundstudy.building import built
-from bylaw.groundstudy.pinned import PINNED
-from bylaw.groundstudy.questions import (
+from bylaw.groundstudy.questions.building import build_questions
+from bylaw.groundstudy.questions.questions import (
     PER_REPOSITORY,
     SEED,
     QuestionSet,
@@ -22,7 +21,8 @@ from bylaw.groundstudy.questions import (
     read_questions,
     write_questions,
 )
-from bylaw.groundstudy.sources import index_url
+from bylaw.groundstudy.repositories.download import index_url
+from bylaw.groundstudy.repositories.pinned import PINNED
 
 EPILOG: Final = f"""\
 Each question asks in which file a public function or class is defined. It is
@@ -88,7 +88,7 @@ def _build(options: argparse.Namespace) -> int:
     checkouts = dict(map(_checkout, options.checkout))
     names = options.repository or _all_there_are(checkouts)
     with progress("repositories", len(names)) as line:
-        asked = built(
+        asked = build_questions(
             list(dict.fromkeys([*names, *checkouts])),
             checkouts,
             output=output,

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from bylaw.agents.protocol import ChatModel
 from bylaw.agents.simulated import PREFIX
-from bylaw.bench.models import named
+from bylaw.bench.models import model_named
 from bylaw.bench.results import Results
 from bylaw.cli.inputs import at_least_one
 from bylaw.cli.main import OK, UNUSABLE
@@ -24,10 +24,15 @@ from bylaw.groundstudy.agents import AGENTS, SimulatedAgent
 from bylaw.groundstudy.analysis import ANALYSES
 from bylaw.groundstudy.analysis.judges import judges
 from bylaw.groundstudy.analysis.runs import read_study
-from bylaw.groundstudy.judges import JUDGEMENT, SAMPLES, TEMPERATURE, Judging
+from bylaw.groundstudy.judges import JUDGEMENT, SAMPLES, TEMPERATURE, JudgeRunner, judgements
 from bylaw.groundstudy.prompts import PROMPTS
-from bylaw.groundstudy.questions import Question, QuestionSet, problems, read_questions
-from bylaw.groundstudy.study import SEEDS, STUDY, Study, jobs
+from bylaw.groundstudy.questions.questions import (
+    QuestionSet,
+    SymbolQuestion,
+    problems,
+    read_questions,
+)
+from bylaw.groundstudy.study import SEEDS, STUDY, StudyRunner, study_jobs
 from bylaw.tables import Table
 
 SHORT: Final = ("categories", "strict")
@@ -134,11 +139,11 @@ def _asked(options: argparse.Namespace) -> dict[str, str]:
     with Results(options.output) as results:
         for name in dict.fromkeys(options.models):
             with in_use(_model(name, chosen, options)) as model:
-                wanted = list(jobs(model.name, prompts, chosen, options.seeds))
-                missing = Study(model, asked, results).missing(wanted)
+                wanted = list(study_jobs(model.name, prompts, chosen, options.seeds))
+                missing = StudyRunner(model, asked, results).missing(wanted)
                 _announce(model.name, "run", len(missing), len(wanted), options)
                 with progress(f"runs of {model.name}", len(missing)) as line:
-                    study = Study(model, asked, results, step=line.step)
+                    study = StudyRunner(model, asked, results, step=line.step)
                     study.run(missing)
                 failed |= study.failed
     return failed
@@ -160,10 +165,10 @@ def _questions(options: argparse.Namespace) -> QuestionSet:
     return asked
 
 
-def _model(name: str, questions: list[Question], options: argparse.Namespace) -> ChatModel:
+def _model(name: str, questions: list[SymbolQuestion], options: argparse.Namespace) -> ChatModel:
     if name.startswith(PREFIX):
         return SimulatedAgent(name, questions)
-    return named(name, model_options(options))
+    return model_named(name, model_options(options))
 
 
 def _announce(who: str, what: str, left: int, total: int, options: argparse.Namespace) -> None:
@@ -184,14 +189,15 @@ def _judged(options: argparse.Namespace) -> dict[str, str]:
     """Makes the judgements that are missing; those that failed, and why."""
     if options.judge.startswith(PREFIX):
         raise UsageError(Diagnostic("E420", "a simulated agent is no judge"))
-    chosen = named(options.judge, {"temperature": TEMPERATURE} | _given(options))
+    chosen = model_named(options.judge, {"temperature": TEMPERATURE} | _given(options))
     runs = list(read_study(options.output))
     _on_record(_judgements(options), JUDGEMENT)
     with in_use(chosen) as judge, Results(_judgements(options)) as results:
-        missing = Judging(judge, results).missing(runs)
-        _announce(judge.name, "judgement", len(missing), 2 * len(runs), options)
+        wanted = list(judgements(judge.name, runs))
+        missing = JudgeRunner(judge, results).missing(wanted)
+        _announce(judge.name, "judgement", len(missing), len(wanted), options)
         with progress("judgements", len(missing)) as line:
-            judging = Judging(judge, results, step=line.step)
+            judging = JudgeRunner(judge, results, step=line.step)
             judging.run(missing)
     return judging.failed
 

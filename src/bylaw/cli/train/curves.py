@@ -11,7 +11,7 @@ from bylaw.cli.main import OK
 from bylaw.cli.outputs import write_file
 from bylaw.cli.train.options import teller
 from bylaw.errors import Diagnostic, TraceError, UsageError
-from bylaw.reports.curves import curves_svg
+from bylaw.reports.figures import curves_svg
 from bylaw.training.curves import METRICS, curves, read_metrics
 
 EPILOG: Final = """\

@@ -21,7 +21,7 @@ from bylaw.cli.train.options import (
     within_memory,
 )
 from bylaw.enforcement.severity import SETTINGS
-from bylaw.reports.curves import curves_svg
+from bylaw.reports.figures import curves_svg
 from bylaw.training.curves import METRICS, curves, read_metrics
 from bylaw.training.example import Example
 from bylaw.training.plan import WAYS, Plan

@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, TypeAlias
 
-from bylaw.bench.analysis.runs import Run
-from bylaw.groundstudy.analysis.behaviour import behaviour
-from bylaw.groundstudy.analysis.categories import categories
-from bylaw.groundstudy.analysis.location import location
-from bylaw.groundstudy.analysis.popularity import popularity, popularity_by_model
-from bylaw.groundstudy.analysis.strict import strict_effect
+from bylaw.bench.analysis.runs import RunRecord
+from bylaw.groundstudy.analysis.tables import (
+    behaviour,
+    categories,
+    location,
+    popularity,
+    popularity_by_model,
+    strict_effect,
+)
 from bylaw.tables import Table
 
-Analysis: TypeAlias = Callable[[Sequence[Run]], Table]
+Analysis: TypeAlias = Callable[[Sequence[RunRecord]], Table]
 
 ANALYSES: Final[Mapping[str, Analysis]] = {
     "categories": categories,

@@ -6,15 +6,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from bylaw.bench.analysis.runs import Run, grouped, mean, simulated
+from bylaw.bench.analysis.runs import RunRecord, grouped, mean, simulated
 from bylaw.bench.results import read_results
 from bylaw.errors import Diagnostic, TraceError
 from bylaw.grounding.report import GroundingVerdict
 from bylaw.groundstudy.judges import JUDGEMENT
 from bylaw.groundstudy.prompts import PROMPTS
-from bylaw.groundstudy.study import STUDY
+from bylaw.groundstudy.study import CATEGORIES, STUDY
 
-CATEGORIES: Final = ("CG", "CU", "IG", "IU")
 CATEGORY_NOTE: Final = "C, I: the answer is correct, incorrect; G, U: it is grounded, ungrounded"
 _FIELDS: Final[Mapping[str, Mapping[str, type | tuple[type, ...]]]] = {
     STUDY: {
@@ -51,7 +50,7 @@ def read_study(*paths: str | Path, study: str = STUDY) -> Iterator[dict[str, Any
             yield run
 
 
-def _unreadable(run: Run, fields: Mapping[str, type | tuple[type, ...]]) -> str | None:
+def _unreadable(run: RunRecord, fields: Mapping[str, type | tuple[type, ...]]) -> str | None:
     """The first field that a line should have and has not, or not as it should be."""
     for name, kind in fields.items():
         value = run.get(name, ...)  # None may be what it should be
@@ -61,46 +60,46 @@ def _unreadable(run: Run, fields: Mapping[str, type | tuple[type, ...]]) -> str 
     return None if judged.keys() >= {"verdict", "satisfied"} else "grounding"
 
 
-def by_model_and_prompt(runs: Iterable[Run]) -> dict[tuple[str, str], list[Run]]:
+def by_model_and_prompt(runs: Iterable[RunRecord]) -> dict[tuple[str, str], list[RunRecord]]:
     """The runs of each model under each prompt, models by name."""
     found = grouped(runs, lambda run: (run["model"], run["prompt"]))
     order = sorted(found, key=lambda key: (key[0], PROMPTS.index(key[1])))
     return {key: found[key] for key in order}
 
 
-def pooled(runs: Sequence[Run]) -> list[Run]:
+def pooled(runs: Sequence[RunRecord]) -> list[RunRecord]:
     """The runs that a figure over all models is taken from; never models and simulated together."""
     invented = simulated(runs)
     return [run for run in runs if run["model"] not in invented] or list(runs)
 
 
-def share(runs: Iterable[Run], *categories: str) -> float | None:
+def share(runs: Iterable[RunRecord], *categories: str) -> float | None:
     """The share of runs in these categories."""
     return mean(float(run["category"] in categories) for run in runs)
 
 
-def correct(runs: Iterable[Run]) -> float | None:
+def correct(runs: Iterable[RunRecord]) -> float | None:
     """The share of runs whose answer is right."""
     return share(runs, "CG", "CU")
 
 
-def grounded(runs: Iterable[Run]) -> float | None:
+def grounded(runs: Iterable[RunRecord]) -> float | None:
     """The share of runs that satisfy the predicate, refusals included, as the paper counts."""
     return share(runs, "CG", "IG")
 
 
-def vacuous(runs: Iterable[Run]) -> float | None:
+def vacuous(runs: Iterable[RunRecord]) -> float | None:
     """Of the runs that satisfy the predicate: the share that does so by claiming nothing."""
     satisfied = (run for run in runs if run["category"] in ("CG", "IG"))
     return mean(float(is_vacuous(run)) for run in satisfied)
 
 
-def is_vacuous(run: Run) -> bool:
+def is_vacuous(run: RunRecord) -> bool:
     """Does the answer claim nothing that could be checked?"""
     found: bool = run["grounding"]["verdict"] == GroundingVerdict.VACUOUS
     return found
 
 
-def reads(runs: Iterable[Run]) -> float | None:
+def reads(runs: Iterable[RunRecord]) -> float | None:
     """How many times a run read from a file, on average."""
     return mean(run["reads"] for run in runs)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from bylaw.reports.charts.axes import Scale, scale
 from bylaw.reports.charts.frame import TITLE, Drawing, legend, side_by_side, stacked, titled, tone
 from bylaw.reports.charts.points import MEASURE, Point, facet, having
-from bylaw.reports.charts.scale import Scale, scale
 from bylaw.reports.charts.svg import mark, tag, text, width_of
 
 THICK, GAP, GROUP_GAP = 12.0, 2.0, 10.0
@@ -15,7 +15,7 @@ LENGTH = 250.0
 
 
 @dataclass(frozen=True, slots=True)
-class Bars:
+class BarChart:
     """A group of bars for each value of `group`, in it one for each of `series`."""
 
     group: str

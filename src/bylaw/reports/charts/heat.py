@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from bylaw.reports.charts.axes import labels, places
 from bylaw.reports.charts.frame import TITLE, Drawing, side_by_side, stacked
 from bylaw.reports.charts.points import MEASURE, Point, facet, having
-from bylaw.reports.charts.rows import labels, places
 from bylaw.reports.charts.svg import mark, tag, text, width_of
 
 WIDTH, HEIGHT = 46.0, 20.0
@@ -16,7 +16,7 @@ SHADES = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Heat:
+class HeatMap:
     """A map with a row for each of `row` and a column for each of `column`.
 
     With `panels` there is one map for each: the first facet from top to bottom, the second from

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from bylaw.reports.charts.axes import SHARES
 from bylaw.reports.charts.frame import Drawing, legend, side_by_side, stacked, titled, tone
 from bylaw.reports.charts.points import MEASURE, Point, facet, having
-from bylaw.reports.charts.scale import SHARES
 from bylaw.reports.charts.svg import line, mark, tag, text
 
 WIDTH, HEIGHT = 250.0, 160.0
@@ -23,7 +23,7 @@ SHAPES = (
 
 
 @dataclass(frozen=True, slots=True)
-class Lines:
+class LineChart:
     """Shares over the values of `x`, a line for each of `series`."""
 
     x: str
@@ -75,7 +75,7 @@ class Lines:
 
 
 @dataclass(frozen=True, slots=True)
-class Dots:
+class ScatterPlot:
     """One measure against another, a dot for each of whatever else there is."""
 
     x: str

@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from bylaw.reports.charts.axes import Scale, labels, places, scale
 from bylaw.reports.charts.frame import TITLE, Drawing, legend, side_by_side, stacked, titled, tone
 from bylaw.reports.charts.points import MEASURE, Point, facet, having
-from bylaw.reports.charts.rows import labels, places
-from bylaw.reports.charts.scale import Scale, scale
 from bylaw.reports.charts.svg import mark, tag, text
 
 HEIGHT, LENGTH = 18.0, 330.0
 
 
 @dataclass(frozen=True, slots=True)
-class Stack:
+class StackedBars:
     """A bar for each row, in it a part for each value of `part`."""
 
     row: tuple[str, ...]

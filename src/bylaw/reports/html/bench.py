@@ -7,14 +7,20 @@ from html import escape
 from typing import Final
 
 from bylaw.bench.analysis import ANALYSES
-from bylaw.bench.analysis.runs import Run, by_model, by_model_and_setting, settings_of, simulated
+from bylaw.bench.analysis.runs import (
+    RunRecord,
+    by_model,
+    by_model_and_setting,
+    settings_of,
+    simulated,
+)
 from bylaw.bench.templates import TEMPLATES
 from bylaw.reports.charts.svg import tag
 from bylaw.reports.figures import FIGURES, STYLE
 from bylaw.reports.html import viewer
 from bylaw.reports.html.bench_data import OF_RULE, OF_VERDICT, blocks, lines
-from bylaw.reports.html.bench_tables import table_html
 from bylaw.reports.html.page import asset, page
+from bylaw.reports.html.tables import table_html
 from bylaw.tables import Table
 
 TEMPLATE: Final = "bench.html"
@@ -37,7 +43,7 @@ SECTIONS: Final[Mapping[str, tuple[str, ...]]] = {
 """The tables of the report, by heading. Each is shown with its figures."""
 
 
-def render_bench(runs: Sequence[Run], step: Callable[[], None] = lambda: None) -> str:
+def render_bench(runs: Sequence[RunRecord], step: Callable[[], None] = lambda: None) -> str:
     """The page. `step` is called after each run that was looked at."""
     runs = _in_order(runs)
     tables = {name: analysis(runs) for name, analysis in ANALYSES.items()}
@@ -61,17 +67,17 @@ def render_bench(runs: Sequence[Run], step: Callable[[], None] = lambda: None) -
     )
 
 
-def _in_order(runs: Sequence[Run]) -> list[Run]:
+def _in_order(runs: Sequence[RunRecord]) -> list[RunRecord]:
     """By model and setting, then by task."""
 
-    def task(run: Run) -> tuple[int, int, int, int]:
+    def task(run: RunRecord) -> tuple[int, int, int, int]:
         template = list(TEMPLATES).index(run["template"])
         return template, run["difficulty"], run["seed"], run["trial"]
 
     return [run for group in by_model_and_setting(runs).values() for run in sorted(group, key=task)]
 
 
-def _head(runs: Sequence[Run], invented: Collection[str]) -> str:
+def _head(runs: Sequence[RunRecord], invented: Collection[str]) -> str:
     """How much there is, of whom, and made with what."""
     models = by_model(runs)
     real = [model for model in models if model not in invented]

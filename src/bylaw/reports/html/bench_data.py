@@ -14,8 +14,8 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
-from bylaw.bench.analysis.runs import Run, grouped, settings_of, simulated
-from bylaw.bench.instance import Instance, instance
+from bylaw.bench.analysis.runs import RunRecord, grouped, settings_of, simulated
+from bylaw.bench.instance import TaskInstance, instance
 from bylaw.enforcement.severity import Setting, severity_of
 from bylaw.reports.html.viewer import readable_arguments, trace_data
 from bylaw.scoring.verify import verify_trace
@@ -42,14 +42,14 @@ OF_VERDICT: Final = ("verdict", "detail", "calls")
 """What is not."""
 
 
-def lines(runs: Sequence[Run]) -> dict[str, Json]:
+def lines(runs: Sequence[RunRecord]) -> dict[str, Json]:
     """The runs in a table, field by field, and which of the models are simulated."""
     fields: dict[str, Json] = {field: [run[field] for run in runs] for field in LINE}
     counts = {field: [len(run[field]) for run in runs] for field in ("refused", "violated")}
     return {"fields": fields | counts | _spots(runs), "simulated": sorted(simulated(runs))}
 
 
-def _spots(runs: Sequence[Run]) -> dict[str, Json]:
+def _spots(runs: Sequence[RunRecord]) -> dict[str, Json]:
     """In which block each run is, and where in it."""
     numbers = {task: number for number, task in enumerate(grouped(runs, _task))}
     filled = Counter[int]()
@@ -62,12 +62,12 @@ def _spots(runs: Sequence[Run]) -> dict[str, Json]:
     return found
 
 
-def blocks(runs: Sequence[Run], step: Callable[[], None] = lambda: None) -> list[str]:
+def blocks(runs: Sequence[RunRecord], step: Callable[[], None] = lambda: None) -> list[str]:
     """What the viewer shows, a packed block for each task; `step` is called after every run."""
     return [_packed(_block(group, step)) for group in grouped(runs, _task).values()]
 
 
-def _task(run: Run) -> tuple[str, int, int]:
+def _task(run: RunRecord) -> tuple[str, int, int]:
     return run["template"], run["difficulty"], run["seed"]
 
 
@@ -77,7 +77,7 @@ def _packed(block: Json) -> str:
     return b64encode(packed).decode()
 
 
-def _block(runs: Sequence[Run], step: Callable[[], None]) -> dict[str, Json]:
+def _block(runs: Sequence[RunRecord], step: Callable[[], None]) -> dict[str, Json]:
     task = instance(*_task(runs[0]))
     traces: dict[str, int] = {}
     judged: list[dict[str, Json]] = []
@@ -99,7 +99,7 @@ def _block(runs: Sequence[Run], step: Callable[[], None]) -> dict[str, Json]:
     }
 
 
-def _severities(task: Instance, setting: Setting) -> list[str]:
+def _severities(task: TaskInstance, setting: Setting) -> list[str]:
     """What acts for each rule in a setting."""
     return [
         severity_of(constraint, setting, enforce_l6=False).value
@@ -113,7 +113,7 @@ def _varying(data: dict[str, Json]) -> dict[str, Json]:
     return {key: value for key, value in data.items() if key != "rules"} | {"verdicts": rules}
 
 
-def _shown(run: Run, judged: int, data: Mapping[str, Json]) -> dict[str, Json]:
+def _shown(run: RunRecord, judged: int, data: Mapping[str, Json]) -> dict[str, Json]:
     """What one run adds to its trace: the calls that were refused, and rules given up."""
     resolutions = {_call(event): event["resolution"] for event in run["events"]}
     refused = [

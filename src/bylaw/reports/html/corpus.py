@@ -13,12 +13,12 @@ from bylaw.batch.pieces import Limits
 from bylaw.batch.sources import Source, groups
 from bylaw.batch.summary import Remembered, Summary
 from bylaw.batch.summary_tables import layers, rules, unusable
-from bylaw.reports.charts.stack import Stack
+from bylaw.reports.charts.stack import StackedBars
 from bylaw.reports.charts.svg import tag
 from bylaw.reports.figures import STYLE, Figure
 from bylaw.reports.html import viewer
-from bylaw.reports.html.bench_tables import table_html
 from bylaw.reports.html.page import asset, page
+from bylaw.reports.html.tables import table_html
 from bylaw.scoring.verify import verify_trace
 from bylaw.tables import Column, Table
 from bylaw.trace.trace import Trace
@@ -33,7 +33,10 @@ MAX_TRACES: Final = 20_000_000
 """How much all of them may be."""
 
 _OUTCOMES: Final = Figure(
-    "outcomes", "outcomes", "Of all traces, the share in which each rule was …", Stack(("rule",))
+    "outcomes",
+    "outcomes",
+    "Of all traces, the share in which each rule was …",
+    StackedBars(("rule",)),
 )
 
 

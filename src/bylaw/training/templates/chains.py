@@ -1,12 +1,12 @@
 """Four templates of three or four calls: a chain with a branch in it."""
 
 from bylaw.bench.gold import Execution
-from bylaw.bench.templates.template import Text
+from bylaw.bench.templates.template import PromptText
 from bylaw.training.templates.pattern import SEEDS, Parameters, Pattern, b, branch, c
 
 
-def _bridge_text(p: Parameters) -> Text:
-    return Text(
+def _bridge_text(p: Parameters) -> PromptText:
+    return PromptText(
         [
             f"Call tool_a(i = {p['seed']}). Let v be its result.",
             (
@@ -28,8 +28,8 @@ def _bridge(run: Execution, p: Parameters) -> int:
     return run.call("tool_c", x=w)
 
 
-def _chain_text(p: Parameters) -> Text:
-    return Text(
+def _chain_text(p: Parameters) -> PromptText:
+    return PromptText(
         [
             f"Call tool_a(i = {p['seed']}). Let v be its result.",
             f"Call tool_b(i = v, j = {p['j']}). Let w be its result.",
@@ -54,8 +54,8 @@ def _chain(run: Execution, p: Parameters) -> int:
     return run.call("tool_c", x=y)
 
 
-def _rebranch_text(p: Parameters) -> Text:
-    return Text(
+def _rebranch_text(p: Parameters) -> PromptText:
+    return PromptText(
         [
             f"Call tool_a(i = {p['seed']}). Let v be its result.",
             "Call tool_c(x = v). Let w be its result.",
@@ -80,8 +80,8 @@ def _rebranch(run: Execution, p: Parameters) -> int:
     return run.call("tool_b", i=y, j=p["j"])
 
 
-def _verify_text(p: Parameters) -> Text:
-    return Text(
+def _verify_text(p: Parameters) -> PromptText:
+    return PromptText(
         [
             f"Call tool_a(i = {p['seed']}). Let v be its result.",
             (

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from bylaw.bench.gold import Execution
-from bylaw.bench.templates.template import Text
+from bylaw.bench.templates.template import PromptText
 from bylaw.training.templates.pattern import (
     SEEDS,
     Parameters,
@@ -25,15 +25,15 @@ def _fan_out(p: Parameters) -> list[str]:
     return looped(p, 1, f"each i from {first} to {last}", call)
 
 
-def _fanned_text(p: Parameters, process: str) -> Text:
+def _fanned_text(p: Parameters, process: str) -> PromptText:
     """A fan-out, something for each number, and a fan-in."""
     if apart(p):
         loop, call = _fan_out(p)
         begun = [f"Begin with an empty list. {loop}", call]
-        return Text([*begun, *collected(3, "each number n", process), fan_in()], answer="y")
+        return PromptText([*begun, *collected(3, "each number n", process), fan_in()], answer="y")
     each = f"For each number n, in order: {process}"
     last = fan_in("the results of step #2 in their order")
-    return Text([*_fan_out(p), each, last], answer="y")
+    return PromptText([*_fan_out(p), each, last], answer="y")
 
 
 def _fanned(run: Execution, p: Parameters, process: Callable[[int], int]) -> int:
@@ -49,7 +49,7 @@ def _fanned(run: Execution, p: Parameters, process: Callable[[int], int]) -> int
     return run.call("tool_d", numbers=results)
 
 
-def _branching_text(p: Parameters) -> Text:
+def _branching_text(p: Parameters) -> PromptText:
     call = f"if n is odd, call tool_c(x = n); otherwise call tool_b(i = n, j = {p['j']})."
     return _fanned_text(p, call)
 
@@ -58,7 +58,7 @@ def _branching(run: Execution, p: Parameters) -> int:
     return _fanned(run, p, lambda n: branch(run, n % 2 == 1, c(n), b(n, p["j"])))
 
 
-def _forall_text(p: Parameters) -> Text:
+def _forall_text(p: Parameters) -> PromptText:
     return _fanned_text(p, f"call tool_b(i = n, j = {p['j']}).")
 
 
@@ -66,7 +66,7 @@ def _forall(run: Execution, p: Parameters) -> int:
     return _fanned(run, p, lambda n: run.call("tool_b", i=n, j=p["j"]))
 
 
-def _exists_text(p: Parameters) -> Text:
+def _exists_text(p: Parameters) -> PromptText:
     each = f"Call tool_b(i = n, j = {p['j']}). Let w be its result."
     if apart(p):
         loop, call = _fan_out(p)
@@ -89,7 +89,7 @@ def _exists_text(p: Parameters) -> Text:
             f"If w is divisible by {p['m']}, call tool_c(x = w). Let w be its result.",
             "Add w to total.",
         ]
-    return Text(steps, answer="the total")
+    return PromptText(steps, answer="the total")
 
 
 def _exists(run: Execution, p: Parameters) -> int:

@@ -3,7 +3,7 @@
 from typing import Final
 
 from bylaw.bench.gold import Execution
-from bylaw.bench.templates.template import Text
+from bylaw.bench.templates.template import PromptText
 from bylaw.training.templates.pattern import (
     SEEDS,
     Parameters,
@@ -17,8 +17,8 @@ from bylaw.training.templates.pattern import (
 _CALLS: Final = range(3, 7)
 
 
-def _loop_text(p: Parameters) -> Text:
-    return Text(
+def _loop_text(p: Parameters) -> PromptText:
+    return PromptText(
         [
             f"Begin with total = 0 and i = {p['seed']}.",
             "Call tool_a(i = i). Let v be its result.",
@@ -44,9 +44,9 @@ def _loop(run: Execution, p: Parameters) -> int:
         i += 1
 
 
-def _selection_text(p: Parameters) -> Text:
+def _selection_text(p: Parameters) -> PromptText:
     first, *_, last = seeds(p)
-    return Text(
+    return PromptText(
         [
             (
                 f"Begin with total = 0. Do steps #2 and #3 for each i from {first} to {last}, "

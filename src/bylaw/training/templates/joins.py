@@ -1,7 +1,7 @@
 """Four templates of four to six calls: results that come together, and a second branch."""
 
 from bylaw.bench.gold import Execution
-from bylaw.bench.templates.template import Text
+from bylaw.bench.templates.template import PromptText
 from bylaw.training.templates.pattern import (
     SEEDS,
     Parameters,
@@ -14,8 +14,8 @@ from bylaw.training.templates.pattern import (
 )
 
 
-def _join_text(p: Parameters) -> Text:
-    return Text(
+def _join_text(p: Parameters) -> PromptText:
+    return PromptText(
         [
             f"Call tool_a(i = {p['seed']}). Let v be its result.",
             f"Call tool_b(i = v, j = {p['j']}). Let w be its result.",
@@ -43,8 +43,8 @@ def _join(run: Execution, p: Parameters) -> int:
     return branch(run, z > p["t"], c(z), b(z, p["j"]))
 
 
-def _dual_text(p: Parameters) -> Text:
-    return Text(
+def _dual_text(p: Parameters) -> PromptText:
+    return PromptText(
         [
             f"Call tool_a(i = {p['seed']}). Let v be its result.",
             (
@@ -72,9 +72,9 @@ def _dual(run: Execution, p: Parameters) -> int:
     return run.call("tool_b", i=left, j=right)
 
 
-def _loop_text(p: Parameters) -> Text:
+def _loop_text(p: Parameters) -> PromptText:
     body = "call tool_b(i = v, j = j). Let g and h be the results."
-    return Text(
+    return PromptText(
         [
             f"Call tool_a(i = {p['seed']}). Let v be its result.",
             *looped(p, 2, "each j from 1 to 2", body),
@@ -100,8 +100,8 @@ def _loop(run: Execution, p: Parameters) -> int:
     return branch(run, w > p["t"], c(w), b(w, p["j"]))
 
 
-def _double_text(p: Parameters) -> Text:
-    return Text(
+def _double_text(p: Parameters) -> PromptText:
+    return PromptText(
         [
             f"Call tool_a(i = {p['seed']}). Let v be its result.",
             f"Call tool_b(i = v, j = {p['j']}). Let w be its result.",

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from bylaw.bench.gold import Alternative, Execution
-from bylaw.bench.templates.template import Text
+from bylaw.bench.gold import AlternativeCall, Execution
+from bylaw.bench.templates.template import PromptText
 
 Parameters: TypeAlias = Mapping[str, int]
 """The numbers of one core: those that its prompt names."""
@@ -29,7 +29,7 @@ class Pattern:
     """The calls, as the paper sketches them."""
     ranges: Mapping[str, range]
     """What each parameter may be."""
-    text: Callable[[Parameters], Text]
+    text: Callable[[Parameters], PromptText]
     """The task. Its steps refer to each other as #1, #2 and so on: others may come before them."""
     execute: Callable[[Execution, Parameters], int]
     """Carries the procedure out; the answer."""
@@ -42,17 +42,19 @@ class Pattern:
         return {name: rng.choice(values) for name, values in self.ranges.items()}
 
 
-def b(i: int, j: int) -> Alternative:
+def b(i: int, j: int) -> AlternativeCall:
     """`tool_b(i, j)`, as one side of a branch."""
-    return Alternative("tool_b", {"i": i, "j": j})
+    return AlternativeCall("tool_b", {"i": i, "j": j})
 
 
-def c(x: int) -> Alternative:
+def c(x: int) -> AlternativeCall:
     """`tool_c(x)`, as one side of a branch."""
-    return Alternative("tool_c", {"x": x})
+    return AlternativeCall("tool_c", {"x": x})
 
 
-def branch(run: Execution, condition: bool, then: Alternative, otherwise: Alternative) -> int:
+def branch(
+    run: Execution, condition: bool, then: AlternativeCall, otherwise: AlternativeCall
+) -> int:
     """Makes the call that a condition leads to; its result."""
     taken, other = (then, otherwise) if condition else (otherwise, then)
     return run.call(taken.tool, instead=other, **taken.arguments)

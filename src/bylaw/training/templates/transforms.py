@@ -7,7 +7,7 @@ from functools import partial
 from typing import Final
 
 from bylaw.bench.gold import Execution
-from bylaw.bench.templates.template import Text
+from bylaw.bench.templates.template import PromptText
 from bylaw.bench.tools import TOOLS
 from bylaw.training.templates.pattern import (
     SEEDS,
@@ -50,8 +50,8 @@ def _pair(p: Parameters) -> tuple[int, int]:
     return p["seed"], p["seed"] + p["gap"]
 
 
-def _grid_text(tool: str, p: Parameters) -> Text:
-    return Text(
+def _grid_text(tool: str, p: Parameters) -> PromptText:
+    return PromptText(
         [
             _both(tool, p),
             "Do steps #3 and #4 for each number n, in order.",
@@ -79,7 +79,7 @@ def _grid(tool: str, run: Execution, p: Parameters) -> int:
     return run.call("tool_d", numbers=results)
 
 
-def _filter_text(tool: str, p: Parameters) -> Text:
+def _filter_text(tool: str, p: Parameters) -> PromptText:
     call = f"call tool_b(i = n, j = {p['j']})."
     if apart(p):
         steps = [
@@ -100,7 +100,7 @@ def _filter_text(tool: str, p: Parameters) -> Text:
             ),
             fan_in("the results of step #2 as changed by step #3"),
         ]
-    return Text(steps, answer="y")
+    return PromptText(steps, answer="y")
 
 
 def _filter(tool: str, run: Execution, p: Parameters) -> int:
@@ -119,7 +119,7 @@ def _filter(tool: str, run: Execution, p: Parameters) -> int:
     return run.call("tool_d", numbers=changed)
 
 
-def _fan_text(tool: str, p: Parameters) -> Text:
+def _fan_text(tool: str, p: Parameters) -> PromptText:
     call = f"if n is even, call tool_c(x = n); otherwise call tool_b(i = n, j = {p['j']})."
     again = f"call tool_b(i = w, j = {p['j']})."
     if apart(p):
@@ -136,7 +136,7 @@ def _fan_text(tool: str, p: Parameters) -> Text:
             *looped(p, 3, "each result w of step #2", again),
             fan_in("the results of step #3 in their order"),
         ]
-    return Text(steps, answer="y")
+    return PromptText(steps, answer="y")
 
 
 def _fan(tool: str, run: Execution, p: Parameters) -> int:
@@ -155,8 +155,8 @@ def _fan(tool: str, run: Execution, p: Parameters) -> int:
     return run.call("tool_d", numbers=last)
 
 
-def _reprocess_text(tool: str, p: Parameters) -> Text:
-    return Text(
+def _reprocess_text(tool: str, p: Parameters) -> PromptText:
+    return PromptText(
         [
             f"Call {_transform(tool, p['seed'])}. Let v be its result.",
             (
@@ -191,7 +191,7 @@ def _variants(
     name: str,
     structure: str,
     ranges: Mapping[str, range],
-    text: Callable[[str, Parameters], Text],
+    text: Callable[[str, Parameters], PromptText],
     execute: Callable[[str, Execution, Parameters], int],
 ) -> tuple[Pattern, ...]:
     """The template with either tool as its seed transform."""

@@ -1,0 +1,1 @@
+"""Finding what an answer names: extraction, and the classes of entities."""

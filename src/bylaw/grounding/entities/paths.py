@@ -1,0 +1,119 @@
+"""Paths in texts: how they are found, and when two of them are the same."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Final
+
+from bylaw.grounding.entities.names import PRODUCT_FILES
+from bylaw.grounding.entities.text import TextSpan
+
+EXTENSIONS: Final = (
+    *("py", "pyi", "pyx", "pxd", "ipynb"),
+    *("c", "h", "cc", "cpp", "cxx", "hh", "hpp", "hxx", "inl", "cu", "cuh"),
+    *("js", "jsx", "mjs", "cjs", "ts", "tsx", "vue", "svelte"),
+    *("go", "rs", "java", "kt", "kts", "scala", "swift", "cs", "fs", "rb", "php", "pl", "lua"),
+    *("jl", "hs", "ml", "exs", "erl", "clj", "dart", "zig", "nim", "sol"),
+    *("sh", "bash", "zsh", "ps1", "bat", "sql", "proto", "thrift", "graphql", "cmake", "gradle"),
+    *("md", "rst", "txt", "html", "htm", "css", "scss", "xml", "json", "jsonl", "yaml", "yml"),
+    *("toml", "ini", "cfg", "csv", "tsv", "tex"),
+)
+"""Endings of files, but for those that prose and attributes end in: `p.m.`, `self.lock`."""
+_EXTENSION: Final = rf"\.(?:{'|'.join(sorted(EXTENSIONS, key=len, reverse=True))})"
+_END: Final = r"(?![\w\\/(])(?!\.\w)"
+# Possessive where it matters: a long run of any character costs one pass, not one from each place.
+# Folders are looked ahead for and then taken as found, as a possessive group would be: the first
+# releases of Python 3.11 match such groups wrongly.
+_FOLDERS: Final = r"(?=(?P<folders>(?:[\w.@+-]++[\\/]++)*))(?P=folders)"
+_FILE: Final = re.compile(
+    rf"(?<![\w./\\@+~-])(?:[A-Za-z]:[\\/])?~?[./\\]*+{_FOLDERS}"
+    rf"[\w.@+-]*[\w@+-]{_EXTENSION}{_END}"
+    r"(?P<line>(?::\d+(?:[-:]\d+)?|\#L\d+(?:-L?\d+)?)?)"
+)
+_ADDRESS: Final = re.compile(r"(?<![a-z+])[a-z][a-z+]*+://[^\s<>\"'`)\]]+", re.IGNORECASE)
+_PATTERN: Final = re.compile(r"(?<![\w./\\-])[\w./\\-]*+\*(?:\.\w+|\*?/[\w./\\*-]*)")
+_FOLDER_IN_CODE: Final = re.compile(
+    r"(?:\.{0,2}/)?[\w.@+-]+(?:[\\/][\w.@+-]+)+[\\/]?|[\w.@+-]{2,}/"
+)
+_FOLDER_IN_PROSE: Final = re.compile(
+    r"(?<![\w./\\<@+-])(?=(?P<folders>(?:[\w.@+-]{2,}+/)+))(?P=folders)(?![\w/\\>*])"
+)
+_NO_PARTS: Final = ("", ".", "..", "~")
+_FILE_ENDING: Final = re.compile(rf".*[^/]{_EXTENSION}", re.DOTALL)
+
+
+def names_file(text: str) -> bool:
+    """Does the text end as the names of files do?"""
+    return _FILE_ENDING.fullmatch(text) is not None
+
+
+def is_address(text: str) -> bool:
+    """Is this an address, such as those of the web?"""
+    return _ADDRESS.fullmatch(text) is not None
+
+
+def addresses(text: str) -> Iterator[tuple[TextSpan, str | None]]:
+    """Addresses; those of source files are named, others only kept from being taken apart.
+
+    Patterns such as `*.py` stand for any file, and are treated likewise.
+    """
+    for found in _ADDRESS.finditer(text):
+        address = found[0].rstrip(".,;:!?*_")
+        file = re.split(r"[?#]", address)[0]
+        page = "/" not in file.partition("://")[2] or file.endswith((".html", ".htm"))
+        stretch = TextSpan(found.start(), found.start() + len(address), address)
+        yield stretch, file if names_file(file) and not page else None
+    for found in _PATTERN.finditer(text):
+        yield TextSpan(*found.span(), found[0]), None
+
+
+def files(text: str) -> Iterator[tuple[TextSpan, str | None]]:
+    """File paths, in one spelling; a line number behind one belongs to it and is dropped."""
+    for found in _FILE.finditer(text):
+        path = found[0].removesuffix(found["line"])
+        product = path.lower() in PRODUCT_FILES
+        yield TextSpan(*found.span(), found[0]), None if product else normalized_path(path)
+
+
+def folders(text: str, code: list[TextSpan]) -> Iterator[tuple[TextSpan, str | None]]:
+    """Folders, and modules by path: any between backticks, in prose those that end in a slash."""
+    for span in code:
+        if _FOLDER_IN_CODE.fullmatch(span.text):
+            yield span, normalized_path(span.text)
+    for found in _FOLDER_IN_PROSE.finditer(text):
+        yield TextSpan(*found.span(), found[0]), normalized_path(found[0])
+
+
+@lru_cache(maxsize=10_000)
+def normalized_path(path: str) -> str:
+    """One spelling for every way to write a path: slashes, no `./`, no way up and down again."""
+    slashed = path.replace("\\", "/")
+    if "://" in slashed:
+        return slashed
+    return posixpath.normpath(re.sub("/+", "/", slashed)) if slashed else slashed
+
+
+def parts_of(path: str) -> list[str]:
+    """The folders of a path and its file name. An address and a bare name have none."""
+    if "://" in path or "/" not in path.strip("/"):
+        return []
+    return [part for part in path.split("/") if part not in _NO_PARTS and part[-1] != ":"]
+
+
+def stem_of(path: str) -> str:
+    """The path without its extension."""
+    folder, slash, name = path.rpartition("/")
+    stem, dot, _ = name.rpartition(".")
+    return folder + slash + (stem if dot and stem else name)
+
+
+@lru_cache(maxsize=10_000)
+def module_of(path: str) -> tuple[str, ...]:
+    """The parts by which a file is imported: `src/requests/api.py` is src, requests, api."""
+    parts = [part for part in stem_of(path).split("/") if part not in ("", ".", "..")]
+    if len(parts) > 1 and parts[-1] == "__init__":
+        parts.pop()
+    return tuple(part.casefold() for part in parts)

@@ -1,0 +1,1 @@
+"""Questions about repositories: chosen, checked and stored."""

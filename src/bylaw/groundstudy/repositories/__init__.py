@@ -1,0 +1,1 @@
+"""Repositories of the study: which, how they are downloaded, and the tools that read them."""
