@@ -37,8 +37,9 @@ import table
 import workload
 
 from bylaw import Call, Constraint, Procedure, Trace, parse
-from bylaw.batch.scorer import Block, Scorer
-from bylaw.batch.scores import VIOLATED, Scores
+from bylaw.batch.input.chunks import TextLines
+from bylaw.batch.scoring.scorer import Scorer
+from bylaw.batch.scoring.scores import VIOLATED, Scores
 from bylaw.trace.files import read_trace
 
 LENGTH: Final = 50
@@ -106,7 +107,7 @@ def decoded(pieces: Sequence[bytes]) -> int:
 
 def scored(scorer: Scorer, pieces: Sequence[bytes]) -> Scores:
     """Scores everything."""
-    parts = [scorer.lines(Block("corpus", 1, piece)) for piece in pieces]
+    parts = [scorer.lines(TextLines("corpus", 1, piece)) for piece in pieces]
     scores = Scores.together(parts)
     scores.values(scorer.procedure)
     return scores

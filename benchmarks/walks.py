@@ -111,10 +111,10 @@ def refused_proposal() -> Walk:
 
 def corpus_walks() -> dict[str, Walk]:
     """The walks of a corpus: the library function, and the command."""
-    from bylaw.batch.corpus import Output, score_corpus
-    from bylaw.batch.pieces import Limits
-    from bylaw.batch.pipeline import Local
-    from bylaw.batch.sources import sources
+    from bylaw.batch.corpus import LocalEngine, score_corpus
+    from bylaw.batch.input.chunks import Limits
+    from bylaw.batch.input.files import find_files
+    from bylaw.batch.output.results_file import ResultsFile
     from bylaw.cli.main import main as command
 
     procedure = Procedure([Constraint(rule, parse(rule)) for rule in RULES])
@@ -126,10 +126,12 @@ def corpus_walks() -> dict[str, Walk]:
                 file.write(json.dumps(Trace(workload.calls(50, seed)).to_record()) + "\n")
 
         def library() -> None:
-            found = sources([str(corpus)])
+            found = find_files([str(corpus)])
             limits = Limits()
-            output = Output.to(str(Path(folder, "a.jsonl")), procedure, found, limits)
-            summary = score_corpus(procedure, found, engine=Local(1), limits=limits, output=output)
+            output = ResultsFile(str(Path(folder, "a.jsonl")), procedure, found, limits)
+            summary = score_corpus(
+                procedure, found, engine=LocalEngine(1), limits=limits, output=output
+            )
             assert summary.traces == TRACES
 
         def cli() -> None:

@@ -15,22 +15,22 @@ import corpora
 import pytest
 
 from bylaw import verify_trace
-from bylaw.batch.corpus import Output, score_corpus
-from bylaw.batch.pieces import Limits
-from bylaw.batch.pipeline import Local
-from bylaw.batch.sources import sources
-from bylaw.batch.summary import Summary
+from bylaw.batch.corpus import LocalEngine, score_corpus
+from bylaw.batch.input.chunks import Limits
+from bylaw.batch.input.files import find_files
+from bylaw.batch.output.results_file import ResultsFile
+from bylaw.batch.output.summary import Summary
 from bylaw.errors import UsageError
 from bylaw.trace.files import read_traces
 
 SCRIPT = Path(__file__).parents[1] / "support" / "score_corpus.py"
-LIMITS = Limits(piece=10_000)
+LIMITS = Limits(chunk=10_000)
 
 
 def _score(out: Path, corpus: Path, **options: Any) -> Summary:
-    found = sources([str(corpus)])
-    output = Output.to(str(out), corpora.DESK, found, LIMITS, **options)
-    return score_corpus(corpora.DESK, found, engine=Local(1), limits=LIMITS, output=output)
+    found = find_files([str(corpus)])
+    output = ResultsFile(str(out), corpora.DESK, found, LIMITS, **options)
+    return score_corpus(corpora.DESK, found, engine=LocalEngine(1), limits=LIMITS, output=output)
 
 
 def _rows(path: Path) -> list[dict[str, Any]]:
@@ -88,7 +88,7 @@ def test_there_is_a_row_for_each_record(tmp_path: Path, corpus: Path, name: str)
 
 
 def test_other_kinds_of_file_are_an_error(tmp_path: Path, corpus: Path) -> None:
-    with pytest.raises(UsageError, match=r"Let it end in \.jsonl"):
+    with pytest.raises(UsageError, match=r"End the name in \.jsonl"):
         _score(tmp_path / "scores.csv", corpus)
 
 
@@ -162,10 +162,10 @@ def test_a_run_with_other_rules_or_files_does_not_go_on_with_it(
 
 def test_two_runs_do_not_write_one_file(tmp_path: Path, corpus: Path) -> None:
     out = tmp_path / "s.jsonl"
-    output = Output.to(str(out), corpora.DESK, sources([str(corpus)]), LIMITS)
+    output = ResultsFile(str(out), corpora.DESK, find_files([str(corpus)]), LIMITS)
     with pytest.raises(UsageError, match="another run is writing"):
         _score(out, corpus)
-    output.journal.close()
+    output.close()
     _score(out, corpus)
 
 

@@ -13,17 +13,16 @@ import corpora
 import pytest
 
 from bylaw import Procedure, Vocabulary
-from bylaw.batch.corpus import score_corpus
-from bylaw.batch.pieces import Limits, Place
-from bylaw.batch.pipeline import Local
-from bylaw.batch.sources import groups, sources
-from bylaw.batch.summary import Summary
+from bylaw.batch.corpus import LocalEngine, score_corpus
+from bylaw.batch.input.chunks import Cursor, Limits
+from bylaw.batch.input.files import find_files, group_files
+from bylaw.batch.output.summary import Summary
 from bylaw.errors import UsageError
 from bylaw.trace.trace import Trace
 from bylaw.vocabulary.registry import Metrics
 
 SCRIPT = Path(__file__).parents[1] / "support" / "score_corpus.py"
-LIMITS = Limits(piece=10_000)
+LIMITS = Limits(chunk=10_000)
 
 words = Vocabulary()
 
@@ -50,8 +49,8 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _summary(corpus: Path, jobs: int, limits: Limits = LIMITS) -> Summary:
-    found = sources([str(corpus)])
-    return score_corpus(corpora.DESK, found, engine=Local(jobs), limits=limits)
+    found = find_files([str(corpus)])
+    return score_corpus(corpora.DESK, found, engine=LocalEngine(jobs), limits=limits)
 
 
 def test_results_do_not_depend_on_who_does_the_work(corpus: Path) -> None:
@@ -59,17 +58,17 @@ def test_results_do_not_depend_on_who_does_the_work(corpus: Path) -> None:
 
 
 def test_results_come_in_order(corpus: Path) -> None:
-    found = groups(sources([str(corpus)]), LIMITS.piece)
-    results = list(Local(2)(found, Place(), [corpora.DESK], LIMITS))
+    found = group_files(find_files([str(corpus)]), LIMITS.chunk)
+    results = list(LocalEngine(2)(found, Cursor(), [corpora.DESK], LIMITS))
     assert len(results) > 10
-    places = [result.place for result in results]
+    places = [result.start for result in results]
     assert places == sorted(places)
 
 
 def test_functions_of_a_vocabulary_are_known_in_all_processes(tmp_path: Path) -> None:
     path = corpora.jsonl(tmp_path / "runs.jsonl", 200)
-    found = sources([str(path)])
-    summary = score_corpus(DEADLY, found, engine=Local(2), limits=LIMITS)
+    found = find_files([str(path)])
+    summary = score_corpus(DEADLY, found, engine=LocalEngine(2), limits=LIMITS)
     assert summary.label_counts() == {"FULL": summary.traces}
 
 
@@ -78,8 +77,8 @@ def test_a_worker_that_dies_is_an_error_and_no_hang(tmp_path: Path) -> None:
     lines = [line for line in corpora.lines(400) if line]
     lines[300] = '{"tool_calls": [], "answer": "Order 666: done"}'
     path.write_text("\n".join(lines))
-    with pytest.raises(UsageError, match="a worker process ended before its work was done"):
-        score_corpus(DEADLY, sources([str(path)]), engine=Local(2), limits=LIMITS)
+    with pytest.raises(UsageError, match="a worker process died"):
+        score_corpus(DEADLY, find_files([str(path)]), engine=LocalEngine(2), limits=LIMITS)
 
 
 def test_functions_that_cannot_be_found_by_name_are_told_of(corpus: Path) -> None:
@@ -91,10 +90,10 @@ def test_functions_that_cannot_be_found_by_name_are_told_of(corpus: Path) -> Non
 
     data = {"constraints": [{"name": "hidden", "rule": "hidden()"}]}
     procedure = Procedure.from_dict(data, vocabulary=here)
-    found = sources([str(corpus)])
+    found = find_files([str(corpus)])
     with pytest.raises(UsageError, match="--jobs 1"):
-        score_corpus(procedure, found, engine=Local(2), limits=LIMITS)
-    assert score_corpus(procedure, found, engine=Local(1), limits=LIMITS).traces
+        score_corpus(procedure, found, engine=LocalEngine(2), limits=LIMITS)
+    assert score_corpus(procedure, found, engine=LocalEngine(1), limits=LIMITS).traces
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")

@@ -11,21 +11,20 @@ import corpora
 import pytest
 
 from bylaw import Procedure, Vocabulary, verify_trace
-from bylaw.batch.again import read_again
-from bylaw.batch.comparison import Change, Comparison, compare_on_corpus
-from bylaw.batch.corpus import score_corpus
-from bylaw.batch.pieces import Limits
-from bylaw.batch.pipeline import Local
-from bylaw.batch.sources import groups, sources
-from bylaw.batch.summary import ERRORS, EXAMPLES, WORST, Summary
-from bylaw.batch.summary_tables import tables
+from bylaw.batch.comparison import CorpusComparison, TraceChange, compare_on_corpus
+from bylaw.batch.corpus import LocalEngine, score_corpus
+from bylaw.batch.input.chunks import Limits
+from bylaw.batch.input.files import find_files, group_files
+from bylaw.batch.output.reread import reread
+from bylaw.batch.output.summary import ERRORS, EXAMPLES, WORST, Summary
+from bylaw.batch.output.summary_tables import tables
 from bylaw.scoring.verify import Report
 from bylaw.tables import WIDTH
 from bylaw.trace.files import read_traces
 from bylaw.trace.trace import Trace
 from bylaw.vocabulary.registry import Metrics
 
-LIMITS = Limits(piece=10_000)
+LIMITS = Limits(chunk=10_000)
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +44,9 @@ def summary(corpus: Path) -> Summary:
 
 
 def _summary(procedure: Procedure, *paths: Path, limits: Limits = LIMITS) -> Summary:
-    return score_corpus(procedure, sources(map(str, paths)), engine=Local(1), limits=limits)
+    return score_corpus(
+        procedure, find_files(map(str, paths)), engine=LocalEngine(1), limits=limits
+    )
 
 
 def test_the_counts_are_those_of_all_reports(summary: Summary, reports: list[Report]) -> None:
@@ -95,7 +96,7 @@ def test_unusable_records_are_counted_by_file(corpus: Path, tmp_path: Path) -> N
 
 @pytest.mark.parametrize("piece", [500, 3_000, 1_000_000])
 def test_how_a_corpus_is_cut_does_not_show(corpus: Path, summary: Summary, piece: int) -> None:
-    assert _summary(corpora.DESK, corpus, limits=Limits(piece=piece)).to_dict() == summary.to_dict()
+    assert _summary(corpora.DESK, corpus, limits=Limits(chunk=piece)).to_dict() == summary.to_dict()
 
 
 def test_a_summary_survives_being_written_down(summary: Summary) -> None:
@@ -135,7 +136,7 @@ def test_traces_are_found_again(tmp_path: Path, ending: str) -> None:
     else:
         corpora.jsonl(path, 600)
     summary = _summary(corpora.DESK, path)
-    found = read_again(groups(sources([str(path)]), LIMITS.piece), summary.worst, LIMITS)
+    found = reread(group_files(find_files([str(path)]), LIMITS.chunk), summary.worst, LIMITS)
     scores = {name: verify_trace(trace, corpora.DESK).score for name, trace in found.items()}
     assert scores == {each.name: each.score for each in summary.worst}
 
@@ -153,13 +154,15 @@ EDITED = Procedure.from_dict(
 )
 
 
-def _compared(corpus: Path, old: Procedure, new: Procedure) -> tuple[Comparison, list[Change]]:
-    changes: list[Change] = []
+def _compared(
+    corpus: Path, old: Procedure, new: Procedure
+) -> tuple[CorpusComparison, list[TraceChange]]:
+    changes: list[TraceChange] = []
     found = compare_on_corpus(
         old,
         new,
-        sources([str(corpus)]),
-        engine=Local(1),
+        find_files([str(corpus)]),
+        engine=LocalEngine(1),
         limits=LIMITS,
         changed=changes.append,
     )

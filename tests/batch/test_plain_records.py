@@ -16,8 +16,9 @@ from bylaw.trace.files import read_lines
 pytest.importorskip("msgspec", reason="NOT TESTED: msgspec is not installed")
 pytest.importorskip("numpy", reason="NOT TESTED: numpy is not installed")
 
-from bylaw.batch.scorer import Block, Scorer
-from bylaw.batch.scores import Scores
+from bylaw.batch.input.chunks import TextLines
+from bylaw.batch.scoring.scorer import Scorer
+from bylaw.batch.scoring.scores import Scores
 
 
 def _procedure(*rules: str, **settings: Any) -> Procedure:
@@ -148,7 +149,7 @@ def _same(scores: Scores, expected: Scores) -> None:
 @pytest.mark.parametrize("line", LINES)
 def test_a_line_is_scored_as_in_the_ordinary_way(kind: str, line: str) -> None:
     procedure, content = PROCEDURES[kind], _bytes([line])
-    scores = Scorer(procedure).lines(Block("f.jsonl", 1, content))
+    scores = Scorer(procedure).lines(TextLines("f.jsonl", 1, content))
     expected = _ordinary(Scorer(procedure), content)
     if line in NOTICED_IF_READ and expected.unusable and not scores.unusable:
         assert len(scores) == 1
@@ -164,7 +165,7 @@ def test_a_line_is_scored_as_in_the_ordinary_way(kind: str, line: str) -> None:
 def test_odd_lines_do_not_disturb_the_others(kind: str, lines: list[str]) -> None:
     procedure, content = PROCEDURES[kind], _bytes(lines)
     _same(
-        Scorer(procedure).lines(Block("f.jsonl", 1, content)),
+        Scorer(procedure).lines(TextLines("f.jsonl", 1, content)),
         _ordinary(Scorer(procedure), content),
     )
 
@@ -179,15 +180,15 @@ def test_steps_are_numbered_as_in_the_ordinary_way(
 ) -> None:
     content = _record(*(_call(tool, step=step) for tool, step in calls)).encode()
     _same(
-        Scorer(PROCEDURES[kind]).lines(Block("f.jsonl", 1, content)),
+        Scorer(PROCEDURES[kind]).lines(TextLines("f.jsonl", 1, content)),
         _ordinary(Scorer(PROCEDURES[kind]), content),
     )
 
 
 def test_only_what_a_rule_reads_is_looked_at() -> None:
     content = _bytes(["a key twice"])
-    unread = Scorer(PROCEDURES["tools alone"]).lines(Block("f.jsonl", 1, content))
-    read = Scorer(PROCEDURES["arguments"]).lines(Block("f.jsonl", 1, content))
+    unread = Scorer(PROCEDURES["tools alone"]).lines(TextLines("f.jsonl", 1, content))
+    read = Scorer(PROCEDURES["arguments"]).lines(TextLines("f.jsonl", 1, content))
     assert (len(unread), len(unread.unusable)) == (1, 0)
     assert [each.diagnostics[0].code for each in read.unusable] == ["E315"]
 
@@ -195,22 +196,22 @@ def test_only_what_a_rule_reads_is_looked_at() -> None:
 def test_what_had_to_be_judged_alone_is_counted() -> None:
     procedure = PROCEDURES["one by one"]
     content = _bytes(["plain", "no calls", "an answer alone", "arguments"])
-    assert Scorer(procedure).lines(Block("f.jsonl", 1, content)).alone == {"rule 0": 4}
+    assert Scorer(procedure).lines(TextLines("f.jsonl", 1, content)).alone == {"rule 0": 4}
     others = b"\n".join(_record(_call("c")).encode() for _ in range(3))
-    assert not Scorer(procedure).lines(Block("f.jsonl", 1, others)).alone.total()
+    assert not Scorer(procedure).lines(TextLines("f.jsonl", 1, others)).alone.total()
 
 
 def test_a_failure_may_be_told_by_arguments_that_no_rule_reads() -> None:
     procedure = _procedure("G !call(a, failed)", failed='args.mode = "bad"')
     content = _record(_call("a", arguments={"mode": "bad"}, tool_result=1)).encode()
-    scores = Scorer(procedure).lines(Block("f.jsonl", 1, content))
+    scores = Scorer(procedure).lines(TextLines("f.jsonl", 1, content))
     assert scores.values(procedure).tolist() == [0.0]
 
 
 def test_an_odd_record_does_not_make_its_neighbours_odd() -> None:
     odd_but_unread = '{"tool_calls": [{"tool_name": "a", "start": "x"}]}'
     content = "\n".join([odd_but_unread, str(LINES["a key twice"]), odd_but_unread]).encode()
-    scores = Scorer(PROCEDURES["arguments"]).lines(Block("f.jsonl", 1, content))
+    scores = Scorer(PROCEDURES["arguments"]).lines(TextLines("f.jsonl", 1, content))
     assert scores.names == ["f.jsonl:1", "f.jsonl:3"]
     assert [each.name for each in scores.unusable] == ["f.jsonl:2"]
 
@@ -218,7 +219,9 @@ def test_an_odd_record_does_not_make_its_neighbours_odd() -> None:
 def test_procedures_side_by_side_accept_the_same_records() -> None:
     content = _bytes(["steps that go back", "an error that is no text", "plain"])
     both = (PROCEDURES["steps"], PROCEDURES["results"])
-    found = [Scorer(each, beside=both).lines(Block("f.jsonl", 1, content)).names for each in both]
+    found = [
+        Scorer(each, others=both).lines(TextLines("f.jsonl", 1, content)).names for each in both
+    ]
     assert found == [["f.jsonl:3"]] * 2
 
 
@@ -231,7 +234,7 @@ def test_a_function_sees_the_name_of_the_trace() -> None:
 
     rules = {"constraints": [{"name": "r", "rule": "has_a_name()"}]}
     procedure = Procedure.from_dict(rules, vocabulary=vocabulary)
-    scores = Scorer(procedure).lines(Block("f.jsonl", 1, _bytes(["plain"])))
+    scores = Scorer(procedure).lines(TextLines("f.jsonl", 1, _bytes(["plain"])))
     assert scores.values(procedure).tolist() == [1.0]
 
 
@@ -248,6 +251,6 @@ def test_many_odd_records_cost_no_more_than_a_few() -> None:
         return plain(line)
 
     object.__setattr__(reader, "decoded", counted)
-    scores = scorer.lines(Block("f.jsonl", 1, "\n".join([line] * 50).encode()))
+    scores = scorer.lines(TextLines("f.jsonl", 1, "\n".join([line] * 50).encode()))
     assert len(scores.unusable) == 50
     assert decoded <= 100

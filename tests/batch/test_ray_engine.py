@@ -13,18 +13,18 @@ from typing import Any
 import corpora
 import pytest
 
-from bylaw.batch.corpus import Output, score_corpus
-from bylaw.batch.pieces import Limits
-from bylaw.batch.pipeline import Engine, Local
-from bylaw.batch.ray_engine import OnRay
-from bylaw.batch.sources import sources
-from bylaw.batch.summary import Summary
+from bylaw.batch.corpus import CorpusEngine, LocalEngine, score_corpus
+from bylaw.batch.input.chunks import Limits
+from bylaw.batch.input.files import find_files
+from bylaw.batch.output.results_file import ResultsFile
+from bylaw.batch.output.summary import Summary
+from bylaw.batch.ray_engine import RayEngine
 from bylaw.errors import UsageError
 
 # Ray leaves sockets and files open, and says so when Python looks for them.
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 
-LIMITS = Limits(piece=60_000)
+LIMITS = Limits(chunk=60_000)
 
 
 @pytest.fixture(scope="module")
@@ -46,9 +46,9 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def _score(corpus: Path, out: Path, engine: Engine) -> Summary:
-    found = sources([str(corpus), str(corpus / "missing.jsonl")])
-    output = Output.to(str(out), corpora.DESK, found, LIMITS, seconds=0.5)
+def _score(corpus: Path, out: Path, engine: CorpusEngine) -> Summary:
+    found = find_files([str(corpus), str(corpus / "missing.jsonl")])
+    output = ResultsFile(str(out), corpora.DESK, found, LIMITS, seconds=0.5)
     return score_corpus(corpora.DESK, found, engine=engine, limits=LIMITS, output=output)
 
 
@@ -66,8 +66,8 @@ def _workers() -> list[int]:
 
 
 def test_results_are_those_of_one_machine(cluster: Any, corpus: Path, tmp_path: Path) -> None:
-    here = _score(corpus, tmp_path / "here.jsonl", Local(1))
-    there = _score(corpus, tmp_path / "there.jsonl", OnRay())
+    here = _score(corpus, tmp_path / "here.jsonl", LocalEngine(1))
+    there = _score(corpus, tmp_path / "there.jsonl", RayEngine())
     assert there.state() == here.state()
     assert (tmp_path / "there.jsonl").read_bytes() == (tmp_path / "here.jsonl").read_bytes()
 
@@ -75,7 +75,7 @@ def test_results_are_those_of_one_machine(cluster: Any, corpus: Path, tmp_path: 
 def test_a_worker_that_is_killed_mid_run_changes_nothing(
     cluster: Any, corpus: Path, tmp_path: Path
 ) -> None:
-    here = _score(corpus, tmp_path / "here.jsonl", Local(1))
+    here = _score(corpus, tmp_path / "here.jsonl", LocalEngine(1))
     killed: list[int] = []
     done = threading.Event()
 
@@ -89,7 +89,7 @@ def test_a_worker_that_is_killed_mid_run_changes_nothing(
 
     killer = threading.Thread(target=kill)
     killer.start()
-    there = _score(corpus, tmp_path / "there.jsonl", OnRay())
+    there = _score(corpus, tmp_path / "there.jsonl", RayEngine())
     done.set()
     killer.join()
     assert killed, "one was at work"
@@ -99,4 +99,4 @@ def test_a_worker_that_is_killed_mid_run_changes_nothing(
 
 def test_a_cluster_does_not_read_standard_input() -> None:
     with pytest.raises(UsageError, match="standard input"):
-        score_corpus(corpora.DESK, sources(["-"]), engine=OnRay())
+        score_corpus(corpora.DESK, find_files(["-"]), engine=RayEngine())

@@ -11,7 +11,7 @@ from typing import Any
 import corpora
 import pytest
 
-from bylaw.batch.extras import SCORING
+from bylaw.batch.optional import SCORING
 from bylaw.cli import verify_corpus as corpus_command
 from bylaw.cli.main import main
 from bylaw.cli.terminal import Progress
@@ -104,7 +104,7 @@ def test_an_unfinished_run_is_finished_or_given_up(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr("bylaw.batch.journal.Journal.finish", interrupted)
+        patched.setattr("bylaw.batch.output.formats.JsonlFormat.join", interrupted)
         assert main([*command]) == 130
     _edited(desk, "CalledN(refund, <= 2)")
     other = ("verify", "-p", "new.json", *command[3:])
@@ -115,7 +115,7 @@ def test_an_unfinished_run_is_finished_or_given_up(
     assert out == whole
     assert "going on with the run in s.jsonl.parts" in err
     with monkeypatch.context() as patched:
-        patched.setattr("bylaw.batch.journal.Journal.finish", interrupted)
+        patched.setattr("bylaw.batch.output.formats.JsonlFormat.join", interrupted)
         assert main([*command]) == 130
     assert _run(capsys, *other, "--restart")[0] == 2
     assert _run(capsys, *other)[1] != whole
@@ -156,7 +156,7 @@ def test_standard_input_is_a_corpus_too(desk: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        (["--out", "scores.csv"], "error[E402]: 'scores.csv' is of no kind"),
+        (["--out", "scores.csv"], "error[E402]: 'scores.csv' does not name a format"),
         (["--out", "missing/s.jsonl"], "error[E403]: cannot write"),
         (["--report", "missing/r.html"], "error[E403]: cannot write"),
         (["--jobs", "0"], "error[E402]: --jobs is at least 1"),

@@ -23,8 +23,9 @@ pytest.importorskip("numpy", reason="NOT TESTED: numpy is not installed")
 
 import numpy as np
 
-from bylaw.batch.scorer import Block, Scorer
-from bylaw.batch.scores import OUTCOMES, Scores
+from bylaw.batch.input.chunks import TextLines
+from bylaw.batch.scoring.scorer import Scorer
+from bylaw.batch.scoring.scores import OUTCOMES, Scores
 from bylaw.columnar.columns import Codes
 from bylaw.columnar.evaluation import Evaluation
 from bylaw.columnar.row import Row
@@ -106,7 +107,7 @@ def test_a_corpus_of_lines_is_judged_as_its_traces_are(
 ) -> None:
     procedure = _procedure(rules, order, events)
     lines = [json.dumps(trace.to_record()) for trace in corpus]
-    scores = Scorer(procedure).lines(Block("f.jsonl", first, "\n".join(lines).encode()))
+    scores = Scorer(procedure).lines(TextLines("f.jsonl", first, "\n".join(lines).encode()))
     assert not scores.unusable
     assert scores.names == [f"f.jsonl:{first + number}" for number in range(len(corpus))]
     assert _outcomes(scores) == _judged(procedure, corpus)

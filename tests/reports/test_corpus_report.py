@@ -13,35 +13,34 @@ import chromium
 import corpora
 import pytest
 
-from bylaw.batch.corpus import score_corpus
-from bylaw.batch.pieces import Limits
-from bylaw.batch.pipeline import Local
-from bylaw.batch.sources import Source, sources
-from bylaw.batch.summary import Summary
+from bylaw.batch.corpus import LocalEngine, score_corpus
+from bylaw.batch.input.chunks import Limits
+from bylaw.batch.input.files import CorpusFile, find_files
+from bylaw.batch.output.summary import Summary
 from bylaw.reports.html import corpus as corpus_page
 from bylaw.reports.html.corpus import render_corpus
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
-LIMITS = Limits(piece=10_000)
+LIMITS = Limits(chunk=10_000)
 
 
 @pytest.fixture(scope="module")
-def corpus(tmp_path_factory: pytest.TempPathFactory) -> list[Source]:
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> list[CorpusFile]:
     folder: Path = tmp_path_factory.mktemp("corpus")
     corpora.jsonl(folder / "<b>runs.jsonl", 200, 1)
     corpora.jsonl(folder / "runs.jsonl.gz", 200, 2)
-    return sources([str(folder)])
+    return find_files([str(folder)])
 
 
 @pytest.fixture(scope="module")
-def summary(corpus: list[Source]) -> Summary:
-    return score_corpus(corpora.DESK, corpus, engine=Local(1), limits=LIMITS)
+def summary(corpus: list[CorpusFile]) -> Summary:
+    return score_corpus(corpora.DESK, corpus, engine=LocalEngine(1), limits=LIMITS)
 
 
 @pytest.fixture(scope="module")
-def html(summary: Summary, corpus: list[Source]) -> str:
+def html(summary: Summary, corpus: list[CorpusFile]) -> str:
     return render_corpus(summary, corpus, LIMITS)
 
 
@@ -61,7 +60,7 @@ def test_the_page_holds_the_worst_traces_and_some_of_each_rule(html: str, summar
 
 
 def test_traces_that_are_too_large_are_only_named(
-    summary: Summary, corpus: list[Source], monkeypatch: pytest.MonkeyPatch
+    summary: Summary, corpus: list[CorpusFile], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(corpus_page, "MAX_TRACE", 10)
     html = render_corpus(summary, corpus, LIMITS)
@@ -71,8 +70,8 @@ def test_traces_that_are_too_large_are_only_named(
 
 def test_a_corpus_without_a_trace_has_a_page(tmp_path: Path) -> None:
     (tmp_path / "runs.jsonl").write_text("{}\n")
-    found = sources([str(tmp_path)])
-    summary = score_corpus(corpora.DESK, found, engine=Local(1))
+    found = find_files([str(tmp_path)])
+    summary = score_corpus(corpora.DESK, found, engine=LocalEngine(1))
     assert "0 traces" in render_corpus(summary, found, Limits())
 
 

@@ -10,24 +10,29 @@ import sys
 
 import corpora
 
-from bylaw.batch.corpus import Output, Step, score_corpus
-from bylaw.batch.pieces import Limits
-from bylaw.batch.pipeline import Local
-from bylaw.batch.sources import sources
+from bylaw.batch.corpus import CorpusProgress, LocalEngine, score_corpus
+from bylaw.batch.input.chunks import Limits
+from bylaw.batch.input.files import find_files
+from bylaw.batch.output.results_file import ResultsFile
 
-LIMITS = Limits(piece=10_000)
+LIMITS = Limits(chunk=10_000)
 
 
 def main(jobs: str, out: str, *paths: str) -> None:
-    corpus = sources(paths)
-    output = Output.to(out, corpora.DESK, corpus, LIMITS, seconds=0)
+    corpus = find_files(paths)
+    output = ResultsFile(out, corpora.DESK, corpus, LIMITS, seconds=0)
 
-    def watch(step: Step) -> None:
+    def watch(step: CorpusProgress) -> None:
         if not step.resumed:
             print("begun", flush=True)
 
     score_corpus(
-        corpora.DESK, corpus, engine=Local(int(jobs)), limits=LIMITS, output=output, watch=watch
+        corpora.DESK,
+        corpus,
+        engine=LocalEngine(int(jobs)),
+        limits=LIMITS,
+        output=output,
+        watch=watch,
     )
 
 

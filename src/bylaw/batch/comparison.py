@@ -1,4 +1,4 @@
-"""Two procedures on one corpus: which traces are judged differently, and by which rules."""
+"""Two procedures on one corpus: the traces that they judge differently, and the rules at fault."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from bylaw.batch.corpus import Step, all_cores
-from bylaw.batch.pieces import Limits, Place
-from bylaw.batch.pipeline import Engine, Local
-from bylaw.batch.scores import ERROR, VIOLATED, Scores
-from bylaw.batch.sources import Source, groups
-from bylaw.batch.summary import Summary
+from bylaw.batch.corpus import CorpusEngine, CorpusProgress, LocalEngine, core_count
+from bylaw.batch.input.chunks import Cursor, Limits
+from bylaw.batch.input.files import CorpusFile, group_files
+from bylaw.batch.output.summary import Summary
+from bylaw.batch.scoring.scores import ERROR, VIOLATED, Scores
 from bylaw.errors import Diagnostic
 from bylaw.procedure.procedure import Procedure
 from bylaw.values import Json
 
 MOST: Final = 20
-"""How many of the traces that changed most are kept."""
+"""The number of traces that are kept, of those whose scores changed most."""
 
-_HOLDS, _BROKEN, _UNDECIDED = range(3)
-"""What a rule says of a trace. One that a procedure does not have is as good as one that holds."""
+_HOLDS, _VIOLATED, _UNDECIDED = range(3)
+"""The verdict of a rule on a trace. A rule that a procedure does not have counts as one that holds.
+"""
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class TraceChange:
     """A trace that the two procedures judge differently."""
 
     name: str
@@ -37,15 +37,15 @@ class Change:
     new: float | None
     """The scores."""
     violated: tuple[str, ...]
-    """The rules that it violates now."""
+    """The rules that only the new procedure finds violated."""
     mended: tuple[str, ...]
-    """The rules that it violates no longer."""
+    """The rules that only the old procedure finds violated."""
     undecided: tuple[str, ...]
-    """The rules that can be decided only now, or no longer."""
+    """The rules that only one of the procedures can decide."""
 
     @property
     def by(self) -> float:
-        """By how much the score changed; not at all where one is missing."""
+        """The difference of the scores; 0 if one is missing."""
         return 0.0 if self.new is None or self.old is None else self.new - self.old
 
     def to_dict(self) -> dict[str, Json]:
@@ -61,20 +61,21 @@ class Change:
 
 
 @dataclass(slots=True)
-class Comparison:
-    """What an edit to the rules changes."""
+class CorpusComparison:
+    """The effect of an edit to the rules."""
 
     old: Summary
     new: Summary
     rules: tuple[str, ...] = ()
-    """All of both procedures."""
+    """The rules of both procedures."""
     changed: int = 0
     better: int = 0
     worse: int = 0
     violated: list[int] = field(default_factory=list)
-    """For each rule, how many traces violate it now that did not."""
+    """For each rule, the number of traces that newly violate it."""
     mended: list[int] = field(default_factory=list)
-    most: list[Change] = field(default_factory=list)
+    """For each rule, the number of traces that no longer violate it."""
+    most: list[TraceChange] = field(default_factory=list)
     """The traces whose scores changed most."""
 
     def __post_init__(self) -> None:
@@ -83,22 +84,22 @@ class Comparison:
         self.rules = tuple(dict.fromkeys(names))
         self.violated, self.mended = ([0] * len(self.rules) for _ in range(2))
 
-    def add(self, old: Scores, new: Scores, place: Place) -> list[Diagnostic]:
-        """Counts a piece in; gives what is wrong with its records, as far as that is kept."""
-        self.old.add(old, place)
-        return self.new.add(new, place)
+    def add(self, old: Scores, new: Scores, cursor: Cursor) -> list[Diagnostic]:
+        """Adds a chunk; returns the errors in its records that are kept."""
+        self.old.add(old, cursor)
+        return self.new.add(new, cursor)
 
     @staticmethod
     def paired(old: Scores, new: Scores) -> tuple[Scores, Scores]:
-        """The rows of those traces that both could use."""
+        """The rows of the traces that both procedures could use."""
         if old.names == new.names:
             return old, new
         return old.among(set(new.names)), new.among(set(old.names))
 
-    def changes(self, old: Scores, new: Scores) -> Iterator[Change]:
-        """The traces of a piece that changed; they are counted, too."""
-        before = _says(self.rules, old, self.old.procedure)
-        after = _says(self.rules, new, self.new.procedure)
+    def changes(self, old: Scores, new: Scores) -> Iterator[TraceChange]:
+        """Counts the traces of a chunk that changed, and yields them."""
+        before = _verdicts(self.rules, old, self.old.procedure)
+        after = _verdicts(self.rules, new, self.new.procedure)
         scores = (old.values(self.old.procedure), new.values(self.new.procedure))
         same = np.isclose(*scores, rtol=0, atol=1e-12, equal_nan=True)
         rows = np.flatnonzero((before != after).any(axis=1) | ~same)
@@ -111,22 +112,22 @@ class Comparison:
 
     def _change(
         self, name: str, before: NDArray[np.int8], after: NDArray[np.int8], old: float, new: float
-    ) -> Change:
+    ) -> TraceChange:
         moved = before != after
 
         def named(where: NDArray[np.bool_]) -> tuple[str, ...]:
             return tuple(self.rules[number] for number in np.flatnonzero(moved & where))
 
-        return Change(
+        return TraceChange(
             name,
             None if math.isnan(old) else float(old),
             None if math.isnan(new) else float(new),
-            named(after == _BROKEN),
-            named((before == _BROKEN) & (after == _HOLDS)),
+            named(after == _VIOLATED),
+            named((before == _VIOLATED) & (after == _HOLDS)),
             named((before == _UNDECIDED) | (after == _UNDECIDED)),
         )
 
-    def _count(self, change: Change) -> None:
+    def _count(self, change: TraceChange) -> None:
         self.changed += 1
         self.better += change.by > 0
         self.worse += change.by < 0
@@ -134,7 +135,7 @@ class Comparison:
             for name in names:
                 counts[self.rules.index(name)] += 1
         if len(self.most) < MOST or abs(change.by) > abs(self.most[-1].by):
-            # Sorting is stable, so of equals those that came first are kept.
+            # The selection is stable: of equals, the first in the corpus are kept.
             self.most = heapq.nsmallest(MOST, [*self.most, change], key=lambda c: -abs(c.by))
 
     def to_dict(self) -> dict[str, Json]:
@@ -155,12 +156,12 @@ class Comparison:
         }
 
 
-def _says(rules: Sequence[str], scores: Scores, procedure: Procedure) -> NDArray[np.int8]:
-    """What each rule says of each trace."""
+def _verdicts(rules: Sequence[str], scores: Scores, procedure: Procedure) -> NDArray[np.int8]:
+    """The verdict of each rule on each trace."""
     found = np.full((len(scores), len(rules)), _HOLDS, dtype=np.int8)
     for number, constraint in enumerate(procedure.constraints):
         column = found[:, rules.index(constraint.name)]
-        column[scores.outcomes[:, number] == VIOLATED] = _BROKEN
+        column[scores.outcomes[:, number] == VIOLATED] = _VIOLATED
         column[scores.outcomes[:, number] == ERROR] = _UNDECIDED
     return found
 
@@ -168,22 +169,22 @@ def _says(rules: Sequence[str], scores: Scores, procedure: Procedure) -> NDArray
 def compare_on_corpus(
     old: Procedure,
     new: Procedure,
-    corpus: Sequence[Source],
+    corpus: Sequence[CorpusFile],
     *,
-    engine: Engine | None = None,
+    engine: CorpusEngine | None = None,
     limits: Limits | None = None,
-    changed: Callable[[Change], None] = lambda change: None,
-    watch: Callable[[Step], None] = lambda step: None,
-) -> Comparison:
-    """Scores every trace under both procedures. `changed` is told of each that is judged
-    differently, in order.
+    changed: Callable[[TraceChange], None] = lambda change: None,
+    watch: Callable[[CorpusProgress], None] = lambda progress: None,
+) -> CorpusComparison:
+    """Scores every trace under both procedures. `changed` is called, in order, for each trace that
+    they judge differently.
     """
-    engine, limits = engine or Local(all_cores()), limits or Limits()
-    comparison = Comparison(Summary(old), Summary(new))
-    for result in engine(groups(corpus, limits.piece), Place(), [old, new], limits):
-        before, after = result.scores
-        problems = comparison.add(before, after, result.place)
+    engine, limits = engine or LocalEngine(core_count()), limits or Limits()
+    comparison = CorpusComparison(Summary(old), Summary(new))
+    for chunk in engine(group_files(corpus, limits.chunk), Cursor(), [old, new], limits):
+        before, after = chunk.scores
+        problems = comparison.add(before, after, chunk.start)
         for change in comparison.changes(*comparison.paired(before, after)):
             changed(change)
-        watch(Step(len(after), result.size, problems))
+        watch(CorpusProgress(len(after), chunk.size, problems))
     return comparison

@@ -1,139 +1,215 @@
-"""A procedure on a corpus: scored, counted, written down."""
+"""A run over a corpus: its chunks, scored on several processes, in order.
+
+Few chunks are in progress at any time, so memory does not grow with the corpus. Worker processes
+end when this one does; if one of them dies, the run ends with an error.
+"""
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
-import time
-from collections.abc import Callable, Sequence
+import pickle
+import signal
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Final
+from itertools import chain, islice
+from multiprocessing import get_all_start_methods, get_context, parent_process
+from typing import Final, Protocol
 
-from bylaw.batch.journal import Journal
-from bylaw.batch.pieces import Limits, Place
-from bylaw.batch.pipeline import Engine, Local, Result
-from bylaw.batch.scores import Scores
-from bylaw.batch.sinks import Sink, sink_for
-from bylaw.batch.sources import Source, fingerprint, groups
-from bylaw.batch.summary import Summary
-from bylaw.errors import Diagnostic
+from bylaw.batch.input.chunks import Chunk, Content, Cursor, Limits, chunks
+from bylaw.batch.input.files import CorpusFile, FileGroups, group_files
+from bylaw.batch.output.results_file import ResultsFile, RunState
+from bylaw.batch.output.summary import Summary
+from bylaw.batch.scoring.scorer import Scorer
+from bylaw.batch.scoring.scores import Scores
+from bylaw.errors import Diagnostic, UsageError
 from bylaw.procedure.procedure import Procedure
 
-SECONDS: Final = 5.0
-"""How often rows are put on disk."""
-ROWS: Final = 500_000
-"""How many rows are held in memory, at most."""
+_AHEAD: Final = 3
+"""The number of chunks in progress for each process."""
+# A process forked off this one would inherit the locks of its threads, but not the threads. The
+# fork server has loaded what the workers need and nothing else, and they share its memory.
+_START_METHOD: Final = "forkserver" if "forkserver" in get_all_start_methods() else "spawn"
 
 
-def all_cores() -> int:
-    """How many processes can work at once."""
+def core_count() -> int:
+    """The number of processor cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-@dataclass(slots=True)
-class Output:
-    """Where the rows go, and how they get there."""
-
-    journal: Journal
-    sink: Sink
-    procedure: Procedure
-    seconds: float
-    waiting: list[Scores]
-    written: float
-
-    @classmethod
-    def to(
-        cls,
-        path: str,
-        procedure: Procedure,
-        corpus: Sequence[Source],
-        limits: Limits,
-        *,
-        restart: bool = False,
-        seconds: float = SECONDS,
-    ) -> Output:
-        """A file for the scores of a corpus. A run that was interrupted is gone on with, unless
-        `restart` says otherwise.
-        """
-        sink = sink_for(path)
-        files = fingerprint(corpus)
-        key = None if files is None else _key(procedure, files, limits)
-        journal = Journal(Path(path), key, restart=restart)
-        return cls(journal, sink, procedure, seconds, [], time.monotonic())
-
-    def add(self, result: Result, size: int, summary: Summary) -> None:
-        """Takes the rows of a piece; puts them on disk now and then."""
-        self.waiting.append(result.scores[0])
-        rows = sum(len(scores) + len(scores.unusable) for scores in self.waiting)
-        if rows >= ROWS or time.monotonic() - self.written >= self.seconds:
-            self._write(result.after, size, summary)
-
-    def finish(self, after: Place, size: int, summary: Summary) -> None:
-        """Puts the file in place."""
-        if self.waiting:
-            self._write(after, size, summary)
-        self.journal.finish(self.sink.join)
-
-    def _write(self, after: Place, size: int, summary: Summary) -> None:
-        rows = self.sink.part(self.waiting, self.procedure)
-        self.journal.add(rows, after, size, summary.state())
-        self.waiting.clear()
-        self.written = time.monotonic()
-
-
 @dataclass(frozen=True, slots=True)
-class Step:
-    """What was done since the step before, for whoever watches."""
+class CorpusProgress:
+    """The progress since the last report."""
 
     traces: int
     size: int
     """In bytes of the corpus as it is stored."""
     problems: list[Diagnostic]
-    """What is wrong with records; at most the first few of a run."""
+    """Errors in records; only the first few of a run are reported."""
     resumed: bool = False
-    """It was done by an earlier run, which was interrupted."""
+    """Was it made by an earlier, interrupted run?"""
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkScores:
+    """The scores of a chunk under each procedure."""
+
+    start: Cursor
+    next: Cursor
+    size: int
+    scores: tuple[Scores, ...]
+
+    @classmethod
+    def of(cls, chunk: Chunk, scores: tuple[Scores, ...]) -> ChunkScores:
+        """The scores of this chunk."""
+        return cls(chunk.start, chunk.next, chunk.size, scores)
+
+
+class CorpusEngine(Protocol):
+    """Scores a corpus from a cursor on, under each procedure; the chunks come in order."""
+
+    def __call__(
+        self, groups: FileGroups, start: Cursor, procedures: Sequence[Procedure], limits: Limits
+    ) -> Iterator[ChunkScores]: ...
 
 
 def score_corpus(
     procedure: Procedure,
-    corpus: Sequence[Source],
+    corpus: Sequence[CorpusFile],
     *,
-    engine: Engine | None = None,
+    engine: CorpusEngine | None = None,
     limits: Limits | None = None,
-    output: Output | None = None,
-    watch: Callable[[Step], None] = lambda step: None,
+    output: ResultsFile | None = None,
+    watch: Callable[[CorpusProgress], None] = lambda progress: None,
 ) -> Summary:
-    """Scores every trace of a corpus, in bounded memory; the rows go to the output."""
-    engine, limits = engine or Local(all_cores()), limits or Limits()
-    done = output.journal.progress if output else None
-    place, size = (done.place, done.size) if done else (Place(), 0)
-    summary = Summary.from_state(procedure, done.summary) if done and done.parts else None
-    summary = summary or Summary(procedure)
-    watch(Step(summary.traces, size, [], resumed=True))
+    """Scores every trace of a corpus, in bounded memory. Rows are written to `output`."""
+    engine, limits = engine or LocalEngine(core_count()), limits or Limits()
+    done = output.state if output else RunState()
+    cursor, size = done.cursor, done.size
+    summary = Summary.from_state(procedure, done.summary) if done.parts else Summary(procedure)
+    watch(CorpusProgress(summary.traces, size, [], resumed=True))
     try:
-        for result in engine(groups(corpus, limits.piece), place, [procedure], limits):
-            (scores,) = result.scores
-            problems = summary.add(scores, result.place)
-            place, size = result.after, size + result.size
+        for chunk in engine(group_files(corpus, limits.chunk), cursor, [procedure], limits):
+            (scores,) = chunk.scores
+            problems = summary.add(scores, chunk.start)
+            cursor, size = chunk.next, size + chunk.size
             if output:
-                output.add(result, size, summary)
-            watch(Step(len(scores), result.size, problems))
+                output.add(scores, cursor, size, summary)
+            watch(CorpusProgress(len(scores), chunk.size, problems))
         if output:
-            output.finish(place, size, summary)
+            output.finish(cursor, size, summary)
     finally:
         if output:
-            output.journal.close()
+            output.close()
     return summary
 
 
-def _key(procedure: Procedure, files: str, limits: Limits) -> dict[str, str | int | float]:
-    """What a run must have in common with the one that it goes on with."""
-    rules = json.dumps(procedure.to_dict(), sort_keys=True)
-    return {
-        "procedure": hashlib.sha256(rules.encode()).hexdigest(),
-        "corpus": files,
-        "piece": limits.piece,
-        "max_line": limits.max_line,
-    }
+@dataclass(frozen=True, slots=True)
+class LocalEngine:
+    """Scores on this machine; with one job, in this process."""
+
+    jobs: int
+
+    def __call__(
+        self, groups: FileGroups, start: Cursor, procedures: Sequence[Procedure], limits: Limits
+    ) -> Iterator[ChunkScores]:
+        """The chunks, in order."""
+        work = chunks(groups, start, limits)
+        first = list(islice(work, 2))
+        work = chain(first, work)
+        if self.jobs > 1 and len(first) > 1:
+            yield from self._in_parallel(work, procedures)
+            return
+        scorers = scorers_for(procedures)
+        for chunk in work:
+            yield ChunkScores.of(chunk, score_content(chunk.content, scorers))
+
+    def _in_parallel(
+        self, work: Iterator[Chunk], procedures: Sequence[Procedure]
+    ) -> Iterator[ChunkScores]:
+        context = get_context(_START_METHOD)
+        if _START_METHOD == "forkserver":
+            context.set_forkserver_preload([__name__])
+        pool = ProcessPoolExecutor(self.jobs, context, _start_worker, (packed(procedures),))
+        waiting: deque[tuple[Chunk, Future[tuple[Scores, ...]]]] = deque()
+
+        def oldest() -> ChunkScores:
+            chunk, future = waiting.popleft()
+            return ChunkScores.of(chunk, future.result())
+
+        try:
+            for chunk in work:
+                waiting.append((chunk, pool.submit(_score_here, chunk.content)))
+                if len(waiting) >= self.jobs * _AHEAD:
+                    yield oldest()
+            while waiting:
+                yield oldest()
+        except BrokenProcessPool:
+            message = "a worker process died"
+            help = (
+                "It may have run out of memory: use fewer --jobs. With --out, the same command "
+                "resumes this run."
+            )
+            raise UsageError(Diagnostic("E430", message, help)) from None
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+def score_content(content: Content, scorers: Sequence[Scorer]) -> tuple[Scores, ...]:
+    """The scores of a chunk's content under each procedure."""
+    loaded = content.loaded()
+    return tuple(loaded.scores(scorer) for scorer in scorers)
+
+
+def scorers_for(procedures: Sequence[Procedure]) -> list[Scorer]:
+    """A scorer for each procedure; all accept the same records."""
+    return [Scorer(procedure, others=procedures) for procedure in procedures]
+
+
+# ── other processes ───────────────────────────────────────────────────────────────────────
+
+_scorers: list[Scorer] = []
+
+
+def packed(procedures: Sequence[Procedure]) -> bytes:
+    """The procedures, for another process: the rules as in files, and the functions by name."""
+    try:
+        return pickle.dumps([(each.to_dict(), each.vocabulary) for each in procedures])
+    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        message = f"the vocabulary cannot be sent to another process: {error}"
+        help = "Define its functions at the top level of a module, or use --jobs 1."
+        raise UsageError(Diagnostic("E430", message, help)) from None
+
+
+def unpacked(procedures: bytes) -> list[Scorer]:
+    """A scorer for each of the packed procedures."""
+    return scorers_for(
+        [
+            Procedure.from_dict(data, vocabulary=vocabulary)
+            for data, vocabulary in pickle.loads(procedures)
+        ]
+    )
+
+
+def _start_worker(procedures: bytes) -> None:
+    signal.signal(signal.SIGINT, _exit)  # Ctrl-C reaches every process of a terminal
+    threading.Thread(target=_exit_with_parent, daemon=True).start()
+    _scorers[:] = unpacked(procedures)
+
+
+def _score_here(content: Content) -> tuple[Scores, ...]:
+    return score_content(content, _scorers)
+
+
+def _exit_with_parent() -> None:
+    parent = parent_process()
+    assert parent is not None, "this is a worker process"
+    parent.join()
+    _exit()
+
+
+def _exit(*_: object) -> None:
+    os._exit(1)  # no cleanup: the parent is ending, or has ended

@@ -1,9 +1,9 @@
-"""The same pieces on a cluster, with Ray Data: `pip install 'bylaw[ray]'`.
+"""Scores a corpus on a cluster, with Ray Data: `pip install 'bylaw[ray]'`.
 
-Files are cut by tasks of the cluster and scored by others, so every machine must be able to read
-them: from a shared folder, or from storage by an address. Only scores come back to this process,
-in order. Ray does the work of a machine that is lost again elsewhere, and pieces do not depend on
-who cuts them: the results are those of a run on one machine.
+Tasks of the cluster cut the files into chunks and score them, so every machine must be able to
+read the files: from a shared folder, or from storage by an address. Only scores return to this
+process, in order. Ray repeats the work of a lost machine elsewhere, and the same corpus is always
+cut in the same way: the results are those of a run on one machine.
 """
 
 from __future__ import annotations
@@ -17,33 +17,34 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
-from bylaw.batch.extras import needed
-from bylaw.batch.pieces import Groups, Limits, Piece, Place, pieces_of
-from bylaw.batch.pipeline import Result, packed, scored, unpacked
-from bylaw.batch.scorer import Scorer
+from bylaw.batch.corpus import ChunkScores, packed, score_content, unpacked
+from bylaw.batch.input.chunks import Chunk, Cursor, Limits, chunks_of
+from bylaw.batch.input.files import FileGroups
+from bylaw.batch.optional import import_extra
+from bylaw.batch.scoring.scorer import Scorer
 from bylaw.errors import Diagnostic, UsageError
 from bylaw.procedure.procedure import Procedure
 
 _TASKS: Final = 4096
-"""Over how many tasks the cutting of files is spread, at most."""
+"""The largest number of tasks that cut files into chunks."""
 
 
 @dataclass(frozen=True, slots=True)
-class OnRay:
-    """Scores on the cluster that RAY_ADDRESS names, or on a small one made on this machine."""
+class RayEngine:
+    """Scores on the cluster that RAY_ADDRESS names, or on a small one started on this machine."""
 
     jobs: int | None = None
-    """How many pieces are scored at once; as many as the cluster has cores by default."""
+    """The number of chunks that are scored at once; by default, the cluster's number of cores."""
 
     def __call__(
-        self, groups: Groups, start: Place, procedures: Sequence[Procedure], limits: Limits
-    ) -> Iterator[Result]:
-        """The results, in order."""
+        self, groups: FileGroups, start: Cursor, procedures: Sequence[Procedure], limits: Limits
+    ) -> Iterator[ChunkScores]:
+        """The chunks, in order."""
         if any(source.once for group in groups for source in group):
-            message = "a cluster cannot read this machine's standard input, nor a pipe"
+            message = "a cluster cannot read this machine's standard input or pipes"
             raise UsageError(Diagnostic("E402", message, "Name a file, or use --engine local."))
-        ray = needed("ray", "--engine ray", "ray")
-        needed("ray.data", "--engine ray", "ray")
+        ray = import_extra("ray", "--engine ray", "ray")
+        import_extra("ray.data", "--engine ray", "ray")
         if not ray.is_initialized():
             ray.init(log_to_driver=False, logging_level="ERROR")
         logging.getLogger("ray.data").setLevel(logging.ERROR)
@@ -51,26 +52,26 @@ class OnRay:
             for row in self._results(ray.data, groups, start, procedures, limits):
                 yield pickle.loads(row["result"])
         except ray.exceptions.RayError as error:
-            message = f"the cluster gave up: {str(error).strip().splitlines()[-1]}"
-            help = "With --out, the same command goes on where this run stopped."
+            message = f"the cluster failed: {str(error).strip().splitlines()[-1]}"
+            help = "With --out, the same command resumes this run."
             raise UsageError(Diagnostic("E430", message, help)) from None
 
     def _results(
         self,
         data: Any,
-        groups: Groups,
-        start: Place,
+        groups: FileGroups,
+        start: Cursor,
         procedures: Sequence[Procedure],
         limits: Limits,
     ) -> Iterator[dict[str, Any]]:
         context = data.DataContext.get_current()
         context.execution_options.preserve_order = True
         context.enable_progress_bars = False
-        places = [start, *(Place(number) for number in range(start.group + 1, len(groups)))]
+        cursors = [start, *(Cursor(number) for number in range(start.group + 1, len(groups)))]
         files = [
-            {"group": pickle.dumps((groups[place.group], place))}
-            for place in places
-            if place.group < len(groups)
+            {"group": pickle.dumps((groups[cursor.group], cursor))}
+            for cursor in cursors
+            if cursor.group < len(groups)
         ]
         if not files:
             return
@@ -88,26 +89,26 @@ class OnRay:
 
 
 def _cut(row: dict[str, Any], limits: Limits, folder: str) -> Iterator[dict[str, bytes]]:
-    _go_to(folder)
+    _enter(folder)
     group, start = pickle.loads(row["group"])
-    for piece in pieces_of(group, start, limits):
-        yield {"piece": pickle.dumps(piece)}
+    for chunk in chunks_of(group, start, limits):
+        yield {"chunk": pickle.dumps(chunk)}
 
 
 def _score(row: dict[str, Any], procedures: bytes, folder: str) -> dict[str, bytes]:
-    _go_to(folder)
-    piece: Piece = pickle.loads(row["piece"])
-    scores = scored(piece.content, _scorers(procedures))
-    return {"result": pickle.dumps(Result(piece.place, piece.after, piece.size, scores))}
+    _enter(folder)
+    chunk: Chunk = pickle.loads(row["chunk"])
+    scores = score_content(chunk.content, _scorers(procedures))
+    return {"result": pickle.dumps(ChunkScores.of(chunk, scores))}
 
 
 @lru_cache(maxsize=4)
 def _scorers(procedures: bytes) -> list[Scorer]:
-    """A process scores many pieces, and reads the procedures once."""
+    """A process scores many chunks, and unpacks the procedures once."""
     return unpacked(procedures)
 
 
-def _go_to(folder: str) -> None:
-    """Paths are relative to where the command was given, if this machine has that folder, too."""
+def _enter(folder: str) -> None:
+    """Makes paths relative to the folder of the command, if this machine has it."""
     if Path(folder).is_dir():
         os.chdir(folder)

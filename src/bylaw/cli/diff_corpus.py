@@ -6,8 +6,8 @@ import argparse
 import json
 from typing import TYPE_CHECKING
 
-from bylaw.batch.pieces import Limits
-from bylaw.batch.sources import sources, total_size
+from bylaw.batch.input.chunks import Limits
+from bylaw.batch.input.files import find_files, total_size
 from bylaw.cli.main import OK, UNUSABLE, VIOLATED
 from bylaw.cli.terminal import counted, progress, safe
 from bylaw.cli.verify_corpus import engine_for, watching
@@ -16,7 +16,7 @@ from bylaw.tables import Column, Table
 from bylaw.trace.files import MEGABYTE
 
 if TYPE_CHECKING:  # NumPy takes a while to start
-    from bylaw.batch.comparison import Change, Comparison
+    from bylaw.batch.comparison import CorpusComparison, TraceChange
 
 
 def diff_corpus(options: argparse.Namespace, old: Procedure, new: Procedure) -> int:
@@ -24,10 +24,10 @@ def diff_corpus(options: argparse.Namespace, old: Procedure, new: Procedure) -> 
     engine = engine_for(options)
     from bylaw.batch.comparison import compare_on_corpus
 
-    corpus = sources(options.corpus)
+    corpus = find_files(options.corpus)
     with progress("traces", size=total_size(corpus)) as line:
 
-        def told(change: Change) -> None:
+        def told(change: TraceChange) -> None:
             line.clear()
             print(json.dumps(change.to_dict()))
 
@@ -49,7 +49,7 @@ def diff_corpus(options: argparse.Namespace, old: Procedure, new: Procedure) -> 
     return VIOLATED if found.changed else OK
 
 
-def _print(found: Comparison) -> None:
+def _print(found: CorpusComparison) -> None:
     traces = counted(found.new.traces, "trace")
     if found.new.unusable:
         print(f"{counted(found.new.unusable.total(), 'record')} could not be used")
@@ -70,7 +70,7 @@ def _score(score: float | None) -> str:
     return "none" if score is None else f"{score:.4f}"
 
 
-def _rules(found: Comparison) -> Table:
+def _rules(found: CorpusComparison) -> Table:
     columns = (
         Column("rule"),
         Column("newly violated", "count"),
@@ -84,8 +84,8 @@ def _rules(found: Comparison) -> Table:
     return Table("rules", "Rules whose verdicts changed", columns, rows)
 
 
-def _most(found: Comparison) -> Table:
-    from bylaw.batch.summary_tables import short
+def _most(found: CorpusComparison) -> Table:
+    from bylaw.batch.output.summary_tables import short
 
     columns = (
         Column("old", "share"),
@@ -97,7 +97,7 @@ def _most(found: Comparison) -> Table:
     return Table("traces", "Traces whose scores changed most", columns, rows)
 
 
-def _names(change: Change) -> str:
+def _names(change: TraceChange) -> str:
     """`+violated-now -mended`"""
     signs = (("+", change.violated), ("-", change.mended), ("?", change.undecided))
     return " ".join(f"{sign}{name}" for sign, names in signs for name in names)

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
 
-from bylaw.batch.pieces import Limits, records
-from bylaw.batch.sources import sources
+from bylaw.batch.input.chunks import Limits, records
+from bylaw.batch.input.files import find_files
 from bylaw.errors import Diagnostic, TraceError, UsageError
 from bylaw.procedure.procedure import Procedure
 from bylaw.trace.files import MEGABYTE, Entry
@@ -79,7 +79,7 @@ def load_vocabulary(reference: str | None) -> Vocabulary:
 
 def entries(paths: Sequence[str], max_line: int) -> Iterator[Entry]:
     """The records of files, folders, patterns and `-`, standard input."""
-    return records(sources(paths), Limits(max_line=max_line * MEGABYTE))
+    return records(find_files(paths), Limits(max_line=max_line * MEGABYTE))
 
 
 def one_trace(path: str) -> Trace:

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from itertools import chain, islice
 from typing import Final
 
-from bylaw.batch.pieces import Limits, records
-from bylaw.batch.sources import sources
+from bylaw.batch.input.chunks import Limits, records
+from bylaw.batch.input.files import find_files
 from bylaw.cli.inputs import add_max_line, add_procedure, load_procedure
 from bylaw.cli.main import OK, UNUSABLE, VIOLATED
 from bylaw.cli.one_line import note_lines
@@ -74,7 +74,7 @@ def run(options: argparse.Namespace) -> int:
     """Scores every trace; the exit code says how it went."""
     procedure = load_procedure(options)
     limits = Limits(max_line=options.max_line * MEGABYTE)
-    corpus = sources(options.traces, without=options.out)
+    corpus = find_files(options.traces, without=options.out)
     for written in filter(None, (options.out, options.report)):
         check_output(written, corpus)
     if is_corpus(options, corpus):

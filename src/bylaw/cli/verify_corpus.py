@@ -9,9 +9,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from bylaw.batch.extras import SCORING, can_score_corpora, needed
-from bylaw.batch.pieces import Limits
-from bylaw.batch.sources import Source, total_size
+from bylaw.batch.input.chunks import Limits
+from bylaw.batch.input.files import CorpusFile, total_size
+from bylaw.batch.optional import SCORING, can_score_corpora, import_extra
 from bylaw.cli.main import OK, UNUSABLE, VIOLATED
 from bylaw.cli.outputs import write_file
 from bylaw.cli.terminal import Progress, coloured, counted, progress, safe
@@ -21,9 +21,8 @@ from bylaw.procedure.procedure import Procedure
 from bylaw.trace.files import MEGABYTE
 
 if TYPE_CHECKING:  # NumPy takes a while to start, and most commands do not need it
-    from bylaw.batch.corpus import Step
-    from bylaw.batch.pipeline import Engine
-    from bylaw.batch.summary import Summary
+    from bylaw.batch.corpus import CorpusEngine, CorpusProgress
+    from bylaw.batch.output.summary import Summary
 
 LARGE: Final = 64 * MEGABYTE
 """From how many bytes on nobody wants a line for each trace."""
@@ -53,7 +52,7 @@ def add_engine(parser: argparse._ActionsContainer) -> None:
     )
 
 
-def is_corpus(options: argparse.Namespace, corpus: Sequence[Source]) -> bool:
+def is_corpus(options: argparse.Namespace, corpus: Sequence[CorpusFile]) -> bool:
     """Is a summary wanted, and not a line for each trace?"""
     asked = (options.out, options.report, options.summary, options.engine == "ray")
     if any(asked) or options.jobs is not None:
@@ -62,7 +61,7 @@ def is_corpus(options: argparse.Namespace, corpus: Sequence[Source]) -> bool:
     return large and not options.json and can_score_corpora()
 
 
-def check_output(path: str, corpus: Sequence[Source]) -> None:
+def check_output(path: str, corpus: Sequence[CorpusFile]) -> None:
     """Raises a UsageError if what is to be written would take the place of something else."""
     if Path(path).is_dir():
         raise UsageError(Diagnostic("E402", f"{path} is a folder", "Name a file in it."))
@@ -72,34 +71,34 @@ def check_output(path: str, corpus: Sequence[Source]) -> None:
         raise UsageError(Diagnostic("E402", message, "Write to another file."))
 
 
-def engine_for(options: argparse.Namespace) -> Engine:
+def engine_for(options: argparse.Namespace) -> CorpusEngine:
     """Whoever does the work."""
     for module in SCORING:
-        needed(module, "scoring a corpus")
+        import_extra(module, "scoring a corpus")
     if options.jobs is not None and options.jobs < 1:
         raise UsageError(Diagnostic("E402", "--jobs is at least 1"))
     if options.engine == "ray":
-        from bylaw.batch.ray_engine import OnRay
+        from bylaw.batch.ray_engine import RayEngine
 
-        return OnRay(options.jobs)
-    from bylaw.batch.corpus import all_cores
-    from bylaw.batch.pipeline import Local
+        return RayEngine(options.jobs)
+    from bylaw.batch.corpus import LocalEngine, core_count
 
-    return Local(options.jobs or all_cores())
+    return LocalEngine(options.jobs or core_count())
 
 
 def verify_corpus(
-    options: argparse.Namespace, procedure: Procedure, corpus: Sequence[Source], limits: Limits
+    options: argparse.Namespace, procedure: Procedure, corpus: Sequence[CorpusFile], limits: Limits
 ) -> int:
     """Scores a corpus; the exit code says how it went."""
     engine = engine_for(options)
-    from bylaw.batch.corpus import Output, score_corpus
+    from bylaw.batch.corpus import score_corpus
+    from bylaw.batch.output.results_file import ResultsFile
 
     output = None
     if options.out:
-        output = Output.to(options.out, procedure, corpus, limits, restart=options.restart)
-        if output.journal.progress.parts:
-            print(f"going on with the run in {output.journal.folder}", file=sys.stderr)
+        output = ResultsFile(options.out, procedure, corpus, limits, restart=options.restart)
+        if output.state.parts:
+            print(f"going on with the run in {output.folder}", file=sys.stderr)
     with progress("traces", size=total_size(corpus)) as line:
         summary = score_corpus(
             procedure,
@@ -124,10 +123,10 @@ def verify_corpus(
     return _code(summary)
 
 
-def watching(line: Progress) -> Callable[[Step], None]:
+def watching(line: Progress) -> Callable[[CorpusProgress], None]:
     """What moves a progress line, and tells what is wrong with records."""
 
-    def watch(step: Step) -> None:
+    def watch(step: CorpusProgress) -> None:
         if step.problems:
             line.clear()
             print("\n".join(safe(each.render()) for each in step.problems), file=sys.stderr)
@@ -139,7 +138,9 @@ def watching(line: Progress) -> Callable[[Step], None]:
     return watch
 
 
-def _write_report(path: str, summary: Summary, corpus: Sequence[Source], limits: Limits) -> None:
+def _write_report(
+    path: str, summary: Summary, corpus: Sequence[CorpusFile], limits: Limits
+) -> None:
     from bylaw.reports.html.corpus import render_corpus
 
     write_file(Path(path), render_corpus(summary, corpus, limits))
@@ -164,7 +165,7 @@ def _print(summary: Summary) -> None:
         print(f"{counted(summary.unusable.total(), 'record')} could not be used")
     for code, count in summary.notes.items():
         print(coloured(f"{count:,} × {code}, {CODES[code].title}", "grey"))
-    from bylaw.batch.summary_tables import tables
+    from bylaw.batch.output.summary_tables import tables
 
     for table in tables(summary):
         print(f"\n{safe(table.text())}")

@@ -8,11 +8,11 @@ from html import escape
 from typing import Final
 from urllib.parse import urlencode
 
-from bylaw.batch.again import read_again
-from bylaw.batch.pieces import Limits
-from bylaw.batch.sources import Source, groups
-from bylaw.batch.summary import Remembered, Summary
-from bylaw.batch.summary_tables import layers, rules, unusable
+from bylaw.batch.input.chunks import Limits
+from bylaw.batch.input.files import CorpusFile, group_files
+from bylaw.batch.output.reread import reread
+from bylaw.batch.output.summary import NotableTrace, Summary
+from bylaw.batch.output.summary_tables import layers, rules, unusable
 from bylaw.reports.charts.stack import StackedBars
 from bylaw.reports.charts.svg import tag
 from bylaw.reports.figures import STYLE, Figure
@@ -40,11 +40,11 @@ _OUTCOMES: Final = Figure(
 )
 
 
-def render_corpus(summary: Summary, corpus: Sequence[Source], limits: Limits) -> str:
+def render_corpus(summary: Summary, corpus: Sequence[CorpusFile], limits: Limits) -> str:
     """The page. The traces to look at are read once more."""
     examples = [each for found in summary.examples.values() for each in found]
     wanted = {each.name: each for each in (*summary.worst, *examples)}
-    traces = read_again(groups(corpus, limits.piece), wanted.values(), limits)
+    traces = reread(group_files(corpus, limits.chunk), wanted.values(), limits)
     shown = _shown(summary, wanted, traces)
     drawn = _OUTCOMES.svg(_outcomes(summary)) if summary.traces else None
     figure = tag("figure", {}, tag("figcaption", {}, _OUTCOMES.title), drawn or "")
@@ -67,7 +67,7 @@ def render_corpus(summary: Summary, corpus: Sequence[Source], limits: Limits) ->
 
 
 def _shown(
-    summary: Summary, wanted: Mapping[str, Remembered], traces: Mapping[str, Trace]
+    summary: Summary, wanted: Mapping[str, NotableTrace], traces: Mapping[str, Trace]
 ) -> dict[str, Json]:
     """What the viewer shows of each trace, by name, as far as there is room on the page."""
     found: dict[str, Json] = {}
@@ -94,7 +94,7 @@ def _outcomes(summary: Summary) -> Table:
     return Table("outcomes", _OUTCOMES.title, columns, rows)
 
 
-def _head(corpus: Sequence[Source]) -> str:
+def _head(corpus: Sequence[CorpusFile]) -> str:
     names = [source.name for source in corpus]
     told = names if len(names) <= 3 else [*names[:3], f"{len(names) - 3:,} more files"]
     return tag("p", {"class": "facts"}, *(tag("span", {}, escape(each)) for each in told))
@@ -138,7 +138,7 @@ def _by_rule(summary: Summary, shown: Mapping[str, Json]) -> list[str]:
     ]
 
 
-def _list(title: str, found: Sequence[Remembered], shown: Mapping[str, Json]) -> str:
+def _list(title: str, found: Sequence[NotableTrace], shown: Mapping[str, Json]) -> str:
     """Traces with their scores; those on the page are links."""
     heads = [tag("th", {"class": "number"}, head) for head in ("score", "violated")]
     rows = [

@@ -13,22 +13,23 @@ from typing import Any
 import corpora
 import pytest
 
-from bylaw.batch.contents import Lines
-from bylaw.batch.pieces import Limits, Piece, Place, pieces, records
-from bylaw.batch.sources import groups, sources
+from bylaw.batch.input.chunks import Chunk, Cursor, Limits, TextLines, chunks, records
+from bylaw.batch.input.files import find_files, group_files
 from bylaw.trace.files import MEGABYTE, Entry, read_traces
 from bylaw.trace.trace import Trace
 
 COUNT = 300
-SMALL = Limits(piece=2_000)
+SMALL = Limits(chunk=2_000)
 """Pieces of a few lines."""
 
 
-def _cut(path: Path | str, limits: Limits = SMALL, start: Place | None = None) -> list[Piece]:
-    return list(pieces(groups(sources([str(path)]), limits.piece), start or Place(), limits))
+def _cut(path: Path | str, limits: Limits = SMALL, start: Cursor | None = None) -> list[Chunk]:
+    return list(
+        chunks(group_files(find_files([str(path)]), limits.chunk), start or Cursor(), limits)
+    )
 
 
-def _entries(found: list[Piece]) -> Iterator[Entry]:
+def _entries(found: list[Chunk]) -> Iterator[Entry]:
     for piece in found:
         yield from piece.content.loaded().entries()
 
@@ -55,7 +56,7 @@ def test_lines_are_cut_anywhere_and_stay_the_same(tmp_path: Path, ending: str, s
     plain = corpora.jsonl(tmp_path / "plain.jsonl", COUNT)
     path = corpora.jsonl(tmp_path / f"runs{ending}", COUNT)
     expected = _told(read_traces(plain))
-    found = _cut(path, Limits(piece=size))
+    found = _cut(path, Limits(chunk=size))
     assert _renamed(_told(_entries(found))) == _renamed(expected)
     assert len(found) > 1 or size >= 10_000
     assert sum(piece.size for piece in found) == path.stat().st_size
@@ -78,10 +79,10 @@ def test_whoever_begins_at_a_place_gets_the_rest(tmp_path: Path, name: str) -> N
     whole = _cut(path)
     assert len(whole) > 5
     for number, piece in enumerate(whole):
-        rest = _cut(path, start=piece.place)
-        assert [each.after for each in rest] == [each.after for each in whole[number:]]
+        rest = _cut(path, start=piece.start)
+        assert [each.next for each in rest] == [each.next for each in whole[number:]]
         assert _told(_entries(rest[:2])) == _told(_entries(whole[number : number + 2]))
-    assert _cut(path, start=whole[-1].after) == []
+    assert _cut(path, start=whole[-1].next) == []
 
 
 @pytest.mark.parametrize("name", ["runs.jsonl", "runs.jsonl.gz", "runs.json", "runs.parquet"])
@@ -160,7 +161,7 @@ def test_documents_are_read_as_a_whole(tmp_path: Path, name: str, piece: int) ->
     path = tmp_path / name
     text = json.dumps(list(corpora.records(5)), indent=1).encode()
     path.write_bytes(corpora.packed(name, text))
-    (whole,) = _cut(path, Limits(piece=piece))
+    (whole,) = _cut(path, Limits(chunk=piece))
     assert [entry.name for entry in whole.content.loaded().entries()] == [
         f"{path}[{n}]" for n in range(5)
     ]
@@ -194,13 +195,13 @@ def test_a_line_that_is_too_long_is_told_of_and_the_next_one_is_read(
     text = f"{good}\n{long}\n{longest}\n{good}\n"
     path = tmp_path / name
     path.write_bytes(corpora.packed(name, text.encode()))
-    limits = Limits(piece=2_000, max_line=10_000)
+    limits = Limits(chunk=2_000, max_line=10_000)
     assert [
         (entry.name.rpartition(":")[2], entry.error and entry.error.diagnostics[0].code)
-        for entry in records(sources([str(path)]), limits)
+        for entry in records(find_files([str(path)]), limits)
     ] == [("1", None), ("2", None), ("3", "E313"), ("4", None)]
     kept = [piece.content.loaded() for piece in _cut(path, limits)]
-    assert max(len(each.text) for each in kept if isinstance(each, Lines)) == 10_001
+    assert max(len(each.text) for each in kept if isinstance(each, TextLines)) == 10_001
 
 
 @pytest.mark.parametrize("name", ["runs.jsonl.gz", "runs.jsonl.zst"])
@@ -208,7 +209,7 @@ def test_of_a_damaged_file_what_comes_before_the_damage_is_read(tmp_path: Path, 
     path = corpora.jsonl(tmp_path / name, 20_000)
     whole = path.read_bytes()
     path.write_bytes(whole[: len(whole) // 2] + b"\0" * 100)
-    *before, last = _entries(_cut(path, Limits(piece=100_000)))
+    *before, last = _entries(_cut(path, Limits(chunk=100_000)))
     assert len(before) > 1_000
     assert last.error is not None
     (problem,) = last.error.diagnostics
@@ -246,7 +247,7 @@ def test_a_pipe_is_read_once(tmp_path: Path, kind: str) -> None:
         return _entries(_cut(path))
 
     def one_by_one() -> Iterator[Entry]:
-        return records(sources([str(path)]), SMALL)
+        return records(find_files([str(path)]), SMALL)
 
     for read in (cut, one_by_one):
         os.mkfifo(path)
@@ -259,8 +260,8 @@ def test_a_pipe_is_read_once(tmp_path: Path, kind: str) -> None:
 
 def test_files_that_vanish_are_told_of(tmp_path: Path) -> None:
     path = corpora.jsonl(tmp_path / "runs.jsonl", 10)
-    found = groups(sources([str(path)]))
+    found = group_files(find_files([str(path)]))
     path.unlink()
-    (piece,) = pieces(found, Place(), Limits())
+    (piece,) = chunks(found, Cursor(), Limits())
     (entry,) = piece.content.loaded().entries()
     assert "cannot be read: No such file" in str(entry.error)

@@ -1,7 +1,7 @@
-"""What a corpus comes to: counts that can be added up in any order, and the traces to look at.
+"""The summary of a corpus: counts, and the traces to look at.
 
-Everything is a whole number until it is shown, so the summary of a corpus is the same however it
-was cut into pieces and whoever counted.
+Counts are whole numbers until they are shown, so a summary does not depend on how the corpus was
+cut into chunks.
 """
 
 from __future__ import annotations
@@ -15,33 +15,98 @@ from typing import Any, Final, Self
 
 import numpy as np
 
-from bylaw.batch.pieces import Place
-from bylaw.batch.rule_counts import RuleCounts, pass_rate
-from bylaw.batch.scores import LABELS, OUTCOMES, VIOLATED, Scores
+from bylaw.batch.input.chunks import Cursor
+from bylaw.batch.scoring.scores import LABELS, OUTCOMES, VIOLATED, Scores
 from bylaw.errors import Diagnostic
+from bylaw.procedure.constraint import Constraint
 from bylaw.procedure.procedure import Procedure
 from bylaw.values import Json
 
 WORST: Final = 50
-"""How many of the worst traces are kept."""
+"""The number of worst traces that are kept."""
 EXAMPLES: Final = 5
-"""For how many traces of each rule that was violated its name is kept."""
+"""The number of violating traces that are kept for each rule."""
 ERRORS: Final = 20
-"""How many unusable records are kept with all that is wrong with them."""
+"""The number of errors in records that are kept."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Remembered:
-    """A trace to look at. In order: the worst come first, and of equals those that came first."""
+class NotableTrace:
+    """A trace to look at. In order, the worst come first, and of equals the first in the corpus."""
 
     score: float
-    place: Place
-    """Of the piece that it is in."""
+    cursor: Cursor
+    """The chunk that holds it."""
     row: int
-    """Which trace of the piece it is."""
+    """Its number in the chunk."""
     name: str
     violated: int = field(compare=False)
-    """How many rules it violates."""
+    """The number of rules that it violates."""
+
+    def state(self) -> list[Json]:
+        """The trace as JSON."""
+        return [self.score, list(self.cursor), self.row, self.name, self.violated]
+
+    @classmethod
+    def from_state(cls, state: Sequence[Any]) -> Self:
+        """The trace that `state` wrote."""
+        score, cursor, row, name, violated = state
+        return cls(score, Cursor(*cursor), row, name, violated)
+
+
+@dataclass(frozen=True, slots=True)
+class RuleCounts:
+    """The number of traces with each outcome of a rule, in the order of OUTCOMES."""
+
+    constraint: Constraint
+    violated: int
+    vacuous: int
+    satisfied: int
+    undecided: int
+
+    @property
+    def name(self) -> str:
+        """The constraint's name."""
+        return self.constraint.name
+
+    @property
+    def traces(self) -> int:
+        """The number of traces."""
+        return self.violated + self.vacuous + self.satisfied + self.undecided
+
+    @property
+    def passed(self) -> int:
+        """The number of traces in which the rule holds, vacuously or not."""
+        return self.vacuous + self.satisfied
+
+    @property
+    def rate(self) -> float | None:
+        """The share of traces that pass, of those in which the rule could be decided."""
+        return pass_rate([self])
+
+    @property
+    def vacuous_share(self) -> float | None:
+        """The share of traces in which there was nothing to check."""
+        return self.vacuous / self.traces if self.traces else None
+
+    def to_dict(self) -> dict[str, Json]:
+        """The counts as JSON."""
+        return {
+            "name": self.name,
+            "layer": self.constraint.layer,
+            "weight": self.constraint.weight,
+            "rate": self.rate,
+            "violated": self.violated,
+            "vacuous": self.vacuous,
+            "satisfied": self.satisfied,
+            "undecided": self.undecided,
+        }
+
+
+def pass_rate(rules: Sequence[RuleCounts]) -> float | None:
+    """The share of passes among the verdicts on some rules that could be decided."""
+    decided = sum(rule.passed + rule.violated for rule in rules)
+    return sum(rule.passed for rule in rules) / decided if decided else None
 
 
 @dataclass(slots=True)
@@ -52,19 +117,19 @@ class Summary:
     traces: int = 0
     calls: int = 0
     labels: list[int] = field(default_factory=lambda: [0] * len(LABELS))
-    """How many traces have each label, by its place in LABELS."""
+    """The number of traces with each label, in the order of LABELS."""
     outcomes: list[list[int]] = field(default_factory=list)
-    """For each constraint, how often each outcome, by its place in OUTCOMES."""
+    """For each constraint, the number of traces with each outcome, in the order of OUTCOMES."""
     lost: list[int] = field(default_factory=list)
-    """For each constraint, how many traces that have a score violate it."""
+    """For each constraint, the number of traces with a score that violate it."""
     unusable: Counter[str] = field(default_factory=Counter)
-    """By file."""
+    """The number of unusable records in each file."""
     errors: list[str] = field(default_factory=list)
     notes: Counter[str] = field(default_factory=Counter)
     alone: Counter[str] = field(default_factory=Counter)
-    """For each constraint, how many traces had to be judged one by one."""
-    worst: list[Remembered] = field(default_factory=list)
-    examples: dict[str, list[Remembered]] = field(default_factory=dict)
+    """For each constraint without a reading in columns, the number of traces judged one by one."""
+    worst: list[NotableTrace] = field(default_factory=list)
+    examples: dict[str, list[NotableTrace]] = field(default_factory=dict)
     """The first traces that violate each rule."""
 
     def __post_init__(self) -> None:
@@ -74,20 +139,20 @@ class Summary:
 
     # ── counting ──────────────────────────────────────────────────────────────────────────
 
-    def add(self, scores: Scores, place: Place) -> list[Diagnostic]:
-        """Counts a piece in; gives what is wrong with its records, as far as that is kept."""
+    def add(self, scores: Scores, cursor: Cursor) -> list[Diagnostic]:
+        """Adds a chunk; returns the errors in its records that are kept."""
         self.notes += scores.notes
         self.alone += scores.alone
         if len(scores):
             self._count(scores)
-            self._remember(scores, place)
-        told = [problem for each in scores.unusable for problem in each.diagnostics]
-        told = told[: max(0, ERRORS - len(self.errors))]
-        self.errors += [problem.render() for problem in told]
+            self._remember(scores, cursor)
+        problems = [problem for each in scores.unusable for problem in each.diagnostics]
+        problems = problems[: max(0, ERRORS - len(self.errors))]
+        self.errors += [problem.render() for problem in problems]
         for each in scores.unusable:
             source = each.diagnostics[0].source if each.diagnostics else None
             self.unusable[source or each.name] += 1
-        return told
+        return problems
 
     def _count(self, scores: Scores) -> None:
         self.traces += len(scores)
@@ -104,38 +169,38 @@ class Summary:
         found = (decided == VIOLATED).sum(axis=0)
         self.lost = [old + int(new) for old, new in zip(self.lost, found, strict=True)]
 
-    def _remember(self, scores: Scores, place: Place) -> None:
+    def _remember(self, scores: Scores, cursor: Cursor) -> None:
         values = scores.values(self.procedure)
         broken = scores.outcomes == VIOLATED
         counts = broken.sum(axis=1)
 
-        def remembered(row: int) -> Remembered:
+        def notable(row: int) -> NotableTrace:
             value = float(values[row])
             score = 1.0 if math.isnan(value) else value  # one without a score is not the worst
-            return Remembered(score, place, row, scores.names[row], int(counts[row]))
+            return NotableTrace(score, cursor, row, scores.names[row], int(counts[row]))
 
         limit = self.worst[-1].score if len(self.worst) == WORST else 1.0
         low = np.flatnonzero(values < limit)
         if len(low):
             lowest = low[np.argsort(values[low], kind="stable")[:WORST]]
-            found = [remembered(int(row)) for row in lowest]
+            found = [notable(int(row)) for row in lowest]
             self.worst = heapq.nsmallest(WORST, [*self.worst, *found])
         for number, constraint in enumerate(self.procedure.constraints):
             kept = self.examples.setdefault(constraint.name, [])
             if len(kept) < EXAMPLES:
                 rows = np.flatnonzero(broken[:, number])[: EXAMPLES - len(kept)]
-                kept += [remembered(int(row)) for row in rows]
+                kept += [notable(int(row)) for row in rows]
 
-    # ── what it says ──────────────────────────────────────────────────────────────────────
+    # ── figures ───────────────────────────────────────────────────────────────────────────
 
     @property
     def scored(self) -> int:
-        """How many traces have a score."""
+        """The number of traces that have a score."""
         return self.traces - self.labels[LABELS.index(None)]
 
     @property
     def mean(self) -> float | None:
-        """The mean score, from the weights that were lost; None if no trace has one."""
+        """The mean score, from the weights of violated rules; None if no trace has a score."""
         if not self.scored:
             return None
         weights = [constraint.weight for constraint in self.procedure.constraints]
@@ -151,13 +216,13 @@ class Summary:
         return {layer: pass_rate(rules) for layer, rules in sorted(members.items())}
 
     def label_counts(self) -> dict[str, int]:
-        """How many traces have each label, the most frequent first."""
+        """The number of traces with each label, the most frequent first."""
         names = [label or "UNDECIDED" for label in LABELS]
         counts = Counter(dict(zip(names, self.labels, strict=True)))
         return {name: count for name, count in counts.most_common() if count}
 
     def rules(self) -> list[RuleCounts]:
-        """How each rule did, in the order of the procedure."""
+        """The counts of each rule, in the order of the procedure."""
         return [
             RuleCounts(constraint, *counts)
             for constraint, counts in zip(self.procedure.constraints, self.outcomes, strict=True)
@@ -183,10 +248,10 @@ class Summary:
             "judged_one_by_one": dict(self.alone),
         }
 
-    # ── between two runs ──────────────────────────────────────────────────────────────────
+    # ── saving ────────────────────────────────────────────────────────────────────────────
 
     def state(self) -> dict[str, Json]:
-        """All that was counted, for a run that goes on later."""
+        """The summary as JSON, for a run that is resumed."""
         return {
             "traces": self.traces,
             "calls": self.calls,
@@ -197,23 +262,17 @@ class Summary:
             "errors": [*self.errors],
             "notes": dict(self.notes),
             "alone": dict(self.alone),
-            "worst": [_kept(each) for each in self.worst],
-            "examples": {name: [*map(_kept, found)] for name, found in self.examples.items()},
+            "worst": [each.state() for each in self.worst],
+            "examples": {
+                name: [each.state() for each in found] for name, found in self.examples.items()
+            },
         }
 
     @classmethod
     def from_state(cls, procedure: Procedure, state: Mapping[str, Any]) -> Self:
-        """The summary that was written down."""
+        """The summary that `state` wrote."""
+        read = NotableTrace.from_state
         counters = {name: Counter(state[name]) for name in ("unusable", "notes", "alone")}
-        worst = [_remembered(each) for each in state["worst"]]
-        examples = {name: [*map(_remembered, found)] for name, found in state["examples"].items()}
+        worst = [read(each) for each in state["worst"]]
+        examples = {name: [*map(read, found)] for name, found in state["examples"].items()}
         return cls(procedure, **{**state, **counters, "worst": worst, "examples": examples})
-
-
-def _kept(each: Remembered) -> list[Json]:
-    return [each.score, list(each.place), each.row, each.name, each.violated]
-
-
-def _remembered(kept: Sequence[Any]) -> Remembered:
-    score, place, row, name, violated = kept
-    return Remembered(score, Place(*place), row, name, violated)

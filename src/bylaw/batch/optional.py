@@ -1,4 +1,4 @@
-"""What has to be installed beside Bylaw for corpora, and what to do where it is not."""
+"""Optional packages that corpora need, imported when they are used."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from typing import Any, Final
 from bylaw.errors import Diagnostic, UsageError
 
 SCORING: Final = ("numpy", "msgspec")
-"""What scoring a corpus needs, whatever it is stored in. Formats ask for the rest themselves."""
+"""The packages that scoring needs, whatever the format of the corpus."""
 
 
 def can_score_corpora() -> bool:
-    """Is what scoring a corpus needs installed?"""
+    """Are the packages that scoring needs installed?"""
     return all(find_spec(module) for module in SCORING)
 
 
-def needed(module: str, purpose: str, extra: str = "corpus") -> Any:
-    """The module; where it is not installed, an error that names the command that installs it."""
+def import_extra(module: str, purpose: str, extra: str = "corpus") -> Any:
+    """The module. If it is not installed, the error names the command that installs it."""
     try:
         return import_module(module)
     except ImportError:

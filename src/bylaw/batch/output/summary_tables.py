@@ -1,30 +1,30 @@
-"""The summary of a corpus as tables, for the terminal and for pages."""
+"""The summary of a corpus as tables, for the terminal and for HTML pages."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Final
 
-from bylaw.batch.summary import Summary
+from bylaw.batch.output.summary import Summary
 from bylaw.columnar.support import alone_because
 from bylaw.tables import Column, Table
 
 SHOWN: Final = 10
-"""How many of the worst traces are shown, and of the files with unusable records."""
+"""The most rows in a table of traces or files."""
 _LISTED: Final = 3
-"""How many rules are named in a note."""
+"""The most rules that are named in notes on slow rules."""
 _NAME: Final = 36
-"""How long a name may be beside numbers."""
+"""The longest name in a table with numbers."""
 
 
 def tables(summary: Summary) -> list[Table]:
-    """All of them, without those that would be empty."""
+    """All tables that have rows."""
     made = (rules(summary), layers(summary), worst(summary), unusable(summary))
     return [table for table in made if table.rows]
 
 
 def rules(summary: Summary) -> Table:
-    """How each rule did."""
+    """The pass rate of each rule."""
     columns = (
         Column("rule"),
         Column("pass rate", "percent"),
@@ -40,14 +40,14 @@ def rules(summary: Summary) -> Table:
 
 
 def _alone(summary: Summary) -> Iterator[str]:
-    """Which rules had to be asked of one trace at a time, and why."""
+    """Notes on the rules that were judged trace by trace."""
     slow = summary.alone.most_common()
     for name, count in slow[:_LISTED]:
         formula = summary.procedure[name].formula
         reason = alone_because(formula, summary.procedure.vocabulary)
-        yield f"{name}: judged trace by trace in {count:,}, which takes longer: {reason}"
+        yield f"{name}: judged one by one in {count:,} traces, which takes longer: {reason}"
     if len(slow) > _LISTED:
-        yield f"and so were {len(slow) - _LISTED:,} other rules"
+        yield f"so were {len(slow) - _LISTED:,} other rules"
 
 
 def layers(summary: Summary) -> Table:
@@ -65,12 +65,12 @@ def worst(summary: Summary) -> Table:
 
 
 def unusable(summary: Summary) -> Table:
-    """The files with records that could not be used."""
+    """The files with unusable records."""
     columns = (Column("records", "count"), Column("file"))
     rows = [(count, name) for name, count in summary.unusable.most_common(SHOWN)]
     return Table("unusable", "Records that could not be used", columns, rows)
 
 
-def short(name: str, most: int = _NAME) -> str:
-    """A name that leaves room for the numbers beside it; of a long path, its end."""
-    return name if len(name) <= most else f"…{name[1 - most :]}"
+def short(name: str, limit: int = _NAME) -> str:
+    """The name; of one that is too long, the end."""
+    return name if len(name) <= limit else f"…{name[1 - limit :]}"

@@ -6,7 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from bylaw.batch.sources import MANY, Source, fingerprint, groups, sources, total_size
+from bylaw.batch.input.files import (
+    MAX_GROUP,
+    CorpusFile,
+    find_files,
+    fingerprint,
+    group_files,
+    total_size,
+)
 
 FILES = ("a.json", "b.jsonl", "c.jsonl.gz", "deep/d.parquet", "deep/e.txt", "deep/f.ndjson.zst")
 
@@ -22,7 +29,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def _names(*paths: str, without: str | None = None) -> list[str]:
-    return [source.name.removeprefix("runs/") for source in sources(paths, without)]
+    return [source.name.removeprefix("runs/") for source in find_files(paths, without)]
 
 
 def test_a_folder_is_the_traces_below_it(folder: Path) -> None:
@@ -54,7 +61,7 @@ def test_a_pattern_is_what_fits_it(folder: Path) -> None:
 )
 def test_what_is_not_there_is_told_and_hides_nothing(folder: Path, path: str, message: str) -> None:
     (folder / "empty").mkdir()
-    missing, there = sources([path, "runs/a.json"])
+    missing, there = find_files([path, "runs/a.json"])
     assert missing.problem is not None
     assert message in missing.problem.message
     assert there.problem is None
@@ -71,19 +78,19 @@ def test_what_a_run_writes_is_no_part_of_what_it_reads(folder: Path) -> None:
 
 def test_addresses_are_read_by_arrows_file_systems(folder: Path) -> None:
     root = (folder / "runs").as_uri()
-    found = sources([f"{root}/"])
+    found = find_files([f"{root}/"])
     assert [each.path for each in found] == [
         f"{root}/{name}" for name in FILES if not name.endswith(".txt")
     ]
     assert all(each.size == 4 for each in found)
-    assert [each.path for each in sources([f"{root}/*.json"])] == [f"{root}/a.json"]
-    (missing,) = sources([f"{root}/missing.json"])
+    assert [each.path for each in find_files([f"{root}/*.json"])] == [f"{root}/a.json"]
+    (missing,) = find_files([f"{root}/missing.json"])
     assert missing.problem is not None
 
 
 def test_small_files_are_taken_together() -> None:
     sizes = [1, 2, 3, 100, 4, 5, 6, 7, None, 0, 1]
-    found = groups([Source(str(n), size) for n, size in enumerate(sizes)], small=10)
+    found = group_files([CorpusFile(str(n), size) for n, size in enumerate(sizes)], chunk_size=10)
     assert [[source.size for source in group] for group in found] == [
         [1, 2, 3],
         [100],
@@ -93,14 +100,18 @@ def test_small_files_are_taken_together() -> None:
         [None],
         [0, 1],
     ]
-    assert [len(group) for group in groups([Source("a", 0)] * 600)] == [MANY, MANY, 600 - 2 * MANY]
+    assert [len(group) for group in group_files([CorpusFile("a", 0)] * 600)] == [
+        MAX_GROUP,
+        MAX_GROUP,
+        600 - 2 * MAX_GROUP,
+    ]
 
 
 def test_sizes_and_fingerprints(folder: Path) -> None:
-    before = sources(["runs"])
+    before = find_files(["runs"])
     assert total_size(before) == 20
-    assert total_size(sources(["runs", "-"])) is None
-    assert fingerprint(before) == fingerprint(sources(["runs"]))
-    assert fingerprint(sources(["runs", "-"])) is None, "nobody can read it again"
+    assert total_size(find_files(["runs", "-"])) is None
+    assert fingerprint(before) == fingerprint(find_files(["runs"]))
+    assert fingerprint(find_files(["runs", "-"])) is None, "nobody can read it again"
     (folder / "runs" / "a.json").write_bytes(b"12345")
-    assert fingerprint(before) != fingerprint(sources(["runs"]))
+    assert fingerprint(before) != fingerprint(find_files(["runs"]))

@@ -1,17 +1,17 @@
-"""Scores as files: a row for each trace, and for each record that could not be used.
+"""The formats of results files: a row for each trace, and for each unusable record.
 
 | column | is |
 | --- | --- |
 | `trace` | the record's name: `runs.jsonl:17` |
 | `score` | from 0 to 1; null without one |
 | `label` | `FULL`, `PARTIAL` or `NONE`; null without a score |
-| `calls` | how many calls the trace has; null for an unusable record |
-| `violated`, `vacuous`, `undecided` | the names of the rules that were |
-| `error` | why the record could not be used; null otherwise |
+| `calls` | the number of calls; null for an unusable record |
+| `violated`, `vacuous`, `undecided` | the names of the rules with this outcome |
+| `error` | the reason why the record cannot be used; null otherwise |
 
-Rows are in the order of the corpus, but unusable records follow the traces of their piece. A file
-is written in parts, which are joined when all are there: no kind of file can be appended to safely,
-but whole files can be put in place.
+Rows are in the order of the corpus, but unusable records follow the traces of their chunk. A file
+is written in parts, which are joined at the end: no format can be appended to safely, but whole
+files can be put in place.
 """
 
 from __future__ import annotations
@@ -27,34 +27,34 @@ from typing import Any, Final, Protocol
 
 import numpy as np
 
-from bylaw.batch.extras import needed
-from bylaw.batch.scores import ERROR, LABELS, VACUOUS, VIOLATED, Scores, Unusable
+from bylaw.batch.optional import import_extra
+from bylaw.batch.scoring.scores import ERROR, LABELS, VACUOUS, VIOLATED, Scores, Unusable
 from bylaw.errors import Diagnostic, UsageError
 from bylaw.procedure.procedure import Procedure
 
-_NAMED: Final = {"violated": VIOLATED, "vacuous": VACUOUS, "undecided": ERROR}
-"""The columns that hold names of rules, and the outcome they are about."""
+_OUTCOME_COLUMNS: Final = {"violated": VIOLATED, "vacuous": VACUOUS, "undecided": ERROR}
+"""The columns that hold names of rules, and the outcomes of these rules."""
 
 
-class Sink(Protocol):
-    """A kind of file."""
+class ResultsFormat(Protocol):
+    """A format that rows can be written in."""
 
-    def part(self, pieces: Sequence[Scores], procedure: Procedure) -> bytes:
-        """A file with the rows of some pieces. Which pieces share a part shows in no row."""
+    def part(self, chunks: Sequence[Scores], procedure: Procedure) -> bytes:
+        """A part with the rows of some chunks. Rows do not depend on which chunks share a part."""
         ...
 
     def join(self, parts: Sequence[Path], target: Path) -> None:
-        """A file with the rows of these, in order."""
+        """Writes a file with the rows of the parts, in order."""
         ...
 
 
-def sink_for(path: str) -> Sink:
-    """The kind of file that a name asks for."""
-    for ending, sink in SINKS.items():
-        if path.endswith(ending):
-            return sink
-    message = f"'{path}' is of no kind that scores are written to"
-    help = f"Let it end in {', '.join(SINKS)}."
+def format_for(path: str) -> ResultsFormat:
+    """The format that a file's name ends in."""
+    for suffix, format_ in FORMATS.items():
+        if path.endswith(suffix):
+            return format_
+    message = f"'{path}' does not name a format that scores can be written in"
+    help = f"End the name in {', '.join(FORMATS)}."
     raise UsageError(Diagnostic("E402", message, help))
 
 
@@ -66,32 +66,32 @@ def _reason(record: Unusable) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class JsonLines:
-    """JSONL; compressed parts behind each other are a compressed file, too."""
+class JsonlFormat:
+    """JSONL. Concatenated compressed parts are a compressed file."""
 
     compression: str | None = None
 
-    def part(self, pieces: Sequence[Scores], procedure: Procedure) -> bytes:
+    def part(self, chunks: Sequence[Scores], procedure: Procedure) -> bytes:
         """One object a line."""
-        lines = [line for scores in pieces for line in self._lines(scores, procedure)]
-        return self._packed("".join(f"{line}\n" for line in lines).encode())
+        lines = [line for scores in chunks for line in self._lines(scores, procedure)]
+        return self._compressed("".join(f"{line}\n" for line in lines).encode())
 
     def _lines(self, scores: Scores, procedure: Procedure) -> list[str]:
         values, labels = scores.values(procedure), scores.labels()
         names = [constraint.name for constraint in procedure.constraints]
-        endings: dict[bytes, str] = {}  # few rows differ in their verdicts
+        endings: dict[bytes, str] = {}  # many rows have the same outcomes
         lines: list[str] = []
         for row, trace in enumerate(scores.names):
             outcomes = scores.outcomes[row]
             key = outcomes.tobytes()
             if key not in endings:
-                told = {
+                rules = {
                     column: [names[n] for n in np.flatnonzero(outcomes == code)]
-                    for column, code in _NAMED.items()
+                    for column, code in _OUTCOME_COLUMNS.items()
                 }
                 label = LABELS[labels[row]]
                 score = None if label is None else float(values[row])
-                judged = json.dumps({"score": score, "label": label} | told, ensure_ascii=False)
+                judged = json.dumps({"score": score, "label": label} | rules, ensure_ascii=False)
                 endings[key] = judged[1:]
             start = f'{{"trace": {_text(trace)}, "calls": {scores.calls[row]}, '
             lines.append(start + endings[key])
@@ -100,16 +100,16 @@ class JsonLines:
             for each in scores.unusable
         ]
 
-    def _packed(self, text: bytes) -> bytes:
+    def _compressed(self, text: bytes) -> bytes:
         if self.compression == "gzip":
             return gzip.compress(text, 6, mtime=0)
         if self.compression == "zstd":
-            zstandard = needed("zstandard", "writing .zst files")
+            zstandard = import_extra("zstandard", "writing .zst files")
             return bytes(zstandard.ZstdCompressor().compress(text))
         return text
 
     def join(self, parts: Sequence[Path], target: Path) -> None:
-        """The parts behind each other."""
+        """Concatenates the parts."""
         with target.open("wb") as whole:
             for part in parts:
                 with part.open("rb") as file:
@@ -124,17 +124,17 @@ def _text(text: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Parquet:
-    """Parquet, a row group for each part."""
+class ParquetFormat:
+    """Parquet, with a row group for each part."""
 
-    def part(self, pieces: Sequence[Scores], procedure: Procedure) -> bytes:
-        """A whole Parquet file."""
-        arrow = needed("pyarrow", "writing Parquet")
-        parquet = needed("pyarrow.parquet", "writing Parquet")
+    def part(self, chunks: Sequence[Scores], procedure: Procedure) -> bytes:
+        """A complete Parquet file."""
+        arrow = import_extra("pyarrow", "writing Parquet")
+        parquet = import_extra("pyarrow.parquet", "writing Parquet")
         schema = _schema(arrow)
         tables = [
             arrow.Table.from_arrays(self._columns(arrow, scores, procedure), schema=schema)
-            for scores in pieces
+            for scores in chunks
         ]
         into = io.BytesIO()
         parquet.write_table(arrow.concat_tables(tables), into, compression="zstd")
@@ -146,7 +146,7 @@ class Parquet:
         names = arrow.array([constraint.name for constraint in procedure.constraints])
         none = [None] * rest
 
-        def followed(column: Any) -> Any:
+        def padded(column: Any) -> Any:
             """A column of the traces, and nulls for the unusable records."""
             return arrow.concat_arrays([column, arrow.array(none, column.type)])
 
@@ -155,31 +155,31 @@ class Parquet:
         traces = [*scores.names, *(each.name for each in scores.unusable)]
         return [
             _texts(arrow, traces),
-            followed(arrow.array(values, mask=~scored)),
-            followed(label),
-            followed(arrow.array(scores.calls)),
-            *(followed(_names(arrow, scores, names, code)) for code in _NAMED.values()),
+            padded(arrow.array(values, mask=~scored)),
+            padded(label),
+            padded(arrow.array(scores.calls)),
+            *(padded(_names(arrow, scores, names, code)) for code in _OUTCOME_COLUMNS.values()),
             _texts(arrow, [None] * len(scores) + [*map(_reason, scores.unusable)]),
         ]
 
     def join(self, parts: Sequence[Path], target: Path) -> None:
-        """The row groups of the parts."""
-        arrow = needed("pyarrow", "writing Parquet")
-        parquet = needed("pyarrow.parquet", "writing Parquet")
+        """Copies the row groups of the parts."""
+        arrow = import_extra("pyarrow", "writing Parquet")
+        parquet = import_extra("pyarrow.parquet", "writing Parquet")
         with parquet.ParquetWriter(target, _schema(arrow), compression="zstd") as writer:
             for part in parts:
                 writer.write_table(parquet.read_table(part))
 
 
 def _names(arrow: Any, scores: Scores, names: Any, code: int) -> Any:
-    """For each trace, the names of the rules with an outcome."""
+    """For each trace, the names of the rules with this outcome."""
     found = scores.outcomes == code
     ends = np.concatenate([[0], np.cumsum(found.sum(axis=1))]).astype(np.int32)
     return arrow.ListArray.from_arrays(arrow.array(ends), names.take(np.nonzero(found)[1]))
 
 
 def _texts(arrow: Any, texts: Sequence[str | None]) -> Any:
-    """A column of text; what has no UTF-8 form is written with backslashes."""
+    """A column of text; characters without a UTF-8 form are escaped with backslashes."""
     try:
         return arrow.array(texts, arrow.string())
     except UnicodeEncodeError:
@@ -198,16 +198,16 @@ def _schema(arrow: Any) -> Any:
             ("score", arrow.float64()),
             ("label", text),
             ("calls", arrow.int64()),
-            *((column, arrow.list_(text)) for column in _NAMED),
+            *((column, arrow.list_(text)) for column in _OUTCOME_COLUMNS),
             ("error", text),
         ]
     )
 
 
-SINKS: Final[dict[str, Sink]] = {
-    ".jsonl": JsonLines(),
-    ".jsonl.gz": JsonLines("gzip"),
-    ".jsonl.zst": JsonLines("zstd"),
-    ".parquet": Parquet(),
+FORMATS: Final[dict[str, ResultsFormat]] = {
+    ".jsonl": JsonlFormat(),
+    ".jsonl.gz": JsonlFormat("gzip"),
+    ".jsonl.zst": JsonlFormat("zstd"),
+    ".parquet": ParquetFormat(),
 }
-"""The kinds of file, by what a name ends in."""
+"""The formats by the suffix of the file's name."""

@@ -1,4 +1,4 @@
-"""A procedure on many traces, column by column: what travels between processes and into files."""
+"""The outcomes and scores of many traces, as arrays."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ OUTCOMES: Final = (Outcome.VIOLATED, Outcome.VACUOUS, Outcome.SATISFIED, Outcome
 CODES: Final = {outcome: code for code, outcome in enumerate(OUTCOMES)}
 VIOLATED, VACUOUS, SATISFIED, ERROR = range(4)
 LABELS: Final[tuple[Label | None, ...]] = ("NONE", "PARTIAL", "FULL", None)
-"""The labels in the order of their codes; the last is that of a trace without a score."""
+"""The labels in the order of their codes; None is for a trace without a score."""
 
 
 @dataclass(frozen=True, slots=True)
 class Unusable:
-    """A record that is no trace."""
+    """A record that is not a trace."""
 
     name: str
     diagnostics: tuple[Diagnostic, ...]
@@ -37,42 +37,42 @@ class Scores:
     """The outcomes of some traces, a row each, in the order of the records."""
 
     names: list[str]
-    """`runs.jsonl:17`, as everywhere."""
+    """For example `runs.jsonl:17`."""
     calls: NDArray[np.int64]
-    """How many calls each trace has."""
+    """The number of calls of each trace."""
     outcomes: NDArray[np.int8]
     """An index into OUTCOMES, for each trace and constraint."""
     unusable: list[Unusable] = field(default_factory=list)
     notes: Counter[str] = field(default_factory=Counter)
-    """How often each kind of oddity was noted while reading."""
+    """The number of notes of each code on the records."""
     alone: Counter[str] = field(default_factory=Counter)
-    """For each constraint, how many traces had to be judged one by one."""
+    """For each constraint without a reading in columns, the number of traces judged one by one."""
 
     def __len__(self) -> int:
         return len(self.names)
 
     @classmethod
-    def together(cls, parts: Sequence[Scores]) -> Scores:
+    def together(cls, several: Sequence[Scores]) -> Scores:
         """The rows of several, one after the other."""
         return cls(
-            [name for part in parts for name in part.names],
-            np.concatenate([part.calls for part in parts]),
-            np.concatenate([part.outcomes for part in parts]),
-            [each for part in parts for each in part.unusable],
-            sum((part.notes for part in parts), Counter()),
-            sum((part.alone for part in parts), Counter()),
+            [name for each in several for name in each.names],
+            np.concatenate([each.calls for each in several]),
+            np.concatenate([each.outcomes for each in several]),
+            [record for each in several for record in each.unusable],
+            sum((each.notes for each in several), Counter()),
+            sum((each.alone for each in several), Counter()),
         )
 
     def sorted(self) -> Scores:
-        """The rows in the order of their lines, where all are of one file."""
+        """The rows in the order of their lines; all must be of one file."""
         order = sorted(range(len(self)), key=lambda row: int(self.names[row].rpartition(":")[2]))
-        return self._with(order)
+        return self._rows(order)
 
     def among(self, names: Set[str]) -> Scores:
         """The rows of some traces."""
-        return self._with([row for row, name in enumerate(self.names) if name in names])
+        return self._rows([row for row, name in enumerate(self.names) if name in names])
 
-    def _with(self, rows: list[int]) -> Scores:
+    def _rows(self, rows: list[int]) -> Scores:
         return replace(
             self,
             names=[self.names[row] for row in rows],
@@ -81,7 +81,7 @@ class Scores:
         )
 
     def values(self, procedure: Procedure) -> NDArray[np.float64]:
-        """The score of each trace; NaN where there is none."""
+        """The score of each trace; NaN if it has none."""
         weights = [constraint.weight for constraint in procedure.constraints]
         violated, error = self.outcomes == VIOLATED, self.outcomes == ERROR
         scores = 1 - _lost(violated, weights) / math.fsum(weights)

@@ -1,0 +1,1 @@
+"""The results of a run: rows in a file, and a summary."""

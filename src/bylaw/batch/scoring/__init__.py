@@ -1,0 +1,1 @@
+"""The scores of a chunk: evaluated in columns, or trace by trace."""

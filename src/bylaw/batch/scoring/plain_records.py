@@ -1,0 +1,294 @@
+"""Plain records, decoded straight into columns: only the fields that some rule reads.
+
+A line that is not a plain record of the current version, or is odd in a way that matters, is left
+to the ordinary reader, which also reports what is wrong with it. Fields that no rule reads are
+skipped, so a mistake in one of them goes unnoticed here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Final
+
+import msgspec
+import numpy as np
+from msgspec import UNSET, Raw, UnsetType
+from numpy.typing import NDArray
+
+from bylaw.batch.scoring.partial_decoding import (
+    ABSENT,
+    FieldsRead,
+    OddRecord,
+    ProbeAnswers,
+    RawEvents,
+)
+from bylaw.columnar.columns import Codes, Columns
+from bylaw.columnar.segments import Mask, Segments
+from bylaw.errors import TraceError
+from bylaw.names import FINAL_ANSWER
+from bylaw.procedure.procedure import Procedure
+from bylaw.trace.record import VERSION
+from bylaw.trace.trace import Events, Trace
+from bylaw.values import LARGEST, JsonError, read_json
+
+NO_STEP: Final = -(2**62)
+"""The step of a call that has none."""
+NO_MESSAGES: Final = (b"", b"null", b"[]")
+
+
+class PlainReader:
+    """Decodes lines as far as the rules of a procedure read them."""
+
+    def __init__(self, procedure: Procedure, fields: FieldsRead, codes: Codes) -> None:
+        self.procedure: Final = procedure
+        self.fields: Final = fields
+        self.codes: Final = codes
+        self.known: Final[ProbeAnswers] = {}
+        self.decoded: Final[Callable[[memoryview], Any]] = msgspec.json.Decoder(
+            _record_type(fields)
+        ).decode
+
+    def batches(
+        self, lines: Iterable[memoryview], calls: int, named: tuple[str, int]
+    ) -> Iterator[PlainBatch]:
+        """The lines in batches of about so many calls; at least one batch."""
+        batch = PlainBatch(self, named)
+        for number, line in enumerate(lines):
+            record = self._record(line)
+            if record is None:
+                batch.others.append(number)
+            else:
+                batch.add(number, line, record)
+            if len(batch.tools) + len(batch.others) >= calls:
+                yield batch.checked()
+                batch = PlainBatch(self, named)
+        yield batch.checked()
+
+    def _record(self, line: memoryview) -> Any:
+        """The record on a line; None if it must be read in the ordinary way."""
+        if "metrics" in self.fields:
+            return None
+        try:
+            record = self.decoded(line)
+        except (msgspec.DecodeError, ValueError, RecursionError):
+            return None
+        if record.bylaw != VERSION:
+            return None
+        if self.fields.message_positions and bytes(record.messages) not in NO_MESSAGES:
+            return None
+        return record
+
+
+def _record_type(fields: FieldsRead) -> type:
+    """The type of records with only the fields that matter."""
+    call: list[Any] = [("tool_name", str)]
+    if "steps" in fields:
+        call.append(("step", int, NO_STEP))
+    if "arguments" in fields:
+        call.append(("arguments", Raw, ABSENT))
+    if "results" in fields:
+        call += [("tool_result", Raw, ABSENT), ("error", str | None, None)]
+    # Not tracked by the collector: a record holds no cycles, and there are millions of them.
+    calls = msgspec.defstruct("Call", call, gc=False)
+    record: list[Any] = [
+        ("tool_calls", list[calls]),  # type: ignore[valid-type]  # a type made at run time
+        ("bylaw", int, VERSION),
+        ("answer", str | None | UnsetType, UNSET),
+        ("final_answer", str | None, None),
+    ]
+    if fields.message_positions:
+        record.append(("messages", Raw, ABSENT))
+    return msgspec.defstruct("Record", record, gc=False)
+
+
+@dataclass
+class PlainBatch:
+    """Some records, as columns, and the lines that are not plain records."""
+
+    reader: PlainReader
+    named: tuple[str, int]
+    """The name of the file, and the number of the first line."""
+    lines: list[int] = field(default_factory=list)
+    """The line of each record, counted from 0."""
+    texts: list[memoryview] = field(default_factory=list)
+    lengths: list[int] = field(default_factory=list)
+    """The number of calls of each record."""
+    answers: list[str | None] = field(default_factory=list)
+    tools: list[int] = field(default_factory=list)
+    """The code of each call's tool. The other columns are empty if no rule reads them."""
+    steps: list[int] = field(default_factory=list)
+    arguments: list[Raw] = field(default_factory=list)
+    results: list[Raw] = field(default_factory=list)
+    errors: list[str | None] = field(default_factory=list)
+    others: list[int] = field(default_factory=list)
+    """The lines that must be read in the ordinary way."""
+
+    def add(self, number: int, line: memoryview, record: Any) -> None:
+        """Adds a record to the columns at once, while it is in the processor's cache."""
+        calls, fields = record.tool_calls, self.reader.fields
+        self.lines.append(number)
+        self.texts.append(line)
+        self.lengths.append(len(calls))
+        self.answers.append(record.final_answer if record.answer is UNSET else record.answer)
+        codes = self.reader.codes.numbers
+        self.tools += [codes[call.tool_name] for call in calls]
+        if "steps" in fields:
+            self.steps += [call.step for call in calls]
+        if "arguments" in fields:
+            wanted = fields.argument_tools
+            self.arguments += [
+                call.arguments if wanted is None or call.tool_name in wanted else ABSENT
+                for call in calls
+            ]
+        if "results" in fields:
+            self.results += [call.tool_result for call in calls]
+            self.errors += [call.error for call in calls]
+
+    def __len__(self) -> int:
+        return len(self.lines)
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the records."""
+        return [self._name(line) for line in self.lines]
+
+    def _name(self, line: int) -> str:
+        source, first = self.named
+        return f"{source}:{first + line}"
+
+    # ── odd records ───────────────────────────────────────────────────────────────────────
+
+    def checked(self) -> PlainBatch:
+        """The batch without the records that violate the format."""
+        try:
+            valid = self._valid()
+        except OverflowError:  # a step that does not fit into 64 bits
+            valid = np.zeros(len(self), dtype=np.bool_)
+        return self if valid.all() else self._only(np.flatnonzero(valid).tolist())
+
+    def _valid(self) -> Mask:
+        """Does each record name its tools, and are its steps, if it has any, in order?"""
+        starts, ends = self._offsets[:-1], self._offsets[1:]
+        tools = self._tools
+        nameless, final = (self.reader.codes.numbers[name] for name in ("", FINAL_ANSWER))
+        odd = (tools == nameless) | (tools == final)
+        if "steps" in self.reader.fields:
+            steps = self._recorded_steps
+            odd |= (steps > LARGEST) | ((steps < 0) & (steps != NO_STEP))
+            disorder = np.zeros(len(steps), dtype=np.bool_)
+            missing = steps == NO_STEP
+            disorder[1:] = (steps[1:] < steps[:-1]) | (missing[1:] != missing[:-1])
+            disorder[starts[starts < ends]] = False
+            odd |= disorder
+        before = np.concatenate(([0], np.cumsum(odd)))
+        return np.equal(before[ends], before[starts])
+
+    def without(self, odd: OddRecord) -> PlainBatch:
+        """The batch without an odd record, and without all others that are odd in this way.
+
+        Each record is checked once, however many are odd.
+        """
+        whole = odd.record is not None
+        number = odd.record
+        if number is None:
+            number = int(np.searchsorted(self._offsets, odd.event or 0, side="right")) - 1
+        return self._only(
+            [n for n in range(len(self)) if n != number and self._can_be_read(n, whole=whole)]
+        )
+
+    def _can_be_read(self, number: int, *, whole: bool) -> bool:
+        """Can the fields that rules read be decoded, or, if asked for, the whole record?"""
+        try:
+            for event in range(self._offsets[number], self._offsets[number + 1]):
+                self._store.event(event)
+            if whole:
+                self.trace(number)
+        except OddRecord:
+            return False
+        return True
+
+    def _only(self, kept: Sequence[int]) -> PlainBatch:
+        """The batch with these records; the others must be read in the ordinary way."""
+        batch = PlainBatch(self.reader, self.named)
+        for number in kept:
+            line = self.texts[number]
+            batch.add(self.lines[number], line, self.reader.decoded(line))
+        batch.others = sorted({*self.others, *self.lines} - {*batch.lines})
+        return batch
+
+    # ── columns ───────────────────────────────────────────────────────────────────────────
+
+    @cached_property
+    def calls(self) -> NDArray[np.int64]:
+        """The number of calls of each trace."""
+        return np.array(self.lengths, dtype=np.int64)
+
+    @cached_property
+    def _offsets(self) -> NDArray[np.int64]:
+        return np.concatenate((np.zeros(1, np.int64), np.cumsum(self.calls)))
+
+    @cached_property
+    def _tools(self) -> NDArray[np.int32]:
+        return np.fromiter(self.tools, np.int32, len(self.tools))
+
+    @cached_property
+    def _recorded_steps(self) -> NDArray[np.int64]:
+        return np.fromiter(self.steps, np.int64, len(self.steps))
+
+    @cached_property
+    def _call_steps(self) -> NDArray[np.int64]:
+        """The step of each call; without recorded steps, its index in the record."""
+        own = np.arange(len(self.tools)) - np.repeat(self._offsets[:-1], self.calls)
+        if "steps" not in self.reader.fields:
+            return own
+        return np.where(self._recorded_steps == NO_STEP, own, self._recorded_steps)
+
+    @cached_property
+    def _answer_steps(self) -> NDArray[np.int64]:
+        """The step of each record's answer, after its last call."""
+        last = np.append(self._call_steps, -1)[self._offsets[1:] - 1]
+        return np.where(self.calls > 0, last + 1, 0)
+
+    @cached_property
+    def _store(self) -> RawEvents:
+        answers = zip(self.answers, self._answer_steps.tolist(), strict=True)
+        return RawEvents(
+            self.reader.codes.names,
+            self.tools,
+            self._call_steps,
+            self.arguments,
+            self.results,
+            self.errors,
+            [(answer, step) for answer, step in answers if answer is not None],
+            self.reader.procedure.failed,
+            self.reader.known,
+        )
+
+    def columns(self, events: Events, answer: bool) -> tuple[Columns, NDArray[np.intp]]:
+        """The columns of the records that have an event, and the numbers of these records.
+
+        The records have no messages, or none that matter.
+        """
+        tools, steps, lengths, numbers = self._tools, self._call_steps, self.calls, None
+        if answer:
+            has = np.array([answer is not None for answer in self.answers], dtype=np.bool_)
+            ends = self._offsets[1:][has]
+            tools = np.insert(tools, ends, self.reader.codes.numbers[FINAL_ANSWER])
+            steps = np.insert(steps, ends, self._answer_steps[has])
+            calls = len(self.tools)
+            numbers = np.insert(np.arange(calls), ends, np.arange(len(ends)) + calls)
+            lengths = lengths + has
+        there = np.flatnonzero(lengths)
+        segments = Segments(lengths[there])
+        return Columns(self.reader.codes, segments, tools, steps, self._store, numbers), there
+
+    def trace(self, number: int) -> Trace:
+        """One trace, complete, with its failures marked."""
+        try:
+            record = read_json(bytes(self.texts[number]).decode())
+            trace = Trace.from_record(record, name=self._name(self.lines[number]), checked=True)
+            return self.reader.procedure.marked(trace)
+        except (JsonError, TraceError, UnicodeDecodeError):
+            raise OddRecord(record=number) from None

@@ -1,0 +1,244 @@
+"""Scores records in batches: in columns where a rule has such a reading, else trace by trace."""
+
+from __future__ import annotations
+
+import gc
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import cached_property
+from typing import Final, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bylaw.batch.input.chunks import TextLines
+from bylaw.batch.scoring.partial_decoding import FieldsRead, OddRecord
+from bylaw.batch.scoring.plain_records import PlainBatch, PlainReader
+from bylaw.batch.scoring.scores import CODES, SATISFIED, VACUOUS, VIOLATED, Scores, Unusable
+from bylaw.columnar.columns import Codes, Columns
+from bylaw.columnar.evaluation import Evaluation
+from bylaw.columnar.row import Row
+from bylaw.columnar.subject import Subject
+from bylaw.columnar.support import alone_because, settled
+from bylaw.columnar.views import columns_of
+from bylaw.logic.formula import FromMetrics
+from bylaw.logic.walk import everything, sees_answer
+from bylaw.procedure.constraint import Constraint
+from bylaw.procedure.procedure import Procedure
+from bylaw.scoring.verify import Views, evaluation_of
+from bylaw.trace.files import Entry
+from bylaw.trace.trace import Events, Trace
+
+BATCH_CALLS: Final = 1 << 16
+"""The number of calls in a batch: enough to be fast, few enough for the processor's cache."""
+
+
+class TraceBatch(Protocol):
+    """Some traces to evaluate together."""
+
+    def __len__(self) -> int: ...
+
+    @property
+    def calls(self) -> NDArray[np.int64]:
+        """The number of calls of each trace."""
+
+    def columns(self, events: Events, answer: bool) -> tuple[Columns, NDArray[np.intp]]:
+        """The columns of the traces that have an event, and the numbers of these traces."""
+
+    def trace(self, number: int) -> Trace:
+        """One trace, complete, with its failures marked."""
+
+
+class DecodedBatch:
+    """Traces that have been read completely, with their failures marked."""
+
+    def __init__(self, traces: Sequence[Trace], codes: Codes) -> None:
+        self._traces = traces
+        self._codes = codes
+
+    def __len__(self) -> int:
+        return len(self._traces)
+
+    @property
+    def calls(self) -> NDArray[np.int64]:
+        return np.array([len(trace.calls) for trace in self._traces], dtype=np.int64)
+
+    def columns(self, events: Events, answer: bool) -> tuple[Columns, NDArray[np.intp]]:
+        return columns_of(self._traces, self._codes, events, answer=answer)
+
+    def trace(self, number: int) -> Trace:
+        return self._traces[number]
+
+
+class Scorer:
+    """Scores records against one procedure."""
+
+    def __init__(self, procedure: Procedure, *, others: Iterable[Procedure] = ()) -> None:
+        """`others` score the same records: each decodes what any of them reads, so that all
+        accept the same records.
+        """
+        self.procedure: Final = procedure
+        self._rules: Final = [BatchRule(each, procedure) for each in procedure.constraints]
+        self._codes: Final = Codes()
+        fields = FieldsRead.by([procedure, *others])
+        self._reader: Final = PlainReader(procedure, fields, self._codes)
+
+    def entries(self, entries: Iterable[Entry]) -> Scores:
+        """The scores of records that have been read."""
+        found: list[Scores] = []
+        some: list[Entry] = []
+        size = 0
+        for entry in entries:
+            some.append(entry)
+            size += len(entry.trace.calls) + 1 if entry.trace else 1
+            if size >= BATCH_CALLS:
+                found.append(self._score_entries(some))
+                some, size = [], 0
+        return Scores.together([*found, self._score_entries(some)])
+
+    def lines(self, lines: TextLines) -> Scores:
+        """The scores of the records on some lines, in order."""
+        with _no_collection():
+            return self._score_lines(lines)
+
+    def _score_lines(self, source: TextLines) -> Scores:
+        lines = _split(source.text)
+        found: list[Scores] = []
+        named = (source.name, source.first_line)
+        for batch in self._reader.batches(lines, BATCH_CALLS, named):
+            scores, batch = self._score_plain(batch)
+            if batch.others:
+                others = [
+                    replace(source, first_line=source.first_line + n, text=bytes(lines[n]))
+                    for n in batch.others
+                ]
+                read = [entry for line in others for entry in line.entries()]
+                scores = Scores.together([scores, self._score_entries(read)]).sorted()
+            found.append(scores)
+        return Scores.together(found)
+
+    def _score_plain(self, batch: PlainBatch) -> tuple[Scores, PlainBatch]:
+        """The scores of a batch, and the batch without the records that turned out to be odd."""
+        while True:
+            try:
+                return self._score(batch.names, batch), batch
+            except OddRecord as odd:
+                batch = batch.without(odd)
+
+    def _score_entries(self, entries: list[Entry]) -> Scores:
+        usable = [(entry.name, entry.trace) for entry in entries if entry.trace is not None]
+        traces = [self.procedure.marked(trace) for _, trace in usable]
+        scores = self._score([name for name, _ in usable], DecodedBatch(traces, self._codes))
+        for entry in entries:
+            if entry.trace is None:
+                problems = entry.error.diagnostics if entry.error else ()
+                scores.unusable.append(Unusable(entry.name, tuple(problems)))
+            scores.notes.update(note.code for note in entry.notes)
+        return scores
+
+    def _score(self, names: list[str], batch: TraceBatch) -> Scores:
+        outcomes = np.empty((len(batch), len(self._rules)), dtype=np.int8)
+        alone: Counter[str] = Counter()
+        views = _BatchViews(self.procedure, batch)
+        for column, rule in enumerate(self._rules):
+            outcomes[:, column], count = rule.outcomes(views)
+            if count is not None:
+                alone[rule.constraint.name] += count
+        return Scores(names, batch.calls, outcomes, alone=alone)
+
+
+class BatchRule:
+    """A constraint of a procedure, judged on batches."""
+
+    def __init__(self, constraint: Constraint, procedure: Procedure) -> None:
+        formula = constraint.formula
+        self.constraint: Final = constraint
+        self._procedure: Final = procedure
+        self._view: Final = procedure.events_of(constraint), sees_answer(formula)
+        self._columnar: Final = alone_because(formula, procedure.vocabulary) is None
+
+    def outcomes(self, views: _BatchViews) -> tuple[NDArray[np.int8], int | None]:
+        """The outcome code of each trace, and the number of traces judged one by one; None for a
+        rule that has a reading in columns.
+        """
+        formula = self.constraint.formula
+        over, there = views.evaluation(*self._view)
+        found = np.empty(len(views.batch), dtype=np.int8)
+        undecided = np.ones(len(found), dtype=np.bool_)
+        if len(there) and self._columnar:
+            found[there] = _codes(over.start(formula))
+            undecided[there] = False
+        elif len(there) and (idle := settled(formula, over)) is not None:
+            found[there[idle]] = VACUOUS
+            undecided[there[idle]] = False
+        numbers = np.flatnonzero(undecided)
+        if self._columnar and numbers.size and self._when_empty is not None:
+            found[numbers] = self._when_empty
+        else:
+            found[numbers] = [views.judge(self.constraint, number) for number in numbers.tolist()]
+        return found, None if self._columnar else len(numbers)
+
+    @cached_property
+    def _when_empty(self) -> int | None:
+        """The outcome on a trace without events; None if it depends on the trace's metrics."""
+        if any(isinstance(part, FromMetrics) for part in everything(self.constraint.formula)):
+            return None
+        return CODES[evaluation_of(Trace(), self._procedure, self.constraint).outcome]
+
+
+def _codes(row: Row) -> NDArray[np.int8]:
+    codes = np.where(row.true, np.int8(SATISFIED), np.int8(VIOLATED))
+    if row.vacuous is not None:
+        codes[row.vacuous] = VACUOUS
+    return codes
+
+
+class _BatchViews:
+    """The views of a batch that rules share."""
+
+    def __init__(self, procedure: Procedure, batch: TraceBatch) -> None:
+        self.batch: Final = batch
+        self._procedure = procedure
+        self._evaluations: dict[tuple[Events, bool], tuple[Evaluation, NDArray[np.intp]]] = {}
+        self._traces: dict[int, tuple[Trace, Views]] = {}
+
+    def evaluation(self, events: Events, answer: bool) -> tuple[Evaluation, NDArray[np.intp]]:
+        """The evaluation of the traces that have an event, and the numbers of these traces."""
+        key = (events, answer)
+        if key not in self._evaluations:
+            columns, there = self.batch.columns(events, answer)
+            procedure = self._procedure
+            over = Evaluation(Subject(columns, procedure.order, procedure.vocabulary))
+            self._evaluations[key] = over, there
+        return self._evaluations[key]
+
+    def judge(self, constraint: Constraint, number: int) -> int:
+        """The outcome code of one trace, by the reference."""
+        if number not in self._traces:
+            self._traces[number] = self.batch.trace(number), {}
+        trace, views = self._traces[number]
+        return CODES[evaluation_of(trace, self._procedure, constraint, views).outcome]
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Suspends garbage collection: the many objects of a batch form no cycles."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+def _split(text: bytes) -> list[memoryview]:
+    """The lines, without copying them."""
+    whole = memoryview(text)
+    ends = np.flatnonzero(np.frombuffer(text, dtype=np.uint8) == ord("\n")).tolist()
+    return [
+        whole[start:end]
+        for start, end in zip([0, *(end + 1 for end in ends)], [*ends, len(text)], strict=True)
+    ]
