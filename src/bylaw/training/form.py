@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from bylaw.agents.protocol import ChatMessage, ToolSpec
-from bylaw.bench.episodes import SYSTEM
+from bylaw.bench.jobs import SYSTEM
 from bylaw.trace.event import Call
 from bylaw.training.example import Example, turns
 from bylaw.values import Json
