@@ -40,10 +40,9 @@ from bylaw.logic.operators import (
     RELATIONS,
     Operator,
 )
-from bylaw.procedure.constraint import LARGEST_WEIGHT
+from bylaw.procedure.constraint import LARGEST_WEIGHT, LAYERS
 from bylaw.procedure.document import MAX_NESTING, MAX_NODES
 from bylaw.procedure.files import MAX_BYTES
-from bylaw.procedure.layers import LAYERS
 from bylaw.reports.html.viewer import MAX_EXPLAINED
 from bylaw.scoring.explain import MAX_TRIALS, MAX_WORK
 from bylaw.semantics.reference import evaluate, view_of

@@ -246,7 +246,7 @@ def test_diff_sees_that_failure_is_told_otherwise(
     assert main(["diff", "f.yaml", "h.yaml", "--json"]) == 1
     fetched = json.loads(capsys.readouterr().out)[0]
     assert (fetched["kind"], fetched["old_holds"]) == ("changed", False)
-    assert "How failure is told has changed" in fetched["note"]
+    assert "The test for failed calls has changed" in fetched["note"]
 
 
 def test_diff_shows_a_trace_that_tells_the_rules_apart(
@@ -330,7 +330,7 @@ def test_a_tool_that_is_not_listed_is_noted(desk: Path, capsys: pytest.CaptureFi
     command = ["verify", "-p", "p.yaml", "renamed.json"]
     assert main(command) == 0, "a note is no violation"
     output = " ".join(capsys.readouterr().out.split())
-    told = "'refund_it' is none of the procedure's tools; did you mean 'refund'? (at call #2)"
+    told = "the procedure does not list the tool 'refund_it'; did you mean 'refund'? (at call #2)"
     assert f"note[W522]: {told}" in output
     assert output.count("W522") == 2
     assert "score 1.0000 FULL" in output

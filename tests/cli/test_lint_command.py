@@ -72,7 +72,7 @@ def test_findings_stand_with_their_rules(desk: Path, capsys: pytest.CaptureFixtu
         "  rule: Before(verify, refund)\n"
         "  warning[W508]\n"
         "    `Before(verify, refund)` is violated when refund is never called.\n"
-        "    To pass traces without that call, write:\n"
+        "    To accept traces without that call, write:\n"
         "        G(refund -> O verify)\n"
     )
     assert "once and twice\n  warning[W503]\n    No trace satisfies both rules" in output

@@ -8,7 +8,7 @@ import pytest
 
 from bylaw import Procedure
 from bylaw.procedure import files
-from bylaw.procedure.difference import Change, Kind, compare
+from bylaw.procedure.difference import ChangeKind, ProcedureChange, compare
 
 PROCEDURE: dict[str, Any] = {
     "name": "repo",
@@ -28,13 +28,13 @@ def procedure(rule: dict[str, Any], fields: dict[str, Any]) -> Procedure:
 
 def became(
     rule: dict[str, Any] | None = None, *, before: dict[str, Any] | None = None, **fields: Any
-) -> list[Change]:
+) -> list[ProcedureChange]:
     """What became of the rule, and of the procedure, when it got these fields."""
     old = before or {}
     return compare(procedure(old, {}), procedure(old | (rule or {}), fields))
 
 
-OF_RULES: list[tuple[str, Any, Kind, str | None]] = [
+OF_RULES: list[tuple[str, Any, ChangeKind, str | None]] = [
     # field | its new value | kind | note
     ("rule", "O commit", "changed", None),
     ("events", "all", "equivalent", "`events` was calls and is now all."),
@@ -45,7 +45,7 @@ OF_RULES: list[tuple[str, Any, Kind, str | None]] = [
     ("why", "Because.", "same", None),
     ("fix", "Test first.", "same", None),
 ]
-OF_PROCEDURES: list[tuple[str, Any, Kind, str | None]] = [
+OF_PROCEDURES: list[tuple[str, Any, ChangeKind, str | None]] = [
     # a field of the procedure | its new value | what becomes of the rule | note
     ("name", "other", "same", None),
     ("tools", [*PROCEDURE["tools"], "pull"], "same", None),
@@ -59,13 +59,15 @@ OF_PROCEDURES: list[tuple[str, Any, Kind, str | None]] = [
 
 
 @pytest.mark.parametrize(("field", "value", "kind", "note"), OF_RULES)
-def test_a_field_of_a_rule(field: str, value: Any, kind: Kind, note: str | None) -> None:
+def test_a_field_of_a_rule(field: str, value: Any, kind: ChangeKind, note: str | None) -> None:
     (change,) = became({field: value})
     assert (change.kind, change.note) == (kind, note)
 
 
 @pytest.mark.parametrize(("field", "value", "kind", "note"), OF_PROCEDURES)
-def test_a_field_of_the_procedure(field: str, value: Any, kind: Kind, note: str | None) -> None:
+def test_a_field_of_the_procedure(
+    field: str, value: Any, kind: ChangeKind, note: str | None
+) -> None:
     (change,) = became(**{field: value})
     assert (change.kind, change.note) == (kind, note)
 
@@ -79,9 +81,9 @@ def test_when_an_agent_may_finish_is_told_once_for_all_rules() -> None:
 
 def test_every_field_has_been_thought_of() -> None:
     """A new field needs a row above: is another value of it told?"""
-    assert {field for field, *_ in OF_RULES} == {*files._CONSTRAINT_FIELDS} - {"name"}
+    assert {field for field, *_ in OF_RULES} == {*files.CONSTRAINT_FIELDS} - {"name"}
     tested = {field for field, *_ in OF_PROCEDURES} | {"finish"}
-    assert tested == {*files._FIELDS} - {"bylaw", "constraints"}
+    assert tested == {*files.PROCEDURE_FIELDS} - {"bylaw", "constraints"}
 
 
 NAMES: list[tuple[str, dict[str, Any], list[tuple[str | None, str | None]]]] = [
@@ -138,7 +140,7 @@ def test_a_test_of_failure_that_is_written_the_same_is_not_told_as_two() -> None
     define = {**PROCEDURE["define"], "broken": "text ~ /^F/"}
     (change,) = became(before={"rule": "F call(test, failed)"}, define=define)
     assert change.kind == "undecided"
-    assert "`failed` is still `broken`, which stands for something else." in str(change.note)
+    assert "`failed` is still `broken`, but its definition has changed." in str(change.note)
 
 
 def test_a_weight_is_told_where_the_rules_could_not_be_decided() -> None:

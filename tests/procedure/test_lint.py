@@ -13,12 +13,9 @@ from strategies import formulas, traces
 from bylaw import Procedure, Trace, Vocabulary, holds, parse
 from bylaw.codes import CODES
 from bylaw.logic import formula as f
-from bylaw.procedure import lint_logic
 from bylaw.procedure.constraint import Constraint
-from bylaw.procedure.lint import Finding, lint
-from bylaw.procedure.lint_prover import Prover
-from bylaw.procedure.lint_vacuous import find_vacuous
-from bylaw.vocabulary.registry import EMPTY
+from bylaw.procedure.lint import Finding, LintSubject, lint, satisfiability
+from bylaw.procedure.lint.vacuous import find_vacuous
 
 WORDS = Vocabulary()
 
@@ -191,10 +188,10 @@ def test_what_a_budget_cannot_tell_is_no_contradiction() -> None:
 
 
 def test_many_pairs_are_cut_off_and_said_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lint_logic, "MAX_PAIRS", 2)
+    monkeypatch.setattr(satisfiability, "MAX_PAIRS", 2)
     (finding,) = found("F a", "F b", "F c")
     assert (finding.code, finding.severity) == ("W503", "note")
-    assert "Of 3 pairs of rules only the first 2" in finding.message
+    assert "Only the first 2 of 3 pairs" in finding.message
 
 
 @pytest.mark.parametrize(
@@ -289,10 +286,14 @@ QUANTIFIED = 'forall n in results(list, "ids[]"): CalledWith(get, id = n)'
     [
         (QUANTIFIED, ['list=>{"ids":[1]} get{"id":1}'], []),
         (QUANTIFIED, ['list=>{"id":[1]}', 'list=>{"ids":[1]}'], []),
-        (QUANTIFIED, ['list=>{"id":[1],"n":1}'], [("warning", "'id[]'? There is: id[], n.")]),
+        (
+            QUANTIFIED,
+            ['list=>{"id":[1],"n":1}'],
+            [("warning", "'id[]'? The paths there are: id[], n.")],
+        ),
         (QUANTIFIED, ["list"], [("note", "something to look into")]),
         (QUANTIFIED, ["get"], [("note", "something to look into")]),
-        ('exists n in args(get, "no"): Called(get)', ['get{"id":1}'], [("warning", "is: id.")]),
+        ('exists n in args(get, "no"): Called(get)', ['get{"id":1}'], [("warning", "are: id.")]),
         ('exists n in metrics("no"): Called(get)', ["get"], [("warning", "nothing in the metric")]),
         ('exists n in args(get, "a.c"): true', ['get{"a":{"b":1}}'], [("warning", "a, a.b.")]),
     ],
@@ -361,10 +362,10 @@ def test_no_trace_refutes_a_finding(
     one: f.Formula, other: f.Formula, order: Any, samples: list[Trace]
 ) -> None:
     pair = [Constraint("one", one), Constraint("other", other)]
-    prover = Prover(order, "calls", EMPTY, max_moves=500)
+    subject = LintSubject(Procedure(pair, order=order), max_moves=500)
     findings = [
-        *lint_logic.find_constant(pair, prover),
-        *lint_logic.find_contradictions(pair, prover),
+        *satisfiability.find_constant(subject),
+        *satisfiability.find_contradictions(subject),
     ]
     for sample in (Trace(), *samples):
         value = {c.name: holds(c.formula, sample, order=order) for c in pair}
@@ -384,8 +385,8 @@ def test_a_ban_says_the_same(
     left: f.Formula, right: f.Formula, order: Any, samples: list[Trace]
 ) -> None:
     rule = f.Always(f.Implies(left, right))
-    prover = Prover(order, "calls", EMPTY, max_moves=500)
-    for finding in find_vacuous([Constraint("rule", rule)], prover):
+    procedure = Procedure([Constraint("rule", rule)], order=order)
+    for finding in find_vacuous(LintSubject(procedure, max_moves=500)):
         assert finding.rewrite is not None
         ban = parse(finding.rewrite)
         for sample in (Trace(), *samples):

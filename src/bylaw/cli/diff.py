@@ -13,7 +13,7 @@ from bylaw.cli.main import OK, VIOLATED
 from bylaw.cli.one_line import one_line
 from bylaw.cli.terminal import coloured, counted, safe, wrapped
 from bylaw.cli.verify_corpus import add_engine
-from bylaw.procedure.difference import Change, compare
+from bylaw.procedure.difference import ProcedureChange, compare
 from bylaw.procedure.procedure import Procedure
 
 EPILOG: Final = """\
@@ -69,7 +69,7 @@ def run(options: argparse.Namespace) -> int:
     return VIOLATED if any(change.matters for change in changes) else OK
 
 
-def _print(changes: list[Change]) -> None:
+def _print(changes: list[ProcedureChange]) -> None:
     told = [change for change in changes if change.kind != "same"]
     for change in told:
         colour = {"added": "green", "removed": "red", "equivalent": "grey"}.get(
@@ -89,7 +89,7 @@ def _print(changes: list[Change]) -> None:
     print(f"{counted(same, 'rule')} unchanged")
 
 
-def _lines(change: Change) -> Iterator[str]:
+def _lines(change: ProcedureChange) -> Iterator[str]:
     """The rule and the names it is written with, before and after; what stayed has no sign."""
     rules = [each and " ".join(each.rule.split()) for each in (change.old, change.new)]
     for old, new in ((rules[0], rules[1]), *((each.old, each.new) for each in change.names)):

@@ -28,8 +28,8 @@ from bylaw.cli.terminal import (
 from bylaw.cli.verify_corpus import add_corpus, check_output, is_corpus, verify_corpus
 from bylaw.codes import CODES
 from bylaw.errors import Diagnostic, UsageError
+from bylaw.procedure.known_tools import KnownTools
 from bylaw.procedure.procedure import Procedure
-from bylaw.procedure.unlisted import Listed
 from bylaw.scoring.edits import Repair
 from bylaw.scoring.repair import repair_procedure
 from bylaw.scoring.verify import Report, verify_trace
@@ -97,7 +97,7 @@ def _one_to_mend(reason: str) -> UsageError:
 
 def _one(procedure: Procedure, entry: Entry, *, as_json: bool, mend: bool) -> int:
     report = verify_trace(entry.required(), procedure)
-    notes = (*entry.notes, *Listed(procedure).notes(report.trace))
+    notes = (*entry.notes, *KnownTools(procedure).notes(report.trace))
     mended = repair_procedure(report.trace, procedure) if mend and report.violated else None
     if as_json:
         repair = {"repair": mended.to_dict() if mended else None} if mend else {}
@@ -194,7 +194,7 @@ class _Tally:
 
 
 def _many(procedure: Procedure, found: Iterator[Entry], *, as_json: bool) -> int:
-    tally, listed = _Tally(), Listed(procedure)
+    tally, listed = _Tally(), KnownTools(procedure)
     with progress("traces") as line:
         for entry in found:
             line.clear()

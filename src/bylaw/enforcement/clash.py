@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from bylaw.enforcement.joint import Joint
 from bylaw.enforcement.rules import Rules
-from bylaw.procedure.lint_finding import Finding
+from bylaw.procedure.lint.finding import Finding
 from bylaw.procedure.procedure import Procedure
 
 

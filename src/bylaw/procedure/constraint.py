@@ -17,6 +17,17 @@ LARGEST_WEIGHT: Final = 1e100
 """Far beyond use, and small enough that weights can always be added up."""
 
 
+LAYERS: Final = {
+    "L1": "tool branching",
+    "L2": "prompt-derived arguments",
+    "L3": "sequence ordering",
+    "L4": "pair and instance ordering",
+    "L5": "call counts",
+    "L6": "exact arguments",
+}
+"""The six layers of the paper. A layer is a label: procedures may use these, others, or none."""
+
+
 class Severity(Enum):
     """What a gate does with a call that dooms the constraint, strongest first."""
 

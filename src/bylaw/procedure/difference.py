@@ -1,62 +1,77 @@
-"""What an edit to a procedure changes, rule by rule."""
+"""The difference between two versions of a procedure, rule by rule."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import Final, Literal, TypeAlias
 
 from bylaw.procedure.constraint import Constraint
-from bylaw.procedure.difference_names import NameChange, changed_names
 from bylaw.procedure.failure import reads_failure
 from bylaw.procedure.procedure import Procedure
 from bylaw.semantics.examples import Setting, difference
 from bylaw.trace.trace import Trace
-from bylaw.values import Json
+from bylaw.values import Json, write_json
 
-Kind: TypeAlias = Literal["added", "removed", "changed", "equivalent", "undecided", "same"]
-_Pair: TypeAlias = tuple[Procedure, Constraint]
-_Value: TypeAlias = str | float | None
+ChangeKind: TypeAlias = Literal["added", "removed", "changed", "equivalent", "undecided", "same"]
+_RuleOf: TypeAlias = tuple[Procedure, Constraint]
+_Scalar: TypeAlias = str | float | None
 
 
 @dataclass(frozen=True, slots=True)
-class _Field:
-    """A field whose values are compared, beside the rules themselves."""
+class _ComparedField:
+    """A field of a constraint, or of its procedure, whose values are compared."""
 
     subject: str
-    """How a sentence about it begins."""
-    of: Callable[[Procedure, Constraint], _Value]
+    """The subject of a sentence about it."""
+    of: Callable[[Procedure, Constraint], _Scalar]
     decides: bool = True
-    """Does another value change a score, a report or a gate by itself? If not, it says how rules
-    read traces, and whether they read them differently is found out."""
+    """Does another value by itself change a score, a report or a gate? If not, the field says how
+    a rule reads traces, and the two rules are compared on traces."""
 
 
-# Left out: `why` and `fix` are words, `tools` checks spelling, and `name` is what reports say.
+# Not compared: `why` and `fix` are prose, `tools` checks spelling, `name` appears in reports.
 _OF_RULES: Final = (
-    _Field("`order`", lambda procedure, _: procedure.order, decides=False),
-    _Field("`events`", lambda procedure, rule: procedure.events_of(rule), decides=False),
-    _Field("The weight", lambda _, rule: rule.weight),
-    _Field("The layer", lambda _, rule: rule.layer),
-    _Field("The severity", lambda _, rule: rule.severity.value),
+    _ComparedField("`order`", lambda procedure, _: procedure.order, decides=False),
+    _ComparedField("`events`", lambda procedure, rule: procedure.events_of(rule), decides=False),
+    _ComparedField("The weight", lambda _, rule: rule.weight),
+    _ComparedField("The layer", lambda _, rule: rule.layer),
+    _ComparedField("The severity", lambda _, rule: rule.severity.value),
 )
 _OF_PROCEDURES: Final = (("`finish`", attrgetter("finish")),)
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
-    """What became of one rule, or of what the procedure says for all of them."""
+class NameChange:
+    """A group, a constant or a definition before and after, as a procedure file writes it."""
 
     name: str
-    kind: Kind
+    old: str | None
+    """None if the old procedure does not have the name; `new` likewise."""
+    new: str | None
+
+    def to_dict(self) -> dict[str, Json]:
+        """The change as JSON."""
+        found = {"name": self.name, "old": self.old, "new": self.new}
+        return {key: value for key, value in found.items() if value is not None}
+
+
+@dataclass(frozen=True, slots=True)
+class ProcedureChange:
+    """The comparison of one rule, or of the fields that concern the whole procedure."""
+
+    name: str
+    kind: ChangeKind
     old: Constraint | None = None
     new: Constraint | None = None
     trace: Trace | None = None
-    """A shortest trace on which the two differ."""
+    """A shortest trace on which the two rules differ."""
     old_holds: bool | None = None
     note: str | None = None
     names: tuple[NameChange, ...] = ()
-    """What the rule is written with and stands for something else now."""
+    """The names in the rule whose meaning changed."""
     about: Literal["rule", "procedure"] = "rule"
 
     @property
@@ -78,36 +93,36 @@ class Change:
         return {"name": self.name, "about": self.about, "kind": self.kind, **found}
 
 
-def compare(old: Procedure, new: Procedure) -> list[Change]:
-    """Every rule of both procedures, and what became of it; the old one's order first.
+def compare(old: Procedure, new: Procedure) -> list[ProcedureChange]:
+    """A comparison for every rule of either procedure, those of the old one first.
 
-    Before them, if there is something to tell, what changed for all rules together.
+    A change of a field that concerns the whole procedure precedes them.
     """
     before = {constraint.name: constraint for constraint in old.constraints}
     after = {constraint.name: constraint for constraint in new.constraints}
     changes = []
-    told = [_told(subject, of(old), of(new)) for subject, of in _OF_PROCEDURES]
-    if note := " ".join(filter(None, told)):
-        changes.append(Change(new.name, "changed", note=note, about="procedure"))
+    sentences = [_sentence(subject, of(old), of(new)) for subject, of in _OF_PROCEDURES]
+    if note := " ".join(filter(None, sentences)):
+        changes.append(ProcedureChange(new.name, "changed", note=note, about="procedure"))
     for name in dict.fromkeys([*before, *after]):
         if name not in after:
-            changes.append(Change(name, "removed", old=before[name]))
+            changes.append(ProcedureChange(name, "removed", old=before[name]))
         elif name not in before:
-            changes.append(Change(name, "added", new=after[name]))
+            changes.append(ProcedureChange(name, "added", new=after[name]))
         else:
             changes.append(_compared((old, before[name]), (new, after[name])))
     return changes
 
 
-def _compared(old: _Pair, new: _Pair) -> Change:
+def _compared(old: _RuleOf, new: _RuleOf) -> ProcedureChange:
     (_, before), (_, after) = pairs = (old, new)
     settings = [Setting(p.order, p.events_of(rule), p.vocabulary, p.marked) for p, rule in pairs]
     readings, decisive = (" ".join(_fields(old, new, decides=each)) for each in (False, True))
     failures = _failures(old[0], new[0]) if any(reads_failure(r.formula) for _, r in pairs) else ""
-    kind: Kind
+    kind: ChangeKind
     if before.formula == after.formula and settings[0] == settings[1] and not failures:
         kind = "changed" if decisive else "same"
-        return Change(before.name, kind, before, after, note=decisive or None)
+        return ProcedureChange(before.name, kind, before, after, note=decisive or None)
     found = difference(before.formula, after.formula, *settings)
     verdict = ""
     if not found.decided:
@@ -125,22 +140,20 @@ def _compared(old: _Pair, new: _Pair) -> Change:
     if failures:
         texts += [procedure.failed.rule for procedure, _ in pairs if procedure.failed]
     names = tuple(changed_names(old[0], new[0], texts))
-    return Change(
+    return ProcedureChange(
         before.name, kind, before, after, found.trace, found.old_holds, note or None, names
     )
 
 
-def _fields(old: _Pair, new: _Pair, *, decides: bool) -> Iterator[str]:
-    """A sentence for each field that has another value."""
+def _fields(old: _RuleOf, new: _RuleOf, *, decides: bool) -> Iterator[str]:
+    """A sentence for each field whose value changed."""
     for field in _OF_RULES:
-        if field.decides is decides and (
-            told := _told(field.subject, field.of(*old), field.of(*new))
-        ):
-            yield told
+        if field.decides is decides:
+            yield from filter(None, [_sentence(field.subject, field.of(*old), field.of(*new))])
 
 
-def _told(subject: str, before: _Value, after: _Value) -> str:
-    """That a value was another one, if it was."""
+def _sentence(subject: str, before: _Scalar, after: _Scalar) -> str:
+    """A sentence about a value that changed; empty if it did not."""
     shown = [
         "not given" if each is None else each if isinstance(each, str) else f"{each:.15g}"
         for each in (before, after)
@@ -149,13 +162,56 @@ def _told(subject: str, before: _Value, after: _Value) -> str:
 
 
 def _failures(old: Procedure, new: Procedure) -> str:
-    """That calls count as failed by another test, if they do."""
+    """A sentence about the procedure's test for failed calls; empty if it did not change."""
     before, after = (each.failed and each.failed.formula for each in (old, new))
     if before == after:
         return ""
     written = [f"`{each.failed.rule}`" if each.failed else None for each in (old, new)]
-    same = f"`failed` is still {written[0]}, which stands for something else."
+    same = f"`failed` is still {written[0]}, but its definition has changed."
     return (
-        f"How failure is told has changed: {_told('`failed`', *written) or same} "
-        "A call that failed by only one of them may be judged differently."
+        f"The test for failed calls has changed: {_sentence('`failed`', *written) or same} "
+        "A call that fails only one of the tests may be judged differently."
     )
+
+
+# ── names ─────────────────────────────────────────────────────────────────────────────────
+
+_WORD = re.compile(r"(?<!\.)\b[^\W\d]\w*")
+"""A name, possibly inside a text; a word after a dot is a key."""
+_NameInField: TypeAlias = tuple[str, str]
+"""A name and the field that declares it: a group and a constant may share a name."""
+
+
+def changed_names(old: Procedure, new: Procedure, texts: Iterable[str]) -> Iterator[NameChange]:
+    """The names whose meaning changed, among those that the texts of rules use."""
+    before, after = (dict(_declarations(each)) for each in (old, new))
+    used = _used(texts, [*before.items(), *after.items()])
+    for key in dict.fromkeys([*before, *after]):
+        if key[0] in used and before.get(key) != after.get(key):
+            yield NameChange(key[0], before.get(key), after.get(key))
+
+
+def _declarations(procedure: Procedure) -> Iterator[tuple[_NameInField, str]]:
+    """Each name of the procedure, as its file declares it."""
+    for name, members in procedure.groups.items():
+        yield (name, "groups"), f"{name}: [{', '.join(members)}]"
+    for name, value in procedure.constants.items():
+        yield (name, "constants"), f"{name}: {write_json(value)}"
+    for head, text in procedure.define.items():
+        # Folded, so that other line breaks are not a change.
+        yield (head.partition("(")[0].strip(), "define"), " ".join(f"{head}: {text}".split())
+
+
+def _used(texts: Iterable[str], declared: Iterable[tuple[_NameInField, str]]) -> set[str]:
+    """The words of the texts, and of the groups and definitions that they use."""
+    meanings: dict[str, list[str]] = {}
+    for (name, field), text in declared:
+        if field != "constants":  # a text inside a constant is data, not a name
+            meanings.setdefault(name, []).append(text)
+    used: set[str] = set()
+    pending = list(texts)
+    while pending:
+        for word in set(_WORD.findall(pending.pop())) - used:
+            used.add(word)
+            pending += meanings.get(word, [])
+    return used

@@ -1,4 +1,4 @@
-"""One field of a document at a time: what was expected, what was found, and where."""
+"""Single fields of a document, read with checks that name the expected and the found value."""
 
 from __future__ import annotations
 
@@ -12,12 +12,17 @@ from bylaw.vocabulary.registry import Vocabulary
 
 
 class FieldReader:
-    """Reads one document; `text` is what it was read from, if there is one."""
+    """Reads the fields of one document, and collects the mistakes in them.
+
+    `text` is the source of the document, or None if it came as a mapping.
+    """
 
     def __init__(self, text: str | None, vocabulary: Vocabulary) -> None:
         self.text = text
         self.vocabulary = vocabulary
         self.problems: list[Diagnostic] = []
+
+    # ── mistakes ─────────────────────────────────────────────────────────────────────────
 
     def complain(
         self, span: Span, where: str, code: str, message: str, help: str | None = None
@@ -32,6 +37,10 @@ class FieldReader:
         if len(self.problems) >= MAX_DIAGNOSTICS:
             raise SpecError(self.problems[:MAX_DIAGNOSTICS])
 
+    def expected(self, node: Located, where: str, wanted: str, help: str | None = None) -> None:
+        message = f"expected {wanted}, found {kind_of(node.value)}"
+        self.complain(node.span, where, "E202", message, help)
+
     def unknown_fields(self, node: Located, known: Sequence[str], where: str) -> None:
         for name in node.value:
             if name not in known:
@@ -39,7 +48,61 @@ class FieldReader:
                 help = did_you_mean(name, known) or f"The fields here are: {listing(known)}."
                 self.complain(span, where + name, "E202", f"unknown field '{name}'", help)
 
+    def placed(self, problem: Diagnostic, node: Located, where: str) -> Diagnostic:
+        """A mistake inside a rule's text, with its position in the file."""
+        if self.text is None:
+            return problem.inside(where)
+        span = node.span
+        if isinstance(node.value, str):
+            places = align(node.value, self.text, node.span)
+            span = Span(places[0], places[-1])
+            if problem.line is not None and problem.column is not None:
+                lines = node.value.split("\n")[: problem.line - 1]
+                offset = sum(len(line) + 1 for line in lines) + problem.column - 1
+                start = places[min(offset, len(places) - 1)]
+                end = places[min(offset + problem.width, len(places) - 1)]
+                span = Span(start, max(end, start + 1))
+        return Diagnostic.at(self.text, span, problem.code, problem.message, problem.help)
+
+    # ── values ───────────────────────────────────────────────────────────────────────────
+
+    def string(self, node: Located | None, where: str) -> str | None:
+        if node is None or node.value is None:
+            return None
+        if not isinstance(node.value, str):
+            self.expected(node, where, "text", 'Put it in quotes: "…".')
+            return None
+        return node.value
+
+    def rule_text(self, node: Located, where: str) -> str | None:
+        """The text of a rule. YAML reads `rule: true` as a boolean, but it is a rule."""
+        if isinstance(node.value, bool):
+            return "true" if node.value else "false"
+        return self.string(node, where)
+
+    def weight(self, node: Located | None, where: str) -> float:
+        if node is None or node.value is None:
+            return 1.0
+        if reason := weight_problem(node.value):
+            self.complain(node.span, where, "E205", reason)
+            return 1.0
+        return float(node.value)
+
+    def choice(self, node: Located | None, where: str, choices: Sequence[str]) -> str:
+        """One of the choices; the first is the default."""
+        if node is None or node.value is None:
+            return choices[0]
+        if node.value not in choices:
+            given = node.value if isinstance(node.value, str) else kind_of(node.value)
+            close = did_you_mean(given, choices)
+            message = f"'{where.rpartition('.')[2]}' cannot be {shown(given)}"
+            help = " ".join(filter(None, [close, f"It is one of: {', '.join(choices)}."]))
+            self.complain(node.span, where, "E212", message, help)
+            return choices[0]
+        return str(node.value)
+
     def names(self, node: Located, where: str) -> list[str]:
+        """The tool names in a list."""
         if not isinstance(node.value, list):
             self.expected(node, where, "a list of tool names")
             return []
@@ -52,55 +115,16 @@ class FieldReader:
                 self.expected(item, f"{where}[{index}]", "a tool name")
         return found
 
-    def placed(self, problem: Diagnostic, node: Located, where: str) -> Diagnostic:
-        """A mistake inside a rule, pointed at where the rule stands in the file."""
-        if self.text is None or not isinstance(node.value, str):
-            if self.text is None:
-                return problem.inside(where)
-            return Diagnostic.at(self.text, node.span, problem.code, problem.message, problem.help)
-        places = align(node.value, self.text, node.span)
-        if problem.line is None or problem.column is None:
-            span = Span(places[0], places[-1])
-        else:
-            lines = node.value.split("\n")
-            offset = sum(len(line) + 1 for line in lines[: problem.line - 1]) + problem.column - 1
-            start = places[min(offset, len(places) - 1)]
-            end = places[min(offset + problem.width, len(places) - 1)]
-            span = Span(start, max(end, start + 1))
-        return Diagnostic.at(self.text, span, problem.code, problem.message, problem.help)
-
-    # ── single values ────────────────────────────────────────────────────────────────────
-
-    def weight(self, node: Located | None, where: str) -> float:
+    def named(
+        self, node: Located | None, field: str, of: str
+    ) -> list[tuple[str, Located, str, Span]]:
+        """The entries of a mapping: name, value, path of the value, and span of the name."""
         if node is None or node.value is None:
-            return 1.0
-        reason = weight_problem(node.value)
-        if reason:
-            self.complain(node.span, where, "E205", reason)
-            return 1.0
-        return float(node.value)
-
-    def string(self, node: Located | None, where: str) -> str | None:
-        if node is None or node.value is None:
-            return None
-        if not isinstance(node.value, str):
-            self.expected(node, where, "text", 'Put it in quotes: "…".')
-            return None
-        return node.value
-
-    def choice(self, node: Located | None, where: str, choices: Sequence[str]) -> str:
-        """One of the choices; the first where nothing is said."""
-        if node is None or node.value is None:
-            return choices[0]
-        if node.value not in choices:
-            given = node.value if isinstance(node.value, str) else kind_of(node.value)
-            close = did_you_mean(given, choices)
-            message = f"'{where.rpartition('.')[2]}' cannot be {shown(given)}"
-            help = " ".join(filter(None, [close, f"It is one of: {', '.join(choices)}."]))
-            self.complain(node.span, where, "E212", message, help)
-            return choices[0]
-        return str(node.value)
-
-    def expected(self, node: Located, where: str, wanted: str, help: str | None = None) -> None:
-        message = f"expected {wanted}, found {kind_of(node.value)}"
-        self.complain(node.span, where, "E202", message, help)
+            return []
+        if not isinstance(node.value, dict):
+            self.expected(node, field, f"a mapping from names to {of}")
+            return []
+        return [
+            (name, value, f"{field}.{name}", node.keys.get(name, node.span))
+            for name, value in node.value.items()
+        ]

@@ -1,4 +1,4 @@
-"""Procedure files: every field checked, every mistake reported with its place."""
+"""Procedure files: every field is checked, and every mistake is reported with its place."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ from typing import Any, Final, Literal, TypeAlias, TypedDict
 
 from bylaw.errors import Diagnostic, Span, SpecError, shown
 from bylaw.logic.formula import Formula
+from bylaw.logic.operators import is_plain, may_be_variable
 from bylaw.procedure.constraint import Constraint, Severity
 from bylaw.procedure.document import Located, locate, read_document
 from bylaw.procedure.failure import Failure, failure_problem
-from bylaw.procedure.file_names import NameReader
+from bylaw.procedure.fields import FieldReader
 from bylaw.semantics.reference import check_closed
 from bylaw.syntax.json_form import from_json
-from bylaw.syntax.parser import parse_in
+from bylaw.syntax.parser import parse_in, read_definition
 from bylaw.syntax.printer import to_text
-from bylaw.syntax.scope import Scope
+from bylaw.syntax.scope import Macro, Scope, group_members, group_problem
 from bylaw.trace.record import kind_of
 from bylaw.trace.trace import Events
 from bylaw.values import Json
@@ -26,20 +27,20 @@ from bylaw.vocabulary.view import Order
 
 MAX_BYTES: Final = 16 << 20
 VERSIONS: Final = (1,)
-_FIELDS: Final = (
+PROCEDURE_FIELDS: Final = (
     *("bylaw", "name", "tools", "groups", "constants", "define", "failed"),
     *("order", "events", "finish", "constraints"),
 )
-_CONSTRAINT_FIELDS: Final = ("name", "rule", "events", "weight", "layer", "severity", "why", "fix")
+CONSTRAINT_FIELDS: Final = ("name", "rule", "events", "weight", "layer", "severity", "why", "fix")
 _SEVERITIES: Final = tuple(severity.value for severity in Severity)
 _EVENTS: Final = ("calls", "all")
 Finish: TypeAlias = Literal["free", "met"]
 FINISH: Final = ("free", "met")
-"""When an agent may finish: whenever it likes, or once every rule that a gate enforces is met."""
+"""When an agent may finish: at any time, or only once every rule that a gate enforces is met."""
 
 
-class Settings(TypedDict):
-    """What a procedure is made of."""
+class ProcedureFields(TypedDict):
+    """The contents of a procedure file."""
 
     constraints: Sequence[Constraint]
     name: str
@@ -53,8 +54,8 @@ class Settings(TypedDict):
     finish: Finish
 
 
-def read_file(path: Path, vocabulary: Vocabulary) -> Settings:
-    """The settings in a YAML or JSON file."""
+def read_file(path: Path, vocabulary: Vocabulary) -> ProcedureFields:
+    """The contents of a YAML or JSON file."""
     source = str(path)
     try:
         with path.open("rb") as file:
@@ -64,7 +65,7 @@ def read_file(path: Path, vocabulary: Vocabulary) -> Settings:
             raise SpecError(Diagnostic("E204", message))
         text = content.decode("utf-8-sig")
         document = read_document(text, is_json=path.suffix == ".json")
-        return _Reader(text, vocabulary).procedure(document, path.stem)
+        return _ProcedureReader(text, vocabulary).procedure(document, path.stem)
     except OSError as error:
         reason = error.strerror or str(error)
         raise SpecError(Diagnostic("E206", f"cannot be read: {reason}", source=source)) from None
@@ -75,24 +76,22 @@ def read_file(path: Path, vocabulary: Vocabulary) -> Settings:
         raise SpecError([d.located(source) for d in error.diagnostics]) from None
 
 
-def read_mapping(data: Mapping[str, Any], vocabulary: Vocabulary) -> Settings:
-    """The settings in a mapping."""
-    return _Reader(None, vocabulary).procedure(locate(dict(data)), "procedure")
+def read_mapping(data: Mapping[str, Any], vocabulary: Vocabulary) -> ProcedureFields:
+    """The contents of a mapping with the fields of a procedure file."""
+    return _ProcedureReader(None, vocabulary).procedure(locate(dict(data)), "procedure")
 
 
-class _Reader(NameReader):
-    """Reads one document; `text` is what it was read from, if there is one."""
+class _ProcedureReader(FieldReader):
+    """Reads one document and collects its mistakes."""
 
-    # ── the procedure ────────────────────────────────────────────────────────────────────
-
-    def procedure(self, document: Located, default_name: str) -> Settings:
+    def procedure(self, document: Located, default_name: str) -> ProcedureFields:
         if not isinstance(document.value, dict):
             kind = kind_of(document.value)
             self.complain(document.span, "procedure", "E201", f"expected a mapping, found {kind}")
             raise SpecError(self.problems)
         fields: dict[str, Located] = document.value
         self.version(fields.get("bylaw"))
-        self.unknown_fields(document, _FIELDS, "")
+        self.unknown_fields(document, PROCEDURE_FIELDS, "")
         tools = self.tools(fields.get("tools"))
         groups = self.groups(fields.get("groups"), tools)
         constants = self.constants(fields.get("constants"))
@@ -100,7 +99,7 @@ class _Reader(NameReader):
         taken = {name: kind for kind, names in kinds.items() for name in names}
         define, macros = self.definitions(fields.get("define"), taken)
         scope = Scope.of(tools, groups, self.vocabulary, constants, macros)
-        settings = Settings(
+        contents = ProcedureFields(
             name=self.string(fields.get("name"), "name") or default_name,
             tools=tools,
             groups=groups,
@@ -114,7 +113,7 @@ class _Reader(NameReader):
         )
         if self.problems:
             raise SpecError(sorted(self.problems, key=lambda d: (d.line or 0, d.column or 0)))
-        return settings
+        return contents
 
     def version(self, version: Located | None) -> None:
         if version is None or (type(version.value) is int and version.value in VERSIONS):
@@ -123,17 +122,77 @@ class _Reader(NameReader):
         help = f"This release reads version {known}: upgrade bylaw, or convert the file."
         message = f"unknown format version {shown(version.plain())}"
         self.complain(version.span, "bylaw", "E203", message, help)
-        raise SpecError(self.problems)  # the rest cannot be understood
+        raise SpecError(self.problems)  # the other fields may mean something else
+
+    # ── names ────────────────────────────────────────────────────────────────────────────
+
+    def tools(self, node: Located | None) -> list[str] | None:
+        """The list of tools, or None if the file has none."""
+        return None if node is None or node.value is None else self.names(node, "tools")
+
+    def groups(self, node: Located | None, tools: Sequence[str] | None) -> dict[str, list[str]]:
+        """The groups as written. Members are tools, globs such as `get_*`, and other groups."""
+        groups: dict[str, list[str]] = {}
+        for name, members, where, span in self.named(node, "groups", "lists of tools"):
+            if not is_plain(name) or (tools and name in tools):
+                reason = "is already a tool" if tools and name in tools else "is not a plain name"
+                self.complain(span, where, "E211", f"the group name '{name}' {reason}")
+            groups[name] = self.names(members, where)
+        listed = {name: tuple(members) for name, members in groups.items()}
+        for name, members, where, _ in self.named(node, "groups", ""):
+            if not group_members(name, listed):
+                self.complain(members.span, where, "E106", f"the group '{name}' is empty")
+                del groups[name]
+            for member in listed[name]:
+                if problem := group_problem(member, listed, tools):
+                    self.complain(members.span, where, "E104", *problem)
+        return groups
+
+    def constants(self, node: Located | None) -> dict[str, Json]:
+        """The named values."""
+        found: dict[str, Json] = {}
+        for name, value, where, span in self.named(node, "constants", "values"):
+            if may_be_variable(name):
+                found[name] = value.plain()
+            else:
+                message = f"the constant name '{name}' is reserved, or not a plain name"
+                self.complain(span, where, "E211", message)
+        return found
+
+    def definitions(
+        self, node: Located | None, taken: Mapping[str, str]
+    ) -> tuple[dict[str, str], dict[str, Macro]]:
+        """The definitions as written, and as macros. They must not redefine a name in `taken`."""
+        written: dict[str, str] = {}
+        macros: dict[str, Macro] = {}
+        for head, body, where, span in self.named(node, "define", "rules or values"):
+            text = self.rule_text(body, where)
+            if not text:
+                self.complain(body.span, where, "E202", f"the definition of '{head}' is empty")
+                continue
+            try:
+                macro = read_definition(head, text)
+            except SpecError as error:
+                for problem in error.diagnostics:
+                    if problem.code == "E118":
+                        self.complain(span, where, problem.code, problem.message, problem.help)
+                    else:
+                        self.problems.append(self.placed(problem, body, where))
+                continue
+            if kind := taken.get(macro.name) or ("definition" if macro.name in macros else None):
+                self.complain(span, where, "E211", f"'{macro.name}' is already a {kind}")
+            written[head] = text.strip()
+            macros[macro.name] = macro
+        return written, macros
 
     def failed(self, node: Located | None, scope: Scope) -> Failure | None:
-        """How the procedure's tools report failure."""
+        """The test for calls that failed."""
         rule = self.rule(node, "failed", scope)
         if rule is None or node is None:
             return None
         formula, written = rule
         if reason := failure_problem(formula):
-            help = "For example: text ~ /^Error/."
-            self.complain(node.span, "failed", "E213", reason, help)
+            self.complain(node.span, "failed", "E213", reason, "For example: text ~ /^Error/.")
         return Failure(formula, written)
 
     # ── constraints ──────────────────────────────────────────────────────────────────────
@@ -150,15 +209,15 @@ class _Reader(NameReader):
             self.expected(node, "constraints", "a list of constraints")
             return []
         found: list[Constraint] = []
-        first_use: dict[str, int] = {}
+        names: set[str] = set()
         for index, item in enumerate(node.value):
             constraint = self.constraint(item, f"constraints[{index}]", scope)
             name = item.value.get("name") if isinstance(item.value, dict) else None
             if name is not None and isinstance(name.value, str):
-                if name.value in first_use:
+                if name.value in names:
                     message = f"two constraints are called '{name.value}'"
                     self.complain(name.span, f"constraints[{index}].name", "E209", message)
-                first_use.setdefault(name.value, index)
+                names.add(name.value)
             if constraint:
                 found.append(constraint)
         return found
@@ -168,16 +227,16 @@ class _Reader(NameReader):
             self.expected(node, where, "a mapping with name and rule")
             return None
         fields: dict[str, Located] = node.value
-        self.unknown_fields(node, _CONSTRAINT_FIELDS, f"{where}.")
+        self.unknown_fields(node, CONSTRAINT_FIELDS, f"{where}.")
         for required in ("name", "rule"):
             if required not in fields or fields[required].value in (None, ""):
                 span = Span(node.span.start, node.span.start + 1)
                 self.complain(span, where, "E202", f"the constraint has no '{required}'")
         weight = self.weight(fields.get("weight"), f"{where}.weight")
-        layer = self.string(fields.get("layer"), f"{where}.layer")
-        why = self.string(fields.get("why"), f"{where}.why")
-        fix = self.string(fields.get("fix"), f"{where}.fix")
-        name = self.string(fields.get("name"), f"{where}.name")
+        layer, why, fix, name = (
+            self.string(fields.get(each), f"{where}.{each}")
+            for each in ("layer", "why", "fix", "name")
+        )
         severity_node = fields.get("severity")
         severity = Severity.SOFT_BLOCK
         if severity_node is not None and severity_node.value is not None:
@@ -196,18 +255,19 @@ class _Reader(NameReader):
             return None
         try:
             if isinstance(node.value, dict):
-                # Read as text too, so that both forms are held to the same checks.
+                # The JSON form is parsed as text too, so both forms pass the same checks.
                 written = to_text(from_json(node.plain()))
                 plain = replace(scope, groups={}, constants={}, macros={})
                 formula = parse_in(written, plain)
             else:
-                text = self.written(node, where)
+                text = self.rule_text(node, where)
                 if text is None:
                     return None
                 written = text
                 formula = parse_in(written, scope)
             check_closed(formula, self.vocabulary)
         except SpecError as error:
-            self.problems_of(error.diagnostics, node, where)
+            self.problems += [self.placed(problem, node, where) for problem in error.diagnostics]
+            self.stop_if_enough()
             return None
         return formula, written.strip()

@@ -10,7 +10,7 @@ from typing import Any, Final, TypeVar
 from bylaw.errors import Diagnostic, SpecError, did_you_mean, listing
 from bylaw.procedure.constraint import Constraint
 from bylaw.procedure.failure import Failure
-from bylaw.procedure.files import Finish, Settings, read_file, read_mapping
+from bylaw.procedure.files import Finish, ProcedureFields, read_file, read_mapping
 from bylaw.semantics.reference import check_closed
 from bylaw.trace.trace import Events, Trace
 from bylaw.values import Json
@@ -124,8 +124,8 @@ class Procedure:
         return cls._of(read_mapping(data, vocabulary), vocabulary)
 
     @classmethod
-    def _of(cls, settings: Settings, vocabulary: Vocabulary) -> Procedure:
-        return cls(**settings, vocabulary=vocabulary)
+    def _of(cls, fields: ProcedureFields, vocabulary: Vocabulary) -> Procedure:
+        return cls(**fields, vocabulary=vocabulary)
 
     def to_dict(self) -> dict[str, Json]:
         """The procedure as a mapping that `from_dict` reads back."""

@@ -25,7 +25,7 @@ from bylaw.bench.analysis.runs import (
     simulated_note,
 )
 from bylaw.enforcement.events import NO_CHOICE
-from bylaw.procedure.layers import LAYERS
+from bylaw.procedure.constraint import LAYERS
 from bylaw.tables import Cell, Column, Table
 
 

@@ -10,8 +10,7 @@ from functools import lru_cache
 from bylaw.bench.analysis.runs import RunRecord, by_model_and_setting, mean, simulated_note
 from bylaw.bench.constraints import WEIGHTS
 from bylaw.bench.instance import TaskInstance, instance
-from bylaw.procedure.constraint import Constraint
-from bylaw.procedure.layers import LAYERS
+from bylaw.procedure.constraint import LAYERS, Constraint
 from bylaw.scoring.verify import Views, evaluation_of
 from bylaw.tables import Column, Table
 from bylaw.trace.event import Call

@@ -14,7 +14,7 @@ from bylaw.bench.templates import TEMPLATES
 from bylaw.cli.main import OK
 from bylaw.cli.outputs import write_files
 from bylaw.cli.terminal import width
-from bylaw.procedure.layers import LAYERS
+from bylaw.procedure.constraint import LAYERS
 
 EPILOG: Final = f"""\
 An instance is a pure function of template, difficulty and seed: the prompt that

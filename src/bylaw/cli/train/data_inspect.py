@@ -9,7 +9,7 @@ from typing import Final
 from bylaw.cli.main import OK
 from bylaw.cli.terminal import safe, width, wrapped
 from bylaw.errors import Diagnostic, UsageError
-from bylaw.procedure.layers import LAYERS
+from bylaw.procedure.constraint import LAYERS
 from bylaw.training.corpus import SEED, corpus
 from bylaw.training.example import Example
 from bylaw.training.reward import NOTHING, Goal

@@ -15,7 +15,7 @@ from typing import Final
 
 from bylaw.logic.walk import tools_in
 from bylaw.names import FINAL_ANSWER
-from bylaw.procedure.layers import LAYERS
+from bylaw.procedure.constraint import LAYERS
 from bylaw.reports.html.page import asset, page
 from bylaw.scoring.explain import Explanation, explain
 from bylaw.scoring.repair import repair

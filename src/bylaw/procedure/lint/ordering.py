@@ -1,4 +1,4 @@
-"""W508, the trap: `Before(a, b)` is false of a trace in which `b` is never called."""
+"""W508: orderings that also demand a call. `Before(a, b)` is false if `b` is never called."""
 
 from __future__ import annotations
 
@@ -9,28 +9,27 @@ from bylaw.logic import formula as f
 from bylaw.logic.terms import Literal, Tool, ToolName, ToolSet
 from bylaw.logic.walk import tools_in
 from bylaw.names import FINAL_ANSWER
-from bylaw.procedure.constraint import Constraint
-from bylaw.procedure.lint_finding import Finding
-from bylaw.procedure.lint_logic import conjuncts
-from bylaw.procedure.lint_prover import Prover
+from bylaw.procedure.lint.finding import Finding
+from bylaw.procedure.lint.prover import Prover, conjuncts
+from bylaw.procedure.lint.subject import LintSubject
 from bylaw.syntax.printer import to_text, tool_text
 from bylaw.vocabulary.tracker import whole
 
 
 @dataclass(frozen=True, slots=True)
 class Ordering:
-    """A predicate about the order of calls, and what it needs to happen at all."""
+    """A predicate about the order of calls, and the calls without which it is false."""
 
     formula: f.TracePredicate
     earlier: tuple[Tool, ...]
-    """What must come first; empty where `G(b -> O a)` would not say it."""
+    """The tools that come first; empty if `G(b -> O a)` cannot express the ordering."""
     later: Tool
     times: int = 1
-    """How often `later` must be called."""
+    """The number of calls of `later` that the predicate needs."""
 
     @classmethod
     def of(cls, part: f.Formula) -> Ordering | None:
-        """The ordering that a formula is, if it is one."""
+        """The formula as an ordering, or None if it is not one."""
         if not isinstance(part, f.TracePredicate):
             return None
         match part.name, part.operands:
@@ -42,7 +41,7 @@ class Ordering:
                 return cls(part, tools, goal)
             case ("WithinSteps", (ToolName() | ToolSet() as first, _, _)):
                 return cls(part, (), first)
-            # One tool alone, however often, has no order: that it is called is all that is said.
+            # Repetitions of one tool have no order: they only demand calls.
             case ("InOrder", (f.ToolList(tools),)) if len(set(tools)) > 1:
                 last = tools[-1]
                 if isinstance(last, ToolName | ToolSet):
@@ -63,7 +62,7 @@ class Ordering:
 
     @property
     def demanded(self) -> f.TracePredicate:
-        """What must happen for it to hold."""
+        """A formula for the calls that it demands."""
         if self.times == 1:
             return f.TracePredicate("Called", (self.later,))
         count = f.Count(">=", Literal.of(self.times))
@@ -71,7 +70,7 @@ class Ordering:
 
     @property
     def absence(self) -> str:
-        """When it is violated for want of a call, in words."""
+        """The traces that violate it because a call is missing, as part of a sentence."""
         if self.later == ToolName(FINAL_ANSWER):
             return "when no final answer is given"
         tool = tool_text(self.later)
@@ -80,9 +79,9 @@ class Ordering:
         return f"when {tool} is called fewer than {self.times} times"
 
     def without_demand(self, prover: Prover) -> f.Formula:
-        """The order alone: `G(b -> O a)` if that says exactly this, else with a condition.
+        """The ordering alone: `G(b -> O a)` if that is equivalent, otherwise an implication.
 
-        It does not under `order: step`, and not if one tool stands on both sides.
+        It is not equivalent under `order: step`, or if a tool stands on both sides.
         """
         conditional = f.Implies(self.demanded, self.formula)
         past = [f.Once(f.Event(tool)) for tool in dict.fromkeys(self.earlier)]
@@ -93,17 +92,18 @@ class Ordering:
         return plain if prover.same(plain, conditional) else conditional
 
 
-def find_demands(constraints: Sequence[Constraint], prover: Prover) -> Iterator[Finding]:
-    """Orderings that a trace violates because the call to be ordered never came.
+def find_demands(subject: LintSubject) -> Iterator[Finding]:
+    """W508: orderings that a trace violates because the later call is missing.
 
-    Where another rule demands that call anyway nothing is lost, and nothing is reported. Other
-    orderings do not count as such a rule, or two traps would hide each other; nor do rules that
-    can never hold, from which anything follows.
+    Nothing is reported if another rule demands that call. Other orderings do not count as such a
+    rule, or two traps would hide each other; nor do rules that can never hold, because they imply
+    anything.
     """
-    able = [each.formula for each in constraints if not prover.never(each.formula)]
+    prover = subject.prover
+    able = [each.formula for each in subject.constraints if not prover.never(each.formula)]
     parts = [part for formula in able for part in conjuncts(formula)]
     others = [part for part in parts if Ordering.of(part) is None]
-    for constraint in constraints:
+    for constraint in subject.constraints:
         traps: list[Ordering] = []
         gentler: list[f.Formula] = []
         for part in conjuncts(constraint.formula):
@@ -114,15 +114,15 @@ def find_demands(constraints: Sequence[Constraint], prover: Prover) -> Iterator[
             else:
                 gentler.append(part)
         if traps:
-            told = [f"`{to_text(trap.formula)}` is violated {trap.absence}" for trap in traps]
-            # Runs end with an answer as a rule; that one without an answer fails may be meant.
-            meant = all(trap.later == ToolName(FINAL_ANSWER) for trap in traps)
+            violated = [f"`{to_text(trap.formula)}` is violated {trap.absence}" for trap in traps]
+            # Most runs end with an answer, so demanding one may be intended.
+            intended = all(trap.later == ToolName(FINAL_ANSWER) for trap in traps)
             yield Finding(
                 "W508",
-                "note" if meant else "warning",
+                "note" if intended else "warning",
                 (constraint.name,),
-                "; ".join(told) + ".",
-                "To pass traces without that call, write:",
+                "; ".join(violated) + ".",
+                "To accept traces without that call, write:",
                 to_text(gentler[0] if len(gentler) == 1 else f.And(tuple(gentler))),
             )
 
@@ -133,8 +133,8 @@ def _is_trap(ordering: Ordering, others: Sequence[f.Formula], prover: Prover) ->
     if not prover.never(ordering.formula, absent) or prover.never(ordering.formula):
         return False
     if prover.always(f.Implies(ordering.demanded, ordering.formula)):
-        return False  # to demand the call is all that it does
-    # A rule that demands a call names its tool: if it did not, calls of a tool that nothing
-    # names could take their place.
+        return False  # the ordering only demands the call
+    # A rule that demands a call names its tool: otherwise calls of a tool that no rule names
+    # could take their place.
     names = set(tools_in(ordering.later))
     return not any(names & set(tools_in(other)) and prover.never(other, absent) for other in others)

@@ -1,29 +1,26 @@
-"""Rules that check less than they seem to: W515, only vacuously true; W516, of one event only."""
+"""Rules that check less than they seem to: vacuously true (W515), or only at the start (W516)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Final
 
 from bylaw.logic import formula as f
 from bylaw.logic.reach import BACK, is_local
 from bylaw.logic.terms import Last
 from bylaw.logic.walk import everything
-from bylaw.procedure.constraint import Constraint
-from bylaw.procedure.lint_finding import Finding
-from bylaw.procedure.lint_logic import conjuncts
-from bylaw.procedure.lint_prover import Prover
+from bylaw.procedure.lint.finding import Finding
+from bylaw.procedure.lint.prover import conjuncts
+from bylaw.procedure.lint.subject import LintSubject
 from bylaw.syntax.printer import to_text
 
-# ── only vacuously true ───────────────────────────────────────────────────────────────────
-
-MOVES: Final = 1_000
-"""How many moves a question may make: what people overlook is impossible after a few calls."""
+# ── vacuously true ────────────────────────────────────────────────────────────────────────
 
 
-def find_vacuous(constraints: Sequence[Constraint], prover: Prover) -> Iterator[Finding]:
+def find_vacuous(subject: LintSubject) -> Iterator[Finding]:
     """W515: a condition that no trace can meet and still satisfy the rule."""
-    for constraint in constraints:
+    prover = subject.quick_prover
+    for constraint in subject.constraints:
         parts = conjuncts(constraint.formula)
         for i, part in enumerate(parts):
             met: f.Formula
@@ -31,7 +28,7 @@ def find_vacuous(constraints: Sequence[Constraint], prover: Prover) -> Iterator[
             match part:
                 case f.Always(f.Implies(left, right)):
                     met, ban = f.Eventually(left), f.Always(f.Not(left))
-                # A condition on the first event is W516, whatever follows from it.
+                # A condition on the first event is W516, whatever the consequence.
                 case f.Implies(left, right) if _condition(part) is None:
                     met, ban = left, f.Not(left)
                 case _:
@@ -46,58 +43,58 @@ def find_vacuous(constraints: Sequence[Constraint], prover: Prover) -> Iterator[
                     "warning",
                     (constraint.name,),
                     f"No trace in which `{to_text(left)}` is true satisfies "
-                    f"`{to_text(part)}`: it only forbids that.",
-                    "Correct what it demands. If the ban is meant, write:",
+                    f"`{to_text(part)}`: it is only a ban.",
+                    "Correct the consequence. If the ban is intended, write:",
                     to_text(ban if len(parts) == 1 else f.And(instead)),
                 )
                 break
 
 
-# ── of the first event only ───────────────────────────────────────────────────────────────
+# ── at the first event only ───────────────────────────────────────────────────────────────
 
 _CONNECTIVES: Final = (f.Not, f.And, f.Or, f.Implies, f.Iff, f.ForAll, f.Exists)
-"""What asks its parts of the event that it is asked of."""
+"""Formulas whose parts are evaluated at the same event."""
 
 
-def find_first_only(constraints: Sequence[Constraint]) -> Iterator[Finding]:
-    """W516: rules that look back from the first event, or set a condition on it, for want of a G.
+def find_first_only(subject: LintSubject) -> Iterator[Finding]:
+    """W516: rules that look back from the first event, or set a condition on it: a missing `G`.
 
-    A condition may be meant so; to look back to where nothing is may not.
+    Such a condition may be intended; looking back from the first event cannot be.
     """
-    for constraint in constraints:
+    for constraint in subject.procedure.constraints:
         formula = constraint.formula
         condition = _condition(formula)
         if (past := next(_looks_back(formula), None)) is not None:
-            told = f"`{to_text(past)}` is asked of the first event, and nothing is before that."
+            message = f"`{to_text(past)}` is evaluated at the first event, which nothing precedes."
         elif condition is not None:
-            told = f"`{to_text(condition)}` is asked of the first event only."
+            message = f"`{to_text(condition)}` is evaluated at the first event only."
         else:
             continue
         yield Finding(
             "W516",
             "note" if past is None else "warning",
             (constraint.name,),
-            told,
-            "Ask it where it matters, as in G(refund -> O verify)."
+            message,
+            "Evaluate it where it matters, as in G(refund -> O verify)."
             if condition is None
-            else "To ask it of every event, write:",
+            else "To evaluate the rule at every event, write:",
             None if condition is None else f"G({to_text(formula)})",
         )
 
 
 def _condition(formula: f.Formula) -> f.Formula | None:
-    """The left side of an implication, if it tells some events from others."""
+    """The left side of an implication, if it is about particular events."""
     if not isinstance(formula, f.Implies) or not is_local(formula.left):
         return None
-    told = any(
+    particular = any(
         isinstance(part, f.Says) or (isinstance(part, f.Event) and part != f.Event())
         for part in everything(formula.left)
     )
-    return formula.left if told else None
+    return formula.left if particular else None
 
 
 def _looks_back(formula: f.Formula) -> Iterator[f.Formula]:
-    """The parts that look back from the event that the formula is asked of."""
+    """The parts that look back from the event at which the formula is evaluated."""
     pending: list[f.Formula] = [formula]
     while pending:
         part = pending.pop()

@@ -1,4 +1,4 @@
-"""What lint reports: a finding says which rules it is about, what is so, and what to do."""
+"""A finding of lint: the rules it concerns, a fact about them, and a suggestion."""
 
 from __future__ import annotations
 
@@ -8,23 +8,22 @@ from typing import Literal, TypeAlias
 from bylaw.values import Json
 
 Importance: TypeAlias = Literal["warning", "note"]
-"""A warning asks for a change; a note is worth knowing, and may be just as intended."""
+"""A warning calls for a change; a note reports something that may be intended."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that a procedure may not mean. `bylaw explain CODE` tells more about its kind."""
+    """Something that a procedure may not mean. `bylaw explain CODE` explains the code."""
 
     code: str
     severity: Importance
     constraints: tuple[str, ...]
-    """The names of the rules it is about; none if it is about the procedure."""
+    """The names of the rules concerned; empty if the finding concerns the procedure."""
     message: str
-    """What is so, in a sentence. Always a fact, never a guess."""
+    """A fact about the rules, in one sentence. Never a guess."""
     suggestion: str
-    """What to do about it."""
     rewrite: str | None = None
-    """A rule that can be written instead, where there is one."""
+    """A rule to write instead, if there is one."""
 
     def to_dict(self) -> dict[str, Json]:
         """The finding as JSON."""

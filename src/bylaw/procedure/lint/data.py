@@ -1,4 +1,4 @@
-"""Rules about data that say less than they seem to: W510 to W513."""
+"""Rules about data that mean something else than they seem to: W510 to W513."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ from bylaw.logic.node import Node
 from bylaw.logic.terms import Last, Literal, is_constant
 from bylaw.logic.walk import everything
 from bylaw.procedure.constraint import Constraint
-from bylaw.procedure.lint_finding import Finding
-from bylaw.procedure.procedure import Procedure
+from bylaw.procedure.lint.finding import Finding
+from bylaw.procedure.lint.subject import LintSubject
 from bylaw.syntax.printer import to_text
 
 _SEARCHES: Final = (f.Eventually, f.Once, f.Earlier, f.Later, f.Exists, Last)
-"""What is satisfied by any event, or value, that is good enough."""
+"""Nodes that any single fitting event or value satisfies."""
 
 
-def find_data_traps(procedure: Procedure) -> Iterator[Finding]:
-    """What the rules about data of a procedure may not mean."""
-    for constraint in procedure.constraints:
-        yield from _generous_lets(constraint)
-        if procedure.events_of(constraint) == "calls":
+def find_data_traps(subject: LintSubject) -> Iterator[Finding]:
+    """W510 to W513, rule by rule."""
+    for constraint in subject.procedure.constraints:
+        yield from _vacuous_lets(constraint)
+        if subject.procedure.events_of(constraint) == "calls":
             yield from _unseen_messages(constraint)
         yield from _null_comparisons(constraint)
         yield from _same_on_both_sides(constraint)
 
 
-def _generous_lets(constraint: Constraint) -> Iterator[Finding]:
-    """W510: a let that is true of what it was not meant for, because its value is undefined."""
+def _vacuous_lets(constraint: Constraint) -> Iterator[Finding]:
+    """W510: a let whose vacuous truth, when its value is undefined, is not what was meant."""
     for let, reason in _misplaced(constraint.formula):
         text = to_text(let)
         shown = text if len(text) <= 60 else f"{text[:59]}…"
@@ -37,14 +37,14 @@ def _generous_lets(constraint: Constraint) -> Iterator[Finding]:
             "W510",
             "warning",
             (constraint.name,),
-            f"`{shown}` stands {reason}: where the value is undefined, it is true there.",
-            "Move the let outside, or say what must be there with exists x in …: instead.",
+            f"`{shown}` is {reason}, and it is true wherever its value is undefined.",
+            "Move the let outside, or require the value with exists x in …: instead.",
         )
-        return  # one is enough to look at
+        return  # one per rule is enough
 
 
 def _misplaced(formula: f.Formula) -> Iterator[tuple[f.Formula, str]]:
-    """The lets whose vacuous truth counts against, or for, more than they check."""
+    """The lets whose vacuous truth decides more than they check, and where they stand."""
     pending: list[tuple[Node, bool, str | None]] = [(formula, True, None)]
     while pending:
         node, positive, reason = pending.pop()
@@ -58,7 +58,7 @@ def _misplaced(formula: f.Formula) -> Iterator[tuple[f.Formula, str]]:
                 pending.append((left, not positive, "before an arrow" if positive else None))
                 pending.append((right, positive, reason))
             case f.Iff(left, right):
-                pending += [(left, positive, "beside <->"), (right, positive, "beside <->")]
+                pending += [(side, positive, "an operand of <->") for side in (left, right)]
             case _ if isinstance(node, _SEARCHES) and positive:
                 pending += [(part, positive, "inside a search") for part in node.parts()]
             case _:
@@ -74,14 +74,14 @@ def _is_let(node: Node) -> bool:
 
 
 def _unseen_messages(constraint: Constraint) -> Iterator[Finding]:
-    """W511: a rule that speaks of messages, and sees none."""
+    """W511: a rule that refers to messages but sees none."""
     if any(isinstance(part, f.Says) for part in everything(constraint.formula)):
         yield Finding(
             "W511",
             "warning",
             (constraint.name,),
-            "The rule speaks of messages, but sees calls only: says(…) is never true.",
-            "Write `events: all` in this constraint, or in the procedure.",
+            "The rule refers to messages but sees only calls, so says(…) is never true.",
+            "Add `events: all` to this constraint, or to the procedure.",
         )
 
 
@@ -95,14 +95,14 @@ def _null_comparisons(constraint: Constraint) -> Iterator[Finding]:
                 "W512",
                 "warning",
                 (constraint.name,),
-                f"`{to_text(part)}` is always false: nothing compares with null.",
-                "Ask exists x in args.key: true, or use a pattern: call(tool, key = null).",
+                f"`{to_text(part)}` is always false, like every comparison with null.",
+                "Write exists x in args.key: true, or use a pattern: call(tool, key = null).",
             )
             return
 
 
 def _same_on_both_sides(constraint: Constraint) -> Iterator[Finding]:
-    """W513: a value compared with itself, where two events were meant."""
+    """W513: a value compared with itself, where the values of two events were meant."""
     for part in everything(constraint.formula):
         if isinstance(part, f.Compare) and part.left == part.right and not is_constant(part.left):
             yield Finding(
@@ -110,6 +110,6 @@ def _same_on_both_sides(constraint: Constraint) -> Iterator[Finding]:
                 "warning",
                 (constraint.name,),
                 f"`{to_text(part)}` compares a value with itself: both sides read the same event.",
-                "Name the value of the other event first: let x = …: and compare with x.",
+                "Bind the value of the other event first, with let x = …:, and compare with x.",
             )
             return
