@@ -207,3 +207,19 @@ def problem(value: Json, depth: int = 0) -> str | None:
         case _:
             return f"{type(value).__name__} is not a JSON type"
     return next((reason for reason in inner if reason), None)
+
+
+_KINDS: Final = {
+    type(None): "null",
+    bool: "true or false",
+    int: "a number",
+    float: "a number",
+    str: "a string",
+    list: "a list",
+    dict: "an object",
+}
+
+
+def kind_of(value: object) -> str:
+    """The kind of a JSON value, as a message names it: `a list`."""
+    return _KINDS.get(type(value), type(value).__name__)

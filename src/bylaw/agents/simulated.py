@@ -224,7 +224,7 @@ def _refused_since(conversation: Conversation) -> list[Call]:
             if not _did_not_run(outcomes[asked["id"]]):
                 return refused
             function = asked["function"]
-            refused.append(Call(function["name"], json.loads(function["arguments"])))
+            refused.append(Call(function["name"], function["arguments"]))
     return refused
 
 

@@ -9,9 +9,8 @@ from typing import Final
 from bylaw.errors import Diagnostic, SpecError
 from bylaw.logic.formula import Formula
 from bylaw.syntax.printer import to_text
-from bylaw.trace.record import kind_of
 from bylaw.trace.trace import Events
-from bylaw.values import Json
+from bylaw.values import Json, kind_of
 
 LARGEST_WEIGHT: Final = 1e100
 """Far beyond use, and small enough that weights can always be added up."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from bylaw.errors import MAX_DIAGNOSTICS, Diagnostic, Span, SpecError, did_you_mean, listing, shown
 from bylaw.procedure.constraint import weight_problem
 from bylaw.procedure.document import Located, align
-from bylaw.trace.record import kind_of
+from bylaw.values import kind_of
 from bylaw.vocabulary.registry import Vocabulary
 
 

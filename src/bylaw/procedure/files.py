@@ -19,9 +19,8 @@ from bylaw.syntax.json_form import from_json
 from bylaw.syntax.parser import parse_in, read_definition
 from bylaw.syntax.printer import to_text
 from bylaw.syntax.scope import Macro, Scope, group_members, group_problem
-from bylaw.trace.record import kind_of
 from bylaw.trace.trace import Events
-from bylaw.values import Json
+from bylaw.values import Json, kind_of
 from bylaw.vocabulary.registry import Vocabulary
 from bylaw.vocabulary.view import Order
 

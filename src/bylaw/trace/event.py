@@ -7,14 +7,15 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Final, Literal, TypeAlias, get_args
 
-from bylaw.values import Json, decoded
+from bylaw.errors import Diagnostic, TraceError
+from bylaw.values import Json, JsonError, decoded, kind_of, read_json
 
 Role: TypeAlias = Literal["system", "user", "assistant"]
 ROLES: Final[tuple[str, ...]] = get_args(Role)
 
 
 class Missing(Enum):
-    """The one value that says: no result was recorded. A null result is a result."""
+    """The type of `MISSING`: no result was recorded. A null result is a result."""
 
     MISSING = "missing"
 
@@ -25,28 +26,55 @@ class Missing(Enum):
 MISSING: Final = Missing.MISSING
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, init=False)
 class Call:
-    """One tool call that was attempted, whatever came of it."""
+    """One attempted tool call, whatever its outcome.
+
+    `args` is a mapping, or the JSON text of an object, as OpenAI's API writes it.
+    """
 
     tool: str
-    args: Mapping[str, Json] = field(default_factory=dict)
-    result: Json | Missing = MISSING
-    step: int | None = None
-    """The model turn that issued it. Calls of one turn, issued in parallel, share a step."""
-    error: str | None = None
-    id: str | None = None
-    start: float | None = None
-    end: float | None = None
-    agent: str | None = None
-    _value: list[Json | Missing] = field(
-        default_factory=list, init=False, repr=False, compare=False
-    )
+    args: Mapping[str, Json]
+    result: Json | Missing
+    step: int | None
+    """The model turn that issued the call. Parallel calls, issued in one turn, share a step."""
+    error: str | None
+    id: str | None
+    start: float | None
+    end: float | None
+    agent: str | None
+    _value: list[Json | Missing] = field(init=False, repr=False, compare=False)
+
+    def __init__(
+        self,
+        tool: str,
+        args: Mapping[str, Json] | str | None = None,
+        result: Json | Missing = MISSING,
+        step: int | None = None,
+        error: str | None = None,
+        id: str | None = None,
+        start: float | None = None,
+        end: float | None = None,
+        agent: str | None = None,
+    ) -> None:
+        if isinstance(args, str):
+            args = _decoded_arguments(tool, args)
+        put = object.__setattr__  # the class is frozen
+        put(self, "tool", tool)
+        put(self, "args", {} if args is None else args)
+        put(self, "result", result)
+        put(self, "step", step)
+        put(self, "error", error)
+        put(self, "id", id)
+        put(self, "start", start)
+        put(self, "end", end)
+        put(self, "agent", agent)
+        put(self, "_value", [])
 
     @property
     def value(self) -> Json | Missing:
         """The result as JSON: a string that encodes a JSON value counts as that value."""
-        if not self._value:  # decoding is worth doing once, and only where a rule looks
+        if not self._value:  # decoded once, and only if a rule needs it
             self._value.append(decoded(self.result))
         return self._value[0]
 
@@ -57,13 +85,38 @@ class Call:
 
     @property
     def ok(self) -> bool:
-        """Does the call have a result, and did it not fail?"""
+        """Does the call have a result and no error?"""
         return self.result is not MISSING and not self.failed
+
+
+def read_arguments(text: str) -> dict[str, Json]:
+    """The arguments in a JSON text. Blank text and null mean that there are none.
+
+    Raises a JsonError if the text is not an object; its message completes "the arguments are …".
+    """
+    try:
+        value = read_json(text) if text.strip() else None
+    except JsonError as error:
+        raise JsonError(f"not JSON: {error.message}", error.position) from None
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise JsonError(f"{kind_of(value)}, not an object")
+    return value
+
+
+def _decoded_arguments(tool: str, text: str) -> dict[str, Json]:
+    try:
+        return read_arguments(text)
+    except JsonError as error:
+        message = f"the arguments of '{tool}' are {error.message}"
+        help = 'Pass a mapping, or the JSON text of an object: {"q": "x"} or \'{"q": "x"}\'.'
+        raise TraceError(Diagnostic("E303", message, help, where="args")) from None
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """Something said. Messages take part only under `events: all`."""
+    """Something said. Rules see messages only under `events: all`."""
 
     role: Role
     text: str

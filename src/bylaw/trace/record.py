@@ -17,7 +17,7 @@ from typing import Any, Final, TypeVar
 
 from bylaw.errors import MAX_DIAGNOSTICS, Diagnostic, TraceError, shown
 from bylaw.trace.event import MISSING, ROLES, Call, Event, Message
-from bylaw.values import LARGEST, Json, problem
+from bylaw.values import LARGEST, Json, kind_of, problem
 
 VERSION: Final = 1
 
@@ -230,19 +230,3 @@ def _call_entry(call: Call) -> dict[str, Json]:
             continue
         entry[name] = dict(value) if name == "arguments" else value
     return entry
-
-
-_KINDS: Final = {
-    type(None): "null",
-    bool: "true or false",
-    int: "a number",
-    float: "a number",
-    str: "a string",
-    list: "a list",
-    dict: "an object",
-}
-
-
-def kind_of(value: object) -> str:
-    """What kind of JSON value this is, in words."""
-    return _KINDS.get(type(value), type(value).__name__)

@@ -26,7 +26,7 @@ from typing import Any, Final
 from bylaw.trace.formats.anthropic_messages import BlockConversation
 from bylaw.trace.formats.conversation import Reading
 from bylaw.trace.formats.fields import scalars
-from bylaw.trace.record import kind_of
+from bylaw.values import kind_of
 
 _SPEAKERS: Final = ("user", "assistant")
 _SESSION: Final = ("sessionId", "session_id", "parentUuid")

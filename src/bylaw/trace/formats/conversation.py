@@ -26,9 +26,8 @@ from typing import Any, Final
 from bylaw.errors import MAX_DIAGNOSTICS, Diagnostic, TraceError, shown
 from bylaw.trace.event import MISSING, Call, Event, Message, Missing, Role
 from bylaw.trace.formats.fields import answered, down, id_of, joined
-from bylaw.trace.record import kind_of
 from bylaw.trace.trace import Trace
-from bylaw.values import Json, JsonError, read_json, write_json
+from bylaw.values import Json, JsonError, kind_of, read_json, write_json
 
 RAW_ARGUMENTS: Final = "_raw"
 """The argument that holds a call's arguments as text where they are not a JSON object."""

@@ -20,7 +20,7 @@ from bylaw.errors import shown
 from bylaw.trace.event import Call
 from bylaw.trace.formats.conversation import CallFields, Conversation, Reading
 from bylaw.trace.formats.fields import scalars
-from bylaw.trace.record import kind_of
+from bylaw.values import kind_of
 
 _CALLS: Final = CallFields(("name",), ("args",))
 _ROLES: Final = {

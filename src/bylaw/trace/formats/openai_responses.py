@@ -20,7 +20,7 @@ from typing import Any, Final
 from bylaw.trace.event import MISSING, Call
 from bylaw.trace.formats.conversation import CallFields, Conversation, Reading
 from bylaw.trace.formats.fields import answered, scalars
-from bylaw.trace.record import kind_of
+from bylaw.values import kind_of
 
 _CALLS: Final = CallFields(("name",), ("arguments",), "call_id")
 _CALL: Final = "_call"

@@ -11,8 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from bylaw.trace.record import kind_of
-from bylaw.values import Json, JsonError, read_json
+from bylaw.values import Json, JsonError, kind_of, read_json
 
 OPERATION: Final = "gen_ai.operation.name"
 """The attribute that says what a span of the GenAI conventions is."""

@@ -29,8 +29,7 @@ from bylaw.trace.event import Call
 from bylaw.trace.formats.conversation import CallFields, Conversation, Reading
 from bylaw.trace.formats.fields import answered, scalars
 from bylaw.trace.formats.openai_chat import CALLS
-from bylaw.trace.record import kind_of
-from bylaw.values import Json, write_json
+from bylaw.values import Json, kind_of, write_json
 
 _INTERPRETER: Final = "python_interpreter"
 _STEPS: Final = (
