@@ -27,11 +27,11 @@ from bylaw.batch.input.chunks import TextLines
 from bylaw.batch.scoring.scorer import Scorer
 from bylaw.batch.scoring.scores import OUTCOMES, Scores
 from bylaw.columnar.columns import Codes
-from bylaw.columnar.evaluation import Evaluation
-from bylaw.columnar.row import Row
+from bylaw.columnar.evaluation import ColumnarEvaluation
+from bylaw.columnar.from_traces import columns_of
+from bylaw.columnar.segments import TruthColumn
 from bylaw.columnar.subject import Subject
-from bylaw.columnar.support import alone_because
-from bylaw.columnar.views import columns_of
+from bylaw.columnar.support import unsupported_because
 
 ORDERS = st.sampled_from(["position", "step"])
 EVENTS = st.sampled_from(["all", "calls"])
@@ -45,26 +45,26 @@ SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large]
 def test_at_every_position_columns_say_what_the_reference_says(
     formula: Formula, corpus: list[Trace], order: Order, events: Events
 ) -> None:
-    if alone_because(formula) is not None:
+    if unsupported_because(formula) is not None:
         return
     columns, there = columns_of(corpus, Codes(), events)
     if not len(there):
         return
-    over = Evaluation(Subject(columns, order))
-    row, starts = over.row(formula), over.start(formula)
+    over = ColumnarEvaluation(Subject(columns, order))
+    column, starts = over.column(formula), over.start(formula)
     for number, trace in enumerate(there):
         evaluation = evaluate(formula, view_of(formula, corpus[trace], order, events))
         if len(evaluation.view) != columns.segments.lengths[number]:
             continue  # it sees the answer, and is tested below
         expected = [evaluation.at(formula, at) for at in range(len(evaluation.view))]
         span = slice(columns.segments.starts[number], columns.segments.ends[number])
-        assert _values(row.at(np.arange(span.start, span.stop))) == expected
+        assert _values(column.at(np.arange(span.start, span.stop))) == expected
         assert _values(starts.at(np.array([number]))) == expected[:1]
 
 
-def _values(row: Row) -> list[Value]:
-    vacuous = np.zeros_like(row.true) if row.vacuous is None else row.vacuous
-    pairs = zip(row.true.tolist(), vacuous.tolist(), strict=True)
+def _values(column: TruthColumn) -> list[Value]:
+    vacuous = np.zeros_like(column.true) if column.vacuous is None else column.vacuous
+    pairs = zip(column.true.tolist(), vacuous.tolist(), strict=True)
     return [VACUOUS if empty else TRUE if true else FALSE for true, empty in pairs]
 
 

@@ -10,7 +10,7 @@ from typing import Final
 from bylaw.cli.inputs import add_max_line, entries, load_procedure
 from bylaw.cli.main import OK, VIOLATED
 from bylaw.cli.terminal import coloured, counted, progress, safe, wrapped
-from bylaw.enforcement.clash import find_clash
+from bylaw.enforcement.joint.clash import find_clash
 from bylaw.procedure.lint import Finding, lint
 from bylaw.procedure.procedure import Procedure
 from bylaw.trace.trace import Trace

@@ -1,7 +1,7 @@
 """The events of many traces as columns: tools as codes, steps as numbers, the rest on demand.
 
-What cannot be told from a tool's name is asked of the event itself, which a store makes, and
-remembers, only where a rule looks.
+A question that the tool's name does not answer is put to the event itself. A store decodes and
+caches an event only if a rule needs it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from bylaw.vocabulary.registry import Vocabulary
 from bylaw.vocabulary.tracker import Probe
 
 MESSAGE: Final = ""
-"""What stands where an event that is no call would have its tool."""
+"""Takes the place of the tool name for events that are not calls."""
 
 
 class Codes:
@@ -31,7 +31,7 @@ class Codes:
         self.numbers: Final[dict[str, int]] = _Numbered(self.names)
 
     def of(self, names: Iterable[str], count: int) -> NDArray[np.int32]:
-        """The numbers of so many names."""
+        """The numbers of `count` names."""
         return np.fromiter(map(self.numbers.__getitem__, names), np.int32, count)
 
 
@@ -46,7 +46,7 @@ class _Numbered(dict[str, int]):
 
 
 class Store(Protocol):
-    """Where events are kept, under numbers from 0."""
+    """The events themselves, numbered from 0."""
 
     def event(self, number: int) -> Event:
         """One event."""
@@ -55,33 +55,11 @@ class Store(Protocol):
         """The metrics of a trace."""
 
     def test(self, probe: Probe, numbers: Sequence[int], vocabulary: Vocabulary) -> list[bool]:
-        """Which of these events match a probe."""
-
-
-class Kept:
-    """Events that are there already."""
-
-    def __init__(self, events: Sequence[Event], metrics: Sequence[Json]) -> None:
-        self._events = events
-        self._metrics = metrics
-        self._known: dict[Probe, dict[int, bool]] = {}
-
-    def event(self, number: int) -> Event:
-        return self._events[number]
-
-    def metrics(self, trace: int) -> Json:
-        return self._metrics[trace]
-
-    def test(self, probe: Probe, numbers: Sequence[int], vocabulary: Vocabulary) -> list[bool]:
-        known = self._known.setdefault(probe, {})  # an event is asked again in every instance
-        for number in numbers:
-            if number not in known:
-                known[number] = probe.matches(self._events[number], vocabulary)
-        return [known[number] for number in numbers]
+        """Whether each of these events matches a probe."""
 
 
 class Columns:
-    """What rules see of many traces."""
+    """The events of many traces that rules see."""
 
     def __init__(
         self,
@@ -99,13 +77,13 @@ class Columns:
         self.steps: Final = steps
         self.store: Final = store
         self.events: Final = events
-        """The number in the store of each event, where that is not its position."""
+        """The number of each event in the store, if that is not its position."""
         self.traces: Final = traces
-        """The number in the store of each trace, likewise."""
+        """The number of each trace in the store, if that is not its index."""
 
     @cached_property
     def step_starts(self) -> Positions:
-        """Where the step of each position begins."""
+        """For each position, the first position of its step."""
         first = np.empty(self.segments.size, dtype=np.bool_)
         first[1:] = self.steps[1:] != self.steps[:-1]
         first[self.segments.starts] = True
@@ -113,24 +91,24 @@ class Columns:
 
     @cached_property
     def step_ends(self) -> Positions:
-        """Where the step of each position ends."""
+        """For each position, the position after the last of its step."""
         last = np.empty(self.segments.size, dtype=np.bool_)
         last[:-1] = self.steps[1:] != self.steps[:-1]
         last[self.segments.ends - 1] = True
         return self.segments.everywhere.next(last) + np.int32(1)
 
     def numbers(self, places: Positions) -> Sequence[int]:
-        """What the store calls the events at these positions."""
+        """The numbers in the store of the events at these positions."""
         found: list[int] = (places if self.events is None else self.events[places]).tolist()
         return found
 
     def test(self, probe: Probe, places: Positions, vocabulary: Vocabulary) -> Mask:
-        """Which of the events at these positions match a probe."""
+        """Whether each of the events at these positions matches a probe."""
         found = self.store.test(probe, self.numbers(places), vocabulary)
         return np.fromiter(found, np.bool_, len(places))
 
     def calls(self, places: Positions) -> Iterable[Call]:
-        """The calls at positions where there are calls."""
+        """The calls at these positions, all of which hold calls."""
         for number in self.numbers(places):
             event = self.store.event(number)
             assert isinstance(event, Call), "only calls have a tool"
@@ -142,7 +120,7 @@ class Columns:
         return map(self.store.metrics, traces)
 
     def picked(self, traces: NDArray[np.intp]) -> Columns:
-        """The columns of some of the traces, each as often as it is listed."""
+        """The columns of some of the traces, each repeated as often as it is listed."""
         lengths = self.segments.lengths[traces]
         segments = Segments(lengths)
         shift = self.segments.starts[traces] - segments.starts
@@ -159,7 +137,7 @@ class Columns:
 
 
 class Identities:
-    """A number for each JSON value; equal values have the same."""
+    """Numbers for JSON values: equal values have equal numbers."""
 
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}

@@ -1,14 +1,19 @@
-"""Traces laid end to end in one array, and the folds that do not cross from one to the next.
+"""Traces laid end to end in one array, and folds that stay within each trace.
 
-Every fold is a question about the nearest position where a mask is true, looking back or ahead,
-and a comparison with where the trace begins or ends. Asked everywhere, that is one running
-maximum over all traces at once; asked in a few places, a search for each. No trace is empty.
+Every fold looks for the nearest position, backward or forward, where a mask is true, and compares
+it with the bounds of the trace. For all positions that is one running maximum over all traces; for
+a few positions it is one binary search each. No trace is empty.
+
+A `TruthColumn` holds the values of a formula. Its tables are those of `bylaw.semantics.verdict`
+without UNKNOWN: in a finished trace only a user's function can be undecided, and those have no
+columns.
 """
 
 from __future__ import annotations
 
-from functools import cached_property
-from typing import Final, TypeAlias
+from collections.abc import Sequence
+from functools import cached_property, reduce
+from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +24,7 @@ Positions: TypeAlias = NDArray[np.int32]
 
 
 class Segments:
-    """Where each trace begins and ends."""
+    """The bounds of each trace."""
 
     def __init__(self, lengths: NDArray[np.integer]) -> None:
         offsets = np.zeros(len(lengths) + 1, dtype=np.int32)
@@ -27,13 +32,13 @@ class Segments:
         self.starts: Final[Positions] = offsets[:-1]
         self.ends: Final[Positions] = offsets[1:]
         self.count: Final = len(lengths)
-        """How many traces there are."""
+        """The number of traces."""
         self.size: Final = int(offsets[-1])
-        """How many positions there are."""
+        """The number of positions."""
 
     @cached_property
     def lengths(self) -> Positions:
-        """How many positions each trace has."""
+        """The number of positions of each trace."""
         return self.ends - self.starts
 
     @cached_property
@@ -43,7 +48,7 @@ class Segments:
 
     @property
     def everywhere(self) -> Places:
-        """All positions. Made anew each time: kept, it would keep these segments in memory."""
+        """All positions. Not cached, because a reference cycle would keep the arrays in memory."""
         return Places(self, self._positions, whole=True)
 
     @property
@@ -57,23 +62,23 @@ class Segments:
 
     @cached_property
     def start(self) -> Positions:
-        """Where the trace of each position begins."""
+        """For each position, the start of its trace."""
         return self.starts[self.trace]
 
     @cached_property
     def end(self) -> Positions:
-        """Where the trace of each position ends."""
+        """For each position, the end of its trace."""
         return self.ends[self.trace]
 
     def any(self, mask: Mask) -> Mask:
-        """For each trace: is it true anywhere?"""
+        """For each trace: is the mask true anywhere?"""
         found = np.zeros(self.count, dtype=np.bool_)
         found[self.trace[np.flatnonzero(mask)]] = True
         return found
 
 
 class Places:
-    """Some positions in order, and what folds come to there."""
+    """Some positions in ascending order, and the values of folds there."""
 
     def __init__(self, segments: Segments, indices: Positions, *, whole: bool = False) -> None:
         self.segments: Final = segments
@@ -86,37 +91,37 @@ class Places:
 
     @cached_property
     def trace(self) -> Positions:
-        """The trace of each."""
+        """The trace of each position."""
         return self.segments.trace if self.whole else self.segments.trace[self.indices]
 
     @cached_property
     def start(self) -> Positions:
-        """Where the trace of each begins."""
+        """For each position, the start of its trace."""
         return self.segments.start if self.whole else self.segments.starts[self.trace]
 
     @cached_property
     def end(self) -> Positions:
-        """Where the trace of each ends."""
+        """For each position, the end of its trace."""
         return self.segments.end if self.whole else self.segments.ends[self.trace]
 
     def of(self, mask: Mask) -> Mask:
-        """What a mask over all positions says here."""
+        """The values of a mask over all positions, at these positions."""
         return mask if self.whole else mask[self.indices]
 
     def those(self, chosen: Mask | NDArray[np.intp]) -> Places:
-        """Some of these places, by a mask or by their numbers."""
+        """Some of these positions, selected by a mask or by indices."""
         return Places(self.segments, self.indices[chosen])
 
     # ── the nearest position where a mask over all positions is true ──────────────────────
 
     def latest(self, mask: Mask) -> Positions:
-        """The last at or before each place, in whichever trace; -1 if there is none."""
+        """The last one at or before each position, in any trace; -1 if there is none."""
         if self.whole:
             return np.maximum.accumulate(np.where(mask, self.indices, np.int32(-1)))
         return latest(mask, self.indices)
 
     def next(self, mask: Mask) -> Positions:
-        """The first at or after each place, in whichever trace; the size if there is none."""
+        """The first one at or after each position, in any trace; the size if there is none."""
         if self.whole:
             marked = np.where(mask, self.indices, np.int32(self.segments.size))
             return np.minimum.accumulate(marked[::-1])[::-1]
@@ -125,33 +130,98 @@ class Places:
     # ── folds ────────────────────────────────────────────────────────────────────────────
 
     def so_far(self, mask: Mask) -> Mask:
-        """Is it true there, or earlier in the trace?"""
+        """Is the mask true there, or earlier in the trace?"""
         return self.latest(mask) >= self.start
 
     def from_here(self, mask: Mask) -> Mask:
-        """Is it true there, or later in the trace?"""
+        """Is the mask true there, or later in the trace?"""
         return self.next(mask) < self.end
 
     def until(self, a: Mask, b: Mask) -> Mask:
-        """Is b true from there on, and a at every position before that?"""
+        """Is b true there or later, and a at every position before that?"""
         reached = self.next(b)
         return (reached < self.end) & (self.next(~a) >= reached)
 
     def since(self, a: Mask, b: Mask) -> Mask:
-        """Was b true up to there, and a at every position after that?"""
+        """Is b true there or earlier, and a at every position after that?"""
         reached = self.latest(b)
         return (reached >= self.start) & (self.latest(~a) <= reached)
 
 
 def latest(mask: Mask, positions: Positions) -> Positions:
-    """The last position at or before each, where a mask is true; -1 if there is none."""
+    """For each position, the last one at or before it where a mask is true; -1 if none."""
     hits = np.flatnonzero(mask).astype(np.int32)
     found = np.append(hits, np.int32(-1))  # an index of -1 finds the last
     return found[np.searchsorted(hits, positions, side="right") - 1]
 
 
 def following(mask: Mask, positions: Positions) -> Positions:
-    """The first position at or after each, where a mask is true; its size if there is none."""
+    """For each position, the first one at or after it where a mask is true; its size if none."""
     hits = np.flatnonzero(mask).astype(np.int32)
     found = np.append(hits, np.int32(len(mask)))
     return found[np.searchsorted(hits, positions)]
+
+
+# ── the values of formulas ────────────────────────────────────────────────────────────────
+
+
+class TruthColumn(NamedTuple):
+    """The value of a formula for each position, or for each trace."""
+
+    true: Mask
+    vacuous: Mask | None = None
+    """Marks where it is true because nothing was checked; None if nowhere."""
+
+    @property
+    def checked(self) -> Mask:
+        """Marks where it is true and something was checked."""
+        return self.true if self.vacuous is None else self.true & ~self.vacuous
+
+    def at(self, indices: NDArray[np.integer]) -> TruthColumn:
+        """The values with these indices."""
+        vacuous = None if self.vacuous is None else self.vacuous[indices]
+        return TruthColumn(self.true[indices], vacuous)
+
+    def scattered(
+        self, indices: NDArray[np.intp], size: int, *, otherwise: bool = False
+    ) -> TruthColumn:
+        """The column of this size with these values at the indices, and `otherwise` elsewhere."""
+        true = np.full(size, otherwise)
+        true[indices] = self.true
+        if self.vacuous is None:
+            return TruthColumn(true)
+        vacuous = np.zeros(size, dtype=np.bool_)
+        vacuous[indices] = self.vacuous
+        return TruthColumn(true, vacuous)
+
+
+def negated(a: TruthColumn) -> TruthColumn:
+    """`!a`"""
+    return TruthColumn(~a.true)
+
+
+def conjunction(columns: Sequence[TruthColumn]) -> TruthColumn:
+    """`a & b`: false if any is false; else true if any was checked; else vacuous."""
+    true = reduce(np.logical_and, (column.true for column in columns))
+    vacuous = [column.vacuous for column in columns if column.vacuous is not None]
+    all_vacuous = reduce(np.logical_and, vacuous) if len(vacuous) == len(columns) else None
+    return TruthColumn(true, all_vacuous)
+
+
+def disjunction(columns: Sequence[TruthColumn]) -> TruthColumn:
+    """`a | b`: true if any was checked; else vacuous if any is; else false."""
+    true = reduce(np.logical_or, (column.true for column in columns))
+    if all(column.vacuous is None for column in columns):
+        return TruthColumn(true)
+    return TruthColumn(true, true & ~reduce(np.logical_or, (each.checked for each in columns)))
+
+
+def implication(a: TruthColumn, b: TruthColumn) -> TruthColumn:
+    """`a -> b`: vacuous where a is false, else the value of b."""
+    off = ~a.true
+    return TruthColumn(off | b.true, off if b.vacuous is None else off | b.vacuous)
+
+
+def equivalence(a: TruthColumn, b: TruthColumn) -> TruthColumn:
+    """`a <-> b`"""
+    return TruthColumn(a.true == b.true)

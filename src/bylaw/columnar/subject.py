@@ -1,8 +1,9 @@
-"""Which events of many traces formulas ask for: by their tools, arguments, results, variables."""
+"""The events of many traces, as formulas ask for them: by tool, arguments, result, variables."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Final
 
@@ -16,13 +17,14 @@ from bylaw.logic.terms import Tool, ToolName, ToolVariable, Variable, members_of
 from bylaw.names import FINAL_ANSWER
 from bylaw.trace.event import MISSING, Event
 from bylaw.values import Json
+from bylaw.vocabulary.corpus_calls import CallMoments
 from bylaw.vocabulary.patterns import is_named, lookup
 from bylaw.vocabulary.registry import EMPTY, Vocabulary
 from bylaw.vocabulary.tracker import Probe
 from bylaw.vocabulary.view import Order
 
 
-class Bound:
+class BoundVariable:
     """A variable's value in each trace."""
 
     def __init__(self, values: Sequence[Json], identities: Identities) -> None:
@@ -31,23 +33,26 @@ class Bound:
 
     @cached_property
     def identities(self) -> NDArray[np.int64]:
-        """A number for each value; equal values have the same."""
+        """A number for each value; equal values have equal numbers."""
         return np.array([self._known.of(value) for value in self.values], dtype=np.int64)
 
-    def picked(self, traces: NDArray[np.intp]) -> Bound:
+    def picked(self, traces: NDArray[np.intp]) -> BoundVariable:
         """The values in some of the traces."""
-        return Bound([self.values[trace] for trace in traces.tolist()], self._known)
+        return BoundVariable([self.values[trace] for trace in traces.tolist()], self._known)
 
 
 class Subject:
-    """What formulas are asked of. Answers are kept: formulas share many of their questions."""
+    """The columns, order, functions and variables that formulas are evaluated with.
+
+    Implements `CorpusCalls`. Answers are cached, because formulas share many questions.
+    """
 
     def __init__(
         self,
         columns: Columns,
         order: Order = "position",
         vocabulary: Vocabulary = EMPTY,
-        bound: Mapping[str, Bound] | None = None,
+        bound: Mapping[str, BoundVariable] | None = None,
         identities: Identities | None = None,
     ) -> None:
         self.columns: Final = columns
@@ -60,25 +65,56 @@ class Subject:
         self._hits: dict[Probe, Positions] = {}
 
     def instances(self, traces: NDArray[np.intp], variable: str, values: Sequence[Json]) -> Subject:
-        """The subject in which each of these traces stands once, with a value for a variable."""
+        """The subject in which each of these traces appears once, with a value for a variable."""
         bound = {name: each.picked(traces) for name, each in self._bound.items()}
         return Subject(
             self.columns.picked(traces),
             self.order,
             self.vocabulary,
-            bound | {variable: Bound(values, self._identities)},
+            bound | {variable: BoundVariable(values, self._identities)},
             self._identities,
         )
 
-    # ── time, as ordering predicates compare it ───────────────────────────────────────────
+    # ── the calls of each trace: the positions of a tool's calls in all traces are one sorted array
 
-    def time(self, places: Positions) -> NDArray[np.integer]:
-        """When the events at these positions happened."""
-        return places if self.order == "position" else self.columns.steps[places]
+    @property
+    def never(self) -> Mask:
+        return np.zeros(self.segments.count, dtype=np.bool_)
 
-    def behind(self, places: Positions) -> Positions:
-        """The first positions that are strictly later than these."""
-        return places + np.int32(1) if self.order == "position" else self.columns.step_ends[places]
+    def counts(self, probe: Probe) -> NDArray[np.integer]:
+        hits = self.hits(probe)
+        ends = np.searchsorted(hits, self.segments.ends)
+        return ends - np.searchsorted(hits, self.segments.starts)
+
+    def first(self, tool: Tool) -> CallMoments:
+        return self.nth(tool, 0)
+
+    def nth(self, tool: Tool, index: int) -> CallMoments:
+        hits = self.hits(Probe(tool))
+        first = np.searchsorted(hits, self.segments.starts)
+        return self._moments(hits, first + min(index, len(hits)))
+
+    def at_or_after(self, tool: Tool, start: CallMoments) -> CallMoments:
+        return self._next(tool, start, start.positions)
+
+    def after(self, tool: Tool, start: CallMoments) -> CallMoments:
+        if self.order == "position":
+            return self._next(tool, start, start.positions + 1)
+        return self._next(tool, start, self.columns.step_ends[start.positions])
+
+    def _next(self, tool: Tool, start: CallMoments, positions: NDArray[np.integer]) -> CallMoments:
+        hits = self.hits(Probe(tool))
+        found = self._moments(hits, np.searchsorted(hits, positions))
+        return replace(found, exist=start.exist & found.exist)
+
+    def _moments(self, hits: Positions, indices: NDArray[np.integer]) -> CallMoments:
+        """The hits with these indices, in the traces that have them."""
+        if not len(hits):
+            return CallMoments(self.never, self.segments.starts, self.segments.starts)
+        positions = hits[np.minimum(indices, len(hits) - 1)]
+        exist = (indices < len(hits)) & (positions < self.segments.ends)
+        times = positions if self.order == "position" else self.columns.steps[positions]
+        return CallMoments(exist, positions, times)
 
     # ── single events ─────────────────────────────────────────────────────────────────────
 
@@ -87,24 +123,24 @@ class Subject:
         return [self.columns.store.event(number) for number in self.columns.numbers(places)]
 
     def bound_values(self, variable: str, places: Places) -> list[Json]:
-        """What a variable stands for in some places."""
+        """The values of a variable at some positions."""
         values = self._bound[variable].values
         return [values[trace] for trace in places.trace.tolist()]
 
     def asked(self, formula: f.Formula, places: Positions) -> Mask:
-        """Whether the events at some positions meet a condition of their own."""
+        """Whether the events at some positions satisfy a formula that reads one event only."""
         probe = Probe(None, conditions=(formula,), of_any_event=True)
         return self.columns.test(probe, places, self.vocabulary)
 
     def hits(self, probe: Probe) -> Positions:
-        """The positions of the calls that a probe asks for, in order."""
+        """The positions of the calls that match a probe, in ascending order."""
         known = self._hits.get(probe)
         if known is None:
             known = self._hits[probe] = np.flatnonzero(self.mask(probe)).astype(np.int32)
         return known
 
     def mask(self, probe: Probe) -> Mask:
-        """Whether each event is a call that a probe asks for."""
+        """Whether each event is a call that matches a probe."""
         known = self._masks.get(probe)
         if known is None:
             known = self._masks[probe] = self._matching(probe)
@@ -130,13 +166,13 @@ class Subject:
         return mask
 
     def _keep_bound(self, mask: Mask, pattern: f.Pattern) -> None:
-        """Keeps only those calls whose argument or result is what a variable stands for."""
+        """Keeps only the calls whose argument or result equals the value of a variable."""
         assert not isinstance(pattern, f.OutcomeIs), "an outcome has no variables"
-        assert isinstance(pattern.expected, Variable), "others are asked of one trace at a time"
+        assert isinstance(pattern.expected, Variable), "other patterns have no columns"
         places = np.flatnonzero(mask).astype(np.int32)
         wanted = self._bound[pattern.expected.name].identities[self.segments.trace[places]]
         arguments = isinstance(pattern, f.ArgumentIs)
-        # An event stands in many instances, and is looked into once.
+        # Each event is read once, although it appears in many instances.
         events, which = np.unique(self.columns.numbers(places), return_inverse=True)
         found = (
             lookup(event.args if arguments else event.value, pattern.path)  # type: ignore[union-attr]  # a call
@@ -162,7 +198,7 @@ class Subject:
         return mask
 
     def _bound_tools(self, variable: str) -> NDArray[np.int32]:
-        """The tool that a variable stands for in each trace; variables never reach the answer."""
+        """The tool that a variable names in each trace; it never names the final answer."""
         numbers = self.columns.codes.numbers
         found = [
             numbers.get(value, -1)

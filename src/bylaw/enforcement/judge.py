@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from bylaw.enforcement.decision import Kind, Violation
-from bylaw.enforcement.joint import Joint
+from bylaw.enforcement.joint.continuation import JointTest
 from bylaw.enforcement.report import Outcome
 from bylaw.enforcement.rules import Rules
 from bylaw.enforcement.severity import Setting, blocks, severity_of
@@ -57,7 +57,7 @@ class Judge:
         self.retired: dict[int, str] = {}
         """The rules that are not enforced any more, and why."""
         self._blocking: Final = {i for i, each in enumerate(self.severities) if blocks(each)}
-        self._joint: Final = Joint(shared.joint, self._blocking)
+        self._joint: Final = JointTest(shared.joint, self._blocking)
         self._enforcing: Final = setting != "baseline"
         # Rules that clash from the start would refuse everything: then only their own doom counts.
         self._joint_on = False
@@ -89,7 +89,7 @@ class Judge:
         alive = [i for i in self._enforced(related) if i not in doomed]
         while not self._joint.possible(alive):
             clashing = self._joint.conflict(alive)
-            caps = [i for i in clashing if self._joint.forms[i].caps]
+            caps = [i for i in clashing if self._joint.forms[i].only_limits]
             blamed = [i for i in clashing if i not in caps] or caps
             beside = [self.procedure.constraints[i].name for i in clashing if i not in blamed]
             reason = f"together with {listing(beside, 3)}" if beside else ""
@@ -150,7 +150,9 @@ class Judge:
     @property
     def fully_decided(self) -> bool:
         """Was it certain, at every call, whether the rules could still be met together?"""
-        return self._joint.decided and (self._joint_on or not self._enforcing)
+        if not self._enforcing:
+            return True
+        return self._joint_on and self._joint.decided and self._joint.include(self._blocking)
 
     def outcomes(self) -> list[Outcome]:
         """How each rule stands."""

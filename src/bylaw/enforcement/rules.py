@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from bylaw.enforcement.joint import Joint
-from bylaw.enforcement.joint_rules import JointRules
+from bylaw.enforcement.joint.continuation import JointTest
+from bylaw.enforcement.joint.rules import JointRules
 from bylaw.logic.walk import tools_in
 from bylaw.procedure.procedure import Procedure
 from bylaw.semantics.warm import WarmMachines
@@ -28,6 +28,6 @@ class Rules:
         key = frozenset(enforced)
         found = self._compatible.get(key)
         if found is None:
-            joint = Joint(self.joint)
+            joint = JointTest(self.joint)
             found = self._compatible[key] = joint.possible(sorted(key)), joint.decided
         return found

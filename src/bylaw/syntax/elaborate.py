@@ -20,7 +20,7 @@ from bylaw.trace.event import ROLES
 from bylaw.values import LARGEST
 from bylaw.vocabulary.function_table import FUNCTIONS
 from bylaw.vocabulary.predicates import PREDICATES
-from bylaw.vocabulary.signature import Kind, Parameter, Predicate
+from bylaw.vocabulary.signature import OperandKind, Parameter, Predicate
 
 _PLACEHOLDER = f.Truth(True)
 
@@ -296,7 +296,7 @@ class _Elaborator(ValueElaborator):
         rest = list(shape.operands)
         complete = True
         for parameter in predicate.parameters:
-            if parameter.kind in (Kind.SEQUENCE, Kind.ARGUMENTS):
+            if parameter.kind in (OperandKind.SEQUENCE, OperandKind.ARGUMENTS):
                 operands.append(self.remaining(parameter, rest, shape, scope))
                 rest = []
             elif rest:
@@ -324,18 +324,18 @@ class _Elaborator(ValueElaborator):
 
     def operand(self, parameter: Parameter, shape: s.Item, scope: Scope) -> f.Operand:
         match parameter.kind, shape:
-            case Kind.TOOL, _:
+            case OperandKind.TOOL, _:
                 return self.tool(shape, scope)
-            case Kind.TOOLS, s.Brackets(_, items) if items:
+            case OperandKind.TOOLS, s.Brackets(_, items) if items:
                 return f.ToolList(tuple(self.tool(item, scope) for item in items))
-            case Kind.TOOLS, s.Brackets(span):
+            case OperandKind.TOOLS, s.Brackets(span):
                 self.complain(span, scope, "E106", "the list of tools is empty")
                 return f.ToolList(())
-            case Kind.COUNT, s.HalfComparison(_, symbol, right):
+            case OperandKind.COUNT, s.HalfComparison(_, symbol, right):
                 return f.Count(symbol, self.number(right, scope))
-            case Kind.NUMBER, _:
+            case OperandKind.NUMBER, _:
                 return self.number(shape, scope)
-            case Kind.VALUE, _:
+            case OperandKind.VALUE, _:
                 return self.constant(shape, scope, shape.span)
         message = (
             f"expected {parameter.kind.value} as '{parameter.name}', found {kind_of_shape(shape)}"
@@ -350,7 +350,7 @@ class _Elaborator(ValueElaborator):
         shape: s.Invocation,
         scope: Scope,
     ) -> f.Operand:
-        if parameter.kind is Kind.ARGUMENTS:
+        if parameter.kind is OperandKind.ARGUMENTS:
             patterns = [p for operand in rest for p in self.argument(operand, scope)]
             keys = [pattern.path for pattern in patterns]
             for operand, key in zip(rest, keys, strict=False):
@@ -369,6 +369,6 @@ class _Elaborator(ValueElaborator):
             value = term.value
             whole = type(value) in (int, float) and 0 <= value <= LARGEST and value == int(value)
             if not whole:
-                message = f"expected {Kind.NUMBER.value}, found {kind_of_shape(shape)}"
+                message = f"expected {OperandKind.NUMBER.value}, found {kind_of_shape(shape)}"
                 self.complain(shape.span, scope, "E105", message)
         return term

@@ -49,7 +49,7 @@ from bylaw.values import MAX_DEPTH, Json
 from bylaw.vocabulary.domains import PathError, compile_path
 from bylaw.vocabulary.function_table import FUNCTIONS
 from bylaw.vocabulary.predicates import PREDICATES
-from bylaw.vocabulary.signature import Kind
+from bylaw.vocabulary.signature import OperandKind
 
 
 def from_json(data: object) -> f.Formula:
@@ -126,14 +126,14 @@ class _PartReader:
     def predicate(self, name: str, content: Json) -> f.Formula:
         parameters = PREDICATES[name].parameters
         given = self.fields(content, *(parameter.name for parameter in parameters))
-        read: dict[Kind, Callable[[Json], Any]] = {
-            Kind.TOOL: self.tool,
-            Kind.TOOLS: lambda v: f.ToolList(self.some(self.tool, v)),
-            Kind.SEQUENCE: lambda v: f.ToolList(self.some(self.tool, v)),
-            Kind.COUNT: self.count,
-            Kind.NUMBER: self.term,
-            Kind.VALUE: self.term,
-            Kind.ARGUMENTS: self.arguments,
+        read: dict[OperandKind, Callable[[Json], Any]] = {
+            OperandKind.TOOL: self.tool,
+            OperandKind.TOOLS: lambda v: f.ToolList(self.some(self.tool, v)),
+            OperandKind.SEQUENCE: lambda v: f.ToolList(self.some(self.tool, v)),
+            OperandKind.COUNT: self.count,
+            OperandKind.NUMBER: self.term,
+            OperandKind.VALUE: self.term,
+            OperandKind.ARGUMENTS: self.arguments,
         }
         pairs = zip(parameters, given, strict=True)
         return f.TracePredicate(name, tuple(read[p.kind](value) for p, value in pairs))

@@ -29,7 +29,7 @@ from bylaw.logic.walk import Steps, everything, run
 from bylaw.values import write_json
 from bylaw.vocabulary.function_table import compiled
 from bylaw.vocabulary.predicates import PREDICATES
-from bylaw.vocabulary.signature import Kind
+from bylaw.vocabulary.signature import OperandKind
 
 _ATOM = 100
 """Binds tighter than any operator."""
@@ -163,9 +163,9 @@ class _Printer:
             case f.Truth(holds):
                 return "true" if holds else "false"
 
-    def operands(self, kind: Kind, operand: f.Operand) -> list[str]:
+    def operands(self, kind: OperandKind, operand: f.Operand) -> list[str]:
         match operand:
-            case f.ToolList(tools) if kind is Kind.SEQUENCE:
+            case f.ToolList(tools) if kind is OperandKind.SEQUENCE:
                 return [self.tool(tool) for tool in tools]
             case f.Arguments(patterns):
                 return [self.pattern(pattern) for pattern in patterns]

@@ -28,7 +28,7 @@ from bylaw.logic.terms import (
 )
 from bylaw.logic.walk import Steps, run
 from bylaw.vocabulary.predicates import PREDICATES
-from bylaw.vocabulary.signature import Kind
+from bylaw.vocabulary.signature import OperandKind
 
 
 def to_python(formula: f.Formula) -> str:
@@ -94,11 +94,11 @@ def _atom(atom: f.Atom) -> str:
             return f"{name}({', '.join(written)})"
 
 
-def _operands(kind: Kind, operand: f.Operand) -> Sequence[str]:
+def _operands(kind: OperandKind, operand: f.Operand) -> Sequence[str]:
     match operand:
         case f.Count(comparison, number):
             return [repr(comparison), _term(number)]
-        case f.ToolList(tools) if kind is Kind.SEQUENCE:
+        case f.ToolList(tools) if kind is OperandKind.SEQUENCE:
             return [_tool(tool) for tool in tools]
         case f.ToolList(tools):
             return [f"[{', '.join(map(_tool, tools))}]"]

@@ -22,7 +22,7 @@ from bylaw.trace.event import Call
 from bylaw.trace.trace import Trace
 from bylaw.training.distance import Key, arguments_key, keys
 from bylaw.values import Json, equal
-from bylaw.vocabulary.comparisons import COMPARE
+from bylaw.vocabulary.predicates.called_n import COMPARE
 
 
 class Digest:

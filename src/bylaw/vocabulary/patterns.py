@@ -1,4 +1,4 @@
-"""When a call fits what a formula demands of it. Values compare as JSON."""
+"""Matching calls against tools and patterns. Values compare as JSON."""
 
 from __future__ import annotations
 
@@ -10,29 +10,29 @@ from bylaw.logic.formula import ArgumentIs, OutcomeIs, Pattern
 from bylaw.logic.terms import Term, Tool, ToolGlob, ToolName, ToolSet, members_of
 from bylaw.names import FINAL_ANSWER
 from bylaw.trace.event import MISSING, Call, Missing
-from bylaw.values import Json, equal
+from bylaw.values import LARGEST, Json, equal
 
 ValueOf: TypeAlias = Callable[[Term], Json | Missing]
-"""What a term denotes."""
+"""The value of a term."""
 
 
 def is_tool(call: Call, tool: Tool | None) -> bool:
-    """Is this a call of the tool? Every call is one of any tool, except the final answer."""
+    """Is this a call of the tool? None stands for any tool; the final answer is no tool's call."""
     return call.tool != FINAL_ANSWER if tool is None else is_named(call.tool, tool)
 
 
 def is_named(name: str, tool: Tool) -> bool:
-    """Does the tool, which has no variables, stand for this name?"""
+    """Does the tool include this name? It has no variables."""
     if isinstance(tool, ToolName):
         return tool.name == name
     return any(
-        member.name == name if isinstance(member, ToolName) else _has_form(name, member)
+        member.name == name if isinstance(member, ToolName) else _globs(name, member)
         for member in members_of(tool)
     )
 
 
-def _has_form(name: str, member: object) -> bool:
-    # The answer is never reached through a form.
+def _globs(name: str, member: object) -> bool:
+    # A glob never matches the final answer.
     return (
         isinstance(member, ToolGlob)
         and name != FINAL_ANSWER
@@ -41,7 +41,7 @@ def _has_form(name: str, member: object) -> bool:
 
 
 def names_among(names: Iterable[str], tool: Tool) -> list[str]:
-    """Those of the names that the tool stands for."""
+    """The names that the tool includes."""
     if forms_of(tool):
         return [name for name in names if is_named(name, tool)]
     wanted = names_of(tool)
@@ -49,7 +49,7 @@ def names_among(names: Iterable[str], tool: Tool) -> list[str]:
 
 
 def forms_of(tool: Tool) -> tuple[str, ...]:
-    """The forms of names that a tool stands for: `get_*`."""
+    """The globs in a tool: `get_*`."""
     return tuple(m.pattern for m in members_of(tool) if isinstance(m, ToolGlob))
 
 
@@ -63,7 +63,7 @@ def fits(call: Call, pattern: Pattern, value_of: ValueOf) -> bool:
 
 
 def names_of(tool: Tool) -> tuple[str, ...]:
-    """The tool names that a tool without variables writes out."""
+    """The names that a tool without variables lists."""
     match tool:
         case ToolName(name):
             return (name,)
@@ -74,16 +74,23 @@ def names_of(tool: Tool) -> tuple[str, ...]:
 
 
 def title(tool: Tool | None) -> str:
-    """How people refer to a tool: `"search"`, `"cancel" or "refund"`, `any tool`."""
+    """The tool as messages name it: `"search"`, `"cancel" or "refund"`, `any tool`."""
     if tool is None:
         return "any tool"
     return " or ".join(f'"{name}"' for name in (*names_of(tool), *forms_of(tool))) or "no tool"
 
 
 def lookup(value: Json | Missing, path: Sequence[str]) -> Json | Missing:
-    """What lies at the end of a path of keys; missing where a key is."""
+    """The value at the end of a path of keys; MISSING if a key is."""
     for key in path:
         if not isinstance(value, Mapping) or key not in value:
             return MISSING
         value = value[key]
     return value
+
+
+def whole_number(value: Json | Missing) -> int | None:
+    """The value as a whole number; None if it is not one. `2.0` is one."""
+    if type(value) is float and value.is_integer():
+        value = int(value)
+    return value if type(value) is int and abs(value) <= LARGEST else None

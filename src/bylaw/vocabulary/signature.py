@@ -1,7 +1,7 @@
-"""How a trace predicate is described: its name, what it takes, what it means, how it is told.
+"""The description of a trace predicate: its name, its operands, its meaning and its readings.
 
-The signature is all that the parser, the printer, the JSON form and the Python form need; a
-new predicate is one file beside the others and one row in their table.
+The parser, the printer, the JSON form and the Python form need only the name and the operands. A
+new predicate is one file in `predicates/` and one row in its table.
 """
 
 from __future__ import annotations
@@ -10,12 +10,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
+from bylaw.vocabulary.corpus_calls import TraceMask
+from bylaw.vocabulary.joint_form import JointForm
 from bylaw.vocabulary.tracker import Tracker
 from bylaw.vocabulary.view import Kleene, View
 
 
-class Kind(Enum):
-    """What may stand in a place of a predicate; the value says it in words."""
+class OperandKind(Enum):
+    """The kinds of operand that a predicate can take, as error messages name them."""
 
     TOOL = "a tool"
     TOOLS = "a list of tools, such as [a, b]"
@@ -30,20 +32,18 @@ class Kind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One place of a predicate."""
+    """One parameter of a predicate."""
 
     name: str
-    kind: Kind
+    kind: OperandKind
 
 
 @dataclass(frozen=True, slots=True)
 class Predicate:
-    """A statement about the whole trace.
+    """A statement about the whole trace, and its readings. Every reading takes the operands last.
 
-    The first three functions take the view and the operands. `holds` is the paper's definition;
-    `witness` names the positions that a person would look at to see why; `sentence` says it.
-    `track` takes the order and the operands and gives the machine that follows the predicate
-    call by call.
+    `columns` and `joint` are optional. A predicate without columns is judged trace by trace; one
+    without a joint form takes no part in the test whether rules can still be satisfied together.
     """
 
     name: str
@@ -51,13 +51,21 @@ class Predicate:
     """One use in text, for error messages and the reference."""
     parameters: tuple[Parameter, ...]
     holds: Callable[..., Kleene]
+    """The definition, on a `View`. Its docstring is the predicate's documentation."""
     witness: Callable[..., Sequence[int]]
+    """The positions to look at to see why it holds or not, on a `View`."""
     sentence: Callable[..., str]
+    """A sentence about what happened, for a `View` and the value."""
     track: Callable[..., Tracker]
+    """The machine that follows the predicate call by call, for an order."""
+    columns: Callable[..., TraceMask] | None = None
+    """The value for each of many traces, on `CorpusCalls`. Operands are tools and literals."""
+    joint: Callable[..., JointForm | None] | None = None
+    """The form for the joint test. Operands are single tools and literals."""
 
     @property
     def doc(self) -> str:
-        """What the predicate says: the docstring of its definition."""
+        """The docstring of the definition."""
         return (self.holds.__doc__ or "").strip()
 
     def judge(self, view: View, operands: Sequence[object]) -> Kleene:

@@ -1,9 +1,9 @@
-"""How a trace predicate is followed call by call: a little machine of counters and pointers.
+"""Following a trace predicate call by call: small machines of counters and pointers.
 
-A tracker says which calls it looks for (its probes), and how its state moves when an event
-hits some of them. `holds` is the predicate's value if the trace ended now; `outlook` says
-which values it can still end with, considered by itself; `distance` estimates how many more
-events a value needs, to guide searches.
+A tracker names the calls it looks for, its probes, and updates its state when an event hits some
+of them. `holds` is the predicate's value if the trace ended now. `outlook` gives the values it can
+still end with, considered alone. `distance` estimates how many more events a value needs, to guide
+searches.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from bylaw.logic.formula import Formula, Pattern
 from bylaw.logic.terms import Literal, Term, Tool
 from bylaw.names import FINAL_ANSWER
 from bylaw.trace.event import MISSING, Call, Event, Missing
-from bylaw.values import LARGEST, Json
+from bylaw.values import Json
 from bylaw.vocabulary.local import local_test
-from bylaw.vocabulary.patterns import fits, forms_of, is_tool, names_of
+from bylaw.vocabulary.patterns import fits, forms_of, is_tool, names_of, whole_number
 from bylaw.vocabulary.registry import EMPTY, Vocabulary
 
 State: TypeAlias = Any
-"""Whatever a tracker needs to remember: a hashable value that can be written as JSON."""
+"""The state of a tracker: any hashable value that can be written as JSON."""
 Hits: TypeAlias = Sequence[bool]
-"""For each probe of a tracker, in order: does the event match it?"""
+"""For each probe of a tracker, in order: whether the event matches it."""
 
 
 class Outlook(NamedTuple):
@@ -49,17 +49,17 @@ class Probe:
     tool: Tool | None
     patterns: tuple[Pattern, ...] = ()
     exactly: bool = False
-    """Are the arguments in the patterns all that there may be?"""
+    """Must the call have no other arguments than those of the patterns?"""
     result: Literal | None = None
     """A result that the vocabulary's comparator must accept."""
     conditions: tuple[Formula, ...] = ()
-    """What else must hold at the event, as far as it can be told from the event alone."""
+    """Other formulas that must hold at the event. They depend on this event alone."""
     of_any_event: bool = False
-    """Are messages and the final answer asked too, or calls alone?"""
+    """Are messages and the final answer tested too? Otherwise only calls are."""
 
     @property
     def bare(self) -> bool:
-        """Is the tool all that matters?"""
+        """Does it test the tool only?"""
         asks = self.patterns or self.conditions or self.exactly or self.of_any_event
         return not asks and self.result is None
 
@@ -70,7 +70,7 @@ class Probe:
         )
 
     def matches_call(self, event: Event, vocabulary: Vocabulary = EMPTY) -> bool:
-        """Is it, apart from the conditions?"""
+        """Is it, leaving the conditions aside?"""
         if self.of_any_event:
             return True
         if not isinstance(event, Call) or not is_tool(event, self.tool):
@@ -84,12 +84,12 @@ class Probe:
 
 
 def value_of(term: Term) -> Json | Missing:
-    """The value of a literal; nothing else is known while a trace goes on."""
+    """The value of a literal. Other terms have none while the trace is incomplete."""
     return term.value if isinstance(term, Literal) else MISSING
 
 
 class Tracker(Protocol):
-    """The protocol; see the module's docstring. States are compared and hashed."""
+    """A machine as the module docstring describes it. States are compared and hashed."""
 
     probes: tuple[Probe, ...]
     start: State
@@ -108,7 +108,7 @@ class Tracker(Protocol):
 
 
 class Constant:
-    """A predicate that is false whatever happens: an operand is undefined."""
+    """A predicate that is always false, because an operand is undefined."""
 
     probes: tuple[Probe, ...] = ()
     start: State = None
@@ -128,8 +128,8 @@ class Constant:
         return 0
 
 
-class Seen:
-    """Has some event matched the probe?"""
+class Occurred:
+    """Some event has matched the probe."""
 
     counts_steps = False
     start: State = False
@@ -152,7 +152,7 @@ class Seen:
 
 
 def apart(probes: Sequence[Probe]) -> bool:
-    """Can each probe be hit, and without hitting another? True only where that is plain."""
+    """Can each probe be hit without hitting another? False if that is not obvious."""
     seen: set[str] = set()
     for probe in probes:
         names = set(names_of(probe.tool)) if probe.tool is not None else set()
@@ -165,7 +165,5 @@ def apart(probes: Sequence[Probe]) -> bool:
 
 def whole(term: Term) -> int | None:
     """The whole number, 0 or more, that a literal denotes."""
-    value = value_of(term)
-    if type(value) is float and value.is_integer():
-        value = int(value)
-    return value if type(value) is int and 0 <= value <= LARGEST else None
+    number = whole_number(value_of(term))
+    return number if number is not None and number >= 0 else None

@@ -20,8 +20,8 @@ from bylaw.logic.terms import Literal as LiteralTerm
 from bylaw.names import FINAL_ANSWER
 from bylaw.trace.event import MISSING, Call, Event, Message, Missing
 from bylaw.trace.trace import Trace
-from bylaw.values import LARGEST, Json, write_json
-from bylaw.vocabulary.patterns import fits, is_tool, names_among
+from bylaw.values import Json, write_json
+from bylaw.vocabulary.patterns import fits, is_tool, names_among, whole_number
 from bylaw.vocabulary.reading import (
     UNSEEN,
     Seen,
@@ -204,10 +204,7 @@ class View:
 
     def number(self, term: Term) -> int | None:
         """The whole number that a term denotes, or None if it denotes something else."""
-        value = self.value(term)
-        if type(value) is float and value.is_integer():
-            value = int(value)
-        return value if type(value) is int and abs(value) <= LARGEST else None
+        return whole_number(self.value(term))
 
 
 class _Everywhere:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from bylaw.batch.output.summary import Summary
-from bylaw.columnar.support import alone_because
+from bylaw.columnar.support import unsupported_because
 from bylaw.tables import Column, Table
 
 SHOWN: Final = 10
@@ -44,7 +44,7 @@ def _alone(summary: Summary) -> Iterator[str]:
     slow = summary.alone.most_common()
     for name, count in slow[:_LISTED]:
         formula = summary.procedure[name].formula
-        reason = alone_because(formula, summary.procedure.vocabulary)
+        reason = unsupported_because(formula, summary.procedure.vocabulary)
         yield f"{name}: judged one by one in {count:,} traces, which takes longer: {reason}"
     if len(slow) > _LISTED:
         yield f"so were {len(slow) - _LISTED:,} other rules"

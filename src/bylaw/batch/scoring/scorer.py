@@ -18,11 +18,11 @@ from bylaw.batch.scoring.partial_decoding import FieldsRead, OddRecord
 from bylaw.batch.scoring.plain_records import PlainBatch, PlainReader
 from bylaw.batch.scoring.scores import CODES, SATISFIED, VACUOUS, VIOLATED, Scores, Unusable
 from bylaw.columnar.columns import Codes, Columns
-from bylaw.columnar.evaluation import Evaluation
-from bylaw.columnar.row import Row
+from bylaw.columnar.evaluation import ColumnarEvaluation
+from bylaw.columnar.from_traces import columns_of
+from bylaw.columnar.segments import TruthColumn
 from bylaw.columnar.subject import Subject
-from bylaw.columnar.support import alone_because, settled
-from bylaw.columnar.views import columns_of
+from bylaw.columnar.support import unsupported_because, vacuous_by_guard
 from bylaw.logic.formula import FromMetrics
 from bylaw.logic.walk import everything, sees_answer
 from bylaw.procedure.constraint import Constraint
@@ -157,7 +157,7 @@ class BatchRule:
         self.constraint: Final = constraint
         self._procedure: Final = procedure
         self._view: Final = procedure.events_of(constraint), sees_answer(formula)
-        self._columnar: Final = alone_because(formula, procedure.vocabulary) is None
+        self._columnar: Final = unsupported_because(formula, procedure.vocabulary) is None
 
     def outcomes(self, views: _BatchViews) -> tuple[NDArray[np.int8], int | None]:
         """The outcome code of each trace, and the number of traces judged one by one; None for a
@@ -170,7 +170,7 @@ class BatchRule:
         if len(there) and self._columnar:
             found[there] = _codes(over.start(formula))
             undecided[there] = False
-        elif len(there) and (idle := settled(formula, over)) is not None:
+        elif len(there) and (idle := vacuous_by_guard(formula, over)) is not None:
             found[there[idle]] = VACUOUS
             undecided[there[idle]] = False
         numbers = np.flatnonzero(undecided)
@@ -188,10 +188,10 @@ class BatchRule:
         return CODES[evaluation_of(Trace(), self._procedure, self.constraint).outcome]
 
 
-def _codes(row: Row) -> NDArray[np.int8]:
-    codes = np.where(row.true, np.int8(SATISFIED), np.int8(VIOLATED))
-    if row.vacuous is not None:
-        codes[row.vacuous] = VACUOUS
+def _codes(column: TruthColumn) -> NDArray[np.int8]:
+    codes = np.where(column.true, np.int8(SATISFIED), np.int8(VIOLATED))
+    if column.vacuous is not None:
+        codes[column.vacuous] = VACUOUS
     return codes
 
 
@@ -201,16 +201,20 @@ class _BatchViews:
     def __init__(self, procedure: Procedure, batch: TraceBatch) -> None:
         self.batch: Final = batch
         self._procedure = procedure
-        self._evaluations: dict[tuple[Events, bool], tuple[Evaluation, NDArray[np.intp]]] = {}
+        self._evaluations: dict[
+            tuple[Events, bool], tuple[ColumnarEvaluation, NDArray[np.intp]]
+        ] = {}
         self._traces: dict[int, tuple[Trace, Views]] = {}
 
-    def evaluation(self, events: Events, answer: bool) -> tuple[Evaluation, NDArray[np.intp]]:
+    def evaluation(
+        self, events: Events, answer: bool
+    ) -> tuple[ColumnarEvaluation, NDArray[np.intp]]:
         """The evaluation of the traces that have an event, and the numbers of these traces."""
         key = (events, answer)
         if key not in self._evaluations:
             columns, there = self.batch.columns(events, answer)
             procedure = self._procedure
-            over = Evaluation(Subject(columns, procedure.order, procedure.vocabulary))
+            over = ColumnarEvaluation(Subject(columns, procedure.order, procedure.vocabulary))
             self._evaluations[key] = over, there
         return self._evaluations[key]
 

@@ -1,12 +1,15 @@
 """`AllBefore([a, b], c)`"""
 
 from collections.abc import Iterable
+from functools import reduce
+from operator import and_
 
 from bylaw.logic.formula import ToolList
 from bylaw.logic.terms import Tool
+from bylaw.vocabulary.corpus_calls import CorpusCalls, TraceMask
 from bylaw.vocabulary.predicates.instance_before import InstanceOrder
-from bylaw.vocabulary.predicates.ordering import tell_order
-from bylaw.vocabulary.signature import Kind, Parameter, Predicate
+from bylaw.vocabulary.predicates.sentences import order_sentence
+from bylaw.vocabulary.signature import OperandKind, Parameter, Predicate
 from bylaw.vocabulary.tracker import Hits, Outlook, Probe, State, Tracker
 from bylaw.vocabulary.view import Kleene, Order, View
 
@@ -23,7 +26,7 @@ def witness(view: View, tools: ToolList, goal: Tool) -> list[int]:
 
 def sentence(view: View, held: bool, tools: ToolList, goal: Tool) -> str:
     late = [t for t in tools.tools if (view.first(t) < view.first(goal)) is False]
-    return " ".join(tell_order(view, (tool, 0), (goal, 0)) for tool in late or tools.tools)
+    return " ".join(order_sentence(view, (tool, 0), (goal, 0)) for tool in late or tools.tools)
 
 
 class AllOrdered:
@@ -63,12 +66,18 @@ def track(order: Order, tools: ToolList, goal: Tool) -> Tracker:
     return AllOrdered(each)
 
 
+def columns(calls: CorpusCalls, tools: ToolList, goal: Tool) -> TraceMask:
+    reached = calls.first(goal)
+    return reduce(and_, [calls.first(tool) < reached for tool in tools.tools])
+
+
 ALL_BEFORE = Predicate(
     "AllBefore",
     "AllBefore([lookup, verify], refund)",
-    (Parameter("tools", Kind.TOOLS), Parameter("goal", Kind.TOOL)),
+    (Parameter("tools", OperandKind.TOOLS), Parameter("goal", OperandKind.TOOL)),
     holds,
     witness,
     sentence,
     track,
+    columns,
 )

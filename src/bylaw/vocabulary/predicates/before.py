@@ -1,9 +1,11 @@
 """`Before(a, b)`"""
 
-from bylaw.logic.terms import Tool
+from bylaw.logic.terms import Tool, ToolName
+from bylaw.vocabulary.corpus_calls import CorpusCalls, TraceMask
+from bylaw.vocabulary.joint_form import JointForm, Precedence
 from bylaw.vocabulary.predicates.instance_before import InstanceOrder
-from bylaw.vocabulary.predicates.ordering import tell_order
-from bylaw.vocabulary.signature import Kind, Parameter, Predicate
+from bylaw.vocabulary.predicates.sentences import order_sentence
+from bylaw.vocabulary.signature import OperandKind, Parameter, Predicate
 from bylaw.vocabulary.tracker import Probe, Tracker
 from bylaw.vocabulary.view import Kleene, Order, View
 
@@ -18,19 +20,29 @@ def witness(view: View, first: Tool, second: Tool) -> list[int]:
 
 
 def sentence(view: View, held: bool, first: Tool, second: Tool) -> str:
-    return tell_order(view, (first, 0), (second, 0))
+    return order_sentence(view, (first, 0), (second, 0))
 
 
 def track(order: Order, first: Tool, second: Tool) -> Tracker:
     return InstanceOrder(order, (Probe(first), 0), (Probe(second), 0))
 
 
+def columns(calls: CorpusCalls, first: Tool, second: Tool) -> TraceMask:
+    return calls.first(first) < calls.first(second)
+
+
+def joint(first: ToolName, second: ToolName) -> JointForm:
+    return JointForm(precedence=Precedence((first.name, 0), (second.name, 0)))
+
+
 BEFORE = Predicate(
     "Before",
     "Before(search, final_answer)",
-    (Parameter("first", Kind.TOOL), Parameter("second", Kind.TOOL)),
+    (Parameter("first", OperandKind.TOOL), Parameter("second", OperandKind.TOOL)),
     holds,
     witness,
     sentence,
     track,
+    columns,
+    joint,
 )

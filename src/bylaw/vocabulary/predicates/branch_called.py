@@ -1,8 +1,10 @@
 """`BranchCalled(taken, avoided)`"""
 
-from bylaw.logic.terms import Tool
+from bylaw.logic.terms import Tool, ToolName
+from bylaw.vocabulary.corpus_calls import CorpusCalls, TraceMask
+from bylaw.vocabulary.joint_form import CountLimits, JointForm
 from bylaw.vocabulary.patterns import title
-from bylaw.vocabulary.signature import Kind, Parameter, Predicate
+from bylaw.vocabulary.signature import OperandKind, Parameter, Predicate
 from bylaw.vocabulary.tracker import OPEN, Hits, Outlook, Probe, State, Tracker, apart, settled
 from bylaw.vocabulary.view import Kleene, Order, View
 
@@ -20,19 +22,17 @@ def witness(view: View, taken: Tool, avoided: Tool) -> list[int]:
 
 
 def sentence(view: View, held: bool, taken: Tool, avoided: Tool) -> str:
-    told = []
-    for tool in (taken, avoided):
-        places = view.positions(tool)
-        told.append(
-            f"{title(tool)} was called ({view.mark(places[0])})"
-            if places
-            else f"{title(tool)} was never called"
-        )
-    return f"{told[0]} and {told[1]}."
+    found = [
+        f"{title(tool)} was called ({view.mark(places[0])})"
+        if (places := view.positions(tool))
+        else f"{title(tool)} was never called"
+        for tool in (taken, avoided)
+    ]
+    return f"{found[0]} and {found[1]}."
 
 
 class Branch:
-    """Has the one been called, and the other?"""
+    """Which of the two tools have been called; once the avoided one was, only that matters."""
 
     counts_steps = False
     start: State = (False, False)
@@ -60,12 +60,22 @@ def track(order: Order, taken: Tool, avoided: Tool) -> Tracker:
     return Branch(Probe(taken), Probe(avoided))
 
 
+def columns(calls: CorpusCalls, taken: Tool, avoided: Tool) -> TraceMask:
+    return (calls.counts(Probe(taken)) > 0) & ~(calls.counts(Probe(avoided)) > 0)
+
+
+def joint(taken: ToolName, avoided: ToolName) -> JointForm:
+    return JointForm(limits=(CountLimits(taken.name, least=1), CountLimits(avoided.name, most=0)))
+
+
 BRANCH_CALLED = Predicate(
     "BranchCalled",
     "BranchCalled(approve, reject)",
-    (Parameter("taken", Kind.TOOL), Parameter("avoided", Kind.TOOL)),
+    (Parameter("taken", OperandKind.TOOL), Parameter("avoided", OperandKind.TOOL)),
     holds,
     witness,
     sentence,
     track,
+    columns,
+    joint,
 )

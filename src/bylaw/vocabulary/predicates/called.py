@@ -1,9 +1,11 @@
 """`Called(t)`"""
 
-from bylaw.logic.terms import Tool
+from bylaw.logic.terms import Tool, ToolName
+from bylaw.vocabulary.corpus_calls import CorpusCalls, TraceMask
+from bylaw.vocabulary.joint_form import CountLimits, JointForm
 from bylaw.vocabulary.patterns import title
-from bylaw.vocabulary.signature import Kind, Parameter, Predicate
-from bylaw.vocabulary.tracker import Probe, Seen, Tracker
+from bylaw.vocabulary.signature import OperandKind, Parameter, Predicate
+from bylaw.vocabulary.tracker import Occurred, Probe, Tracker
 from bylaw.vocabulary.view import Kleene, Order, View
 
 
@@ -23,9 +25,25 @@ def sentence(view: View, held: bool, tool: Tool) -> str:
 
 
 def track(order: Order, tool: Tool) -> Tracker:
-    return Seen(Probe(tool))
+    return Occurred(Probe(tool))
+
+
+def columns(calls: CorpusCalls, tool: Tool) -> TraceMask:
+    return calls.counts(Probe(tool)) > 0
+
+
+def joint(tool: ToolName) -> JointForm:
+    return JointForm(limits=(CountLimits(tool.name, least=1),))
 
 
 CALLED = Predicate(
-    "Called", "Called(search)", (Parameter("tool", Kind.TOOL),), holds, witness, sentence, track
+    "Called",
+    "Called(search)",
+    (Parameter("tool", OperandKind.TOOL),),
+    holds,
+    witness,
+    sentence,
+    track,
+    columns,
+    joint,
 )

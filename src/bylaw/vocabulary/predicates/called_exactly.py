@@ -1,11 +1,13 @@
 """`CalledExactly(t, amount = 5)`"""
 
 from bylaw.logic.formula import Arguments
-from bylaw.logic.terms import Tool
+from bylaw.logic.terms import Tool, ToolName
 from bylaw.trace.event import Call
-from bylaw.vocabulary.predicates.matching import tell_match
-from bylaw.vocabulary.signature import Kind, Parameter, Predicate
-from bylaw.vocabulary.tracker import Probe, Seen, Tracker
+from bylaw.vocabulary.corpus_calls import CorpusCalls, TraceMask
+from bylaw.vocabulary.joint_form import JointForm
+from bylaw.vocabulary.predicates.sentences import match_sentence
+from bylaw.vocabulary.signature import OperandKind, Parameter, Predicate
+from bylaw.vocabulary.tracker import Occurred, Probe, Tracker
 from bylaw.vocabulary.view import Kleene, Order, View
 
 
@@ -22,7 +24,7 @@ def witness(view: View, tool: Tool, arguments: Arguments) -> list[int]:
 
 def sentence(view: View, held: bool, tool: Tool, arguments: Arguments) -> str:
     places = witness(view, tool, arguments)
-    return tell_match(view, held, tool, arguments, places, exactly="exactly ")
+    return match_sentence(view, held, tool, arguments, places, exactly="exactly ")
 
 
 def _exact(view: View, tool: Tool, arguments: Arguments) -> list[int]:
@@ -37,15 +39,25 @@ def _keys(view: View, position: int) -> set[str]:
 
 
 def track(order: Order, tool: Tool, arguments: Arguments) -> Tracker:
-    return Seen(Probe(tool, arguments.patterns, exactly=True))
+    return Occurred(Probe(tool, arguments.patterns, exactly=True))
+
+
+def columns(calls: CorpusCalls, tool: Tool, arguments: Arguments) -> TraceMask:
+    return calls.counts(Probe(tool, arguments.patterns, exactly=True)) > 0
+
+
+def joint(tool: ToolName, arguments: Arguments) -> JointForm:
+    return JointForm(required=Probe(tool, arguments.patterns, exactly=True))
 
 
 CALLED_EXACTLY = Predicate(
     "CalledExactly",
     "CalledExactly(pay, amount = 5)",
-    (Parameter("tool", Kind.TOOL), Parameter("arguments", Kind.ARGUMENTS)),
+    (Parameter("tool", OperandKind.TOOL), Parameter("arguments", OperandKind.ARGUMENTS)),
     holds,
     witness,
     sentence,
     track,
+    columns,
+    joint,
 )

@@ -1,21 +1,49 @@
 """`CalledN(t, <= n)`"""
 
+import operator
+from collections.abc import Callable
+from typing import Any, Final
+
 from bylaw.logic.formula import Count
-from bylaw.logic.terms import Tool
-from bylaw.vocabulary.comparisons import COMPARE, compare_range
-from bylaw.vocabulary.patterns import title
-from bylaw.vocabulary.signature import Kind, Parameter, Predicate
-from bylaw.vocabulary.tracker import Constant, Hits, Outlook, Probe, State, Tracker, apart, whole
+from bylaw.logic.terms import Tool, ToolName
+from bylaw.vocabulary.corpus_calls import CorpusCalls, TraceMask
+from bylaw.vocabulary.joint_form import CountLimits, JointForm
+from bylaw.vocabulary.patterns import title, whole_number
+from bylaw.vocabulary.signature import OperandKind, Parameter, Predicate
+from bylaw.vocabulary.tracker import (
+    Constant,
+    Hits,
+    Outlook,
+    Probe,
+    State,
+    Tracker,
+    apart,
+    value_of,
+    whole,
+)
 from bylaw.vocabulary.view import Kleene, Order, View
+
+COMPARE: Final[dict[str, Callable[[int, int], bool]]] = {
+    "=": operator.eq,
+    "!=": operator.ne,
+    "<=": operator.le,
+    ">=": operator.ge,
+    "<": operator.lt,
+    ">": operator.gt,
+}
 
 
 def holds(view: View, tool: Tool, count: Count) -> Kleene:
-    """The number of calls of the tool compares so."""
+    """The number of calls of the tool satisfies the comparison."""
     number = view.number(count.number)
     if number is None:
         return False
     found = view.occurrences(tool)
-    return compare_range(len(found.certain), len(found.possible), count.comparison, number)
+    compare, least, most = COMPARE[count.comparison], len(found.certain), len(found.possible)
+    # The comparison changes its answer only around `number`, so these few counts decide for all.
+    decisive = (least, most, number - 1, number, number + 1)
+    answers = {compare(n, number) for n in decisive if least <= n <= most}
+    return answers.pop() if len(answers) == 1 else None
 
 
 def witness(view: View, tool: Tool, count: Count) -> list[int]:
@@ -33,7 +61,7 @@ def sentence(view: View, held: bool, tool: Tool, count: Count) -> str:
 
 
 class Counter:
-    """How often the tool was called, as far as the comparison can tell."""
+    """The number of calls, up to the point where one more makes no difference."""
 
     counts_steps = False
     start: State = 0
@@ -45,7 +73,7 @@ class Counter:
         self.independent = apart(self.probes)
 
     def advance(self, state: State, hits: Hits, new_step: bool) -> State:
-        return min(state + hits[0], self.number + 1)  # beyond that nothing changes any more
+        return min(state + hits[0], self.number + 1)
 
     def holds(self, state: State) -> bool:
         return self.compare(state, self.number)
@@ -59,7 +87,7 @@ class Counter:
         return int(min(fitting, default=state) - state)
 
     def _ahead(self, state: State) -> list[int]:
-        """The counts still to come that tell all the others."""
+        """Some counts that can still be reached: one for each answer."""
         return sorted({n for n in (state, self.number, self.number + 1) if n >= state})
 
 
@@ -68,12 +96,38 @@ def track(order: Order, tool: Tool, count: Count) -> Tracker:
     return Constant() if number is None else Counter(Probe(tool), count.comparison, number)
 
 
+def columns(calls: CorpusCalls, tool: Tool, count: Count) -> TraceMask:
+    number = whole_number(value_of(count.number))
+    if number is None:
+        return calls.never
+    compare: Callable[[Any, int], Any] = COMPARE[count.comparison]  # it compares arrays as well
+    found: TraceMask = compare(calls.counts(Probe(tool)), number)
+    return found
+
+
+def joint(tool: ToolName, count: Count) -> JointForm | None:
+    number = whole(count.number)
+    if number is None:
+        return None
+    limits = {
+        "=": CountLimits(tool.name, number, number),
+        "!=": CountLimits(tool.name, excluded=number),
+        "<=": CountLimits(tool.name, most=number),
+        "<": CountLimits(tool.name, most=number - 1),
+        ">=": CountLimits(tool.name, number),
+        ">": CountLimits(tool.name, number + 1),
+    }
+    return JointForm(limits=(limits[count.comparison],))
+
+
 CALLED_N = Predicate(
     "CalledN",
     "CalledN(pay, <= 1)",
-    (Parameter("tool", Kind.TOOL), Parameter("count", Kind.COUNT)),
+    (Parameter("tool", OperandKind.TOOL), Parameter("count", OperandKind.COUNT)),
     holds,
     witness,
     sentence,
     track,
+    columns,
+    joint,
 )

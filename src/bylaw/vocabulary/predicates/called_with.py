@@ -1,15 +1,17 @@
 """`CalledWith(t, amount = 5)`"""
 
 from bylaw.logic.formula import Arguments
-from bylaw.logic.terms import Tool
-from bylaw.vocabulary.predicates.matching import tell_match
-from bylaw.vocabulary.signature import Kind, Parameter, Predicate
-from bylaw.vocabulary.tracker import Probe, Seen, Tracker
+from bylaw.logic.terms import Tool, ToolName
+from bylaw.vocabulary.corpus_calls import CorpusCalls, TraceMask
+from bylaw.vocabulary.joint_form import JointForm
+from bylaw.vocabulary.predicates.sentences import match_sentence
+from bylaw.vocabulary.signature import OperandKind, Parameter, Predicate
+from bylaw.vocabulary.tracker import Occurred, Probe, Tracker
 from bylaw.vocabulary.view import Kleene, Order, View
 
 
 def holds(view: View, tool: Tool, arguments: Arguments) -> Kleene:
-    """Some call of the tool has these arguments, others perhaps beside them."""
+    """Some call of the tool has these arguments, and perhaps others."""
     return view.occurrences(tool, arguments.patterns).any
 
 
@@ -19,19 +21,29 @@ def witness(view: View, tool: Tool, arguments: Arguments) -> list[int]:
 
 
 def sentence(view: View, held: bool, tool: Tool, arguments: Arguments) -> str:
-    return tell_match(view, held, tool, arguments, witness(view, tool, arguments))
+    return match_sentence(view, held, tool, arguments, witness(view, tool, arguments))
 
 
 def track(order: Order, tool: Tool, arguments: Arguments) -> Tracker:
-    return Seen(Probe(tool, arguments.patterns))
+    return Occurred(Probe(tool, arguments.patterns))
+
+
+def columns(calls: CorpusCalls, tool: Tool, arguments: Arguments) -> TraceMask:
+    return calls.counts(Probe(tool, arguments.patterns)) > 0
+
+
+def joint(tool: ToolName, arguments: Arguments) -> JointForm:
+    return JointForm(required=Probe(tool, arguments.patterns))
 
 
 CALLED_WITH = Predicate(
     "CalledWith",
     "CalledWith(pay, amount = 5)",
-    (Parameter("tool", Kind.TOOL), Parameter("arguments", Kind.ARGUMENTS)),
+    (Parameter("tool", OperandKind.TOOL), Parameter("arguments", OperandKind.ARGUMENTS)),
     holds,
     witness,
     sentence,
     track,
+    columns,
+    joint,
 )

@@ -3,9 +3,10 @@
 from bylaw.logic.formula import Arguments
 from bylaw.logic.terms import Literal, Term, Tool
 from bylaw.trace.event import MISSING, Call
-from bylaw.vocabulary.predicates.matching import tell_match
-from bylaw.vocabulary.signature import Kind, Parameter, Predicate
-from bylaw.vocabulary.tracker import Constant, Probe, Seen, Tracker
+from bylaw.vocabulary.corpus_calls import CorpusCalls, TraceMask
+from bylaw.vocabulary.predicates.sentences import match_sentence
+from bylaw.vocabulary.signature import OperandKind, Parameter, Predicate
+from bylaw.vocabulary.tracker import Constant, Occurred, Probe, Tracker
 from bylaw.vocabulary.view import Kleene, Order, View
 
 
@@ -24,7 +25,7 @@ def witness(view: View, tool: Tool, result: Term, arguments: Arguments) -> list[
 def sentence(view: View, held: bool, tool: Tool, result: Term, arguments: Arguments) -> str:
     wanted = f"the result {view.shown(result)}"
     places = witness(view, tool, result, arguments)
-    return tell_match(view, held, tool, arguments, places, wanted=wanted)
+    return match_sentence(view, held, tool, arguments, places, wanted=wanted)
 
 
 def _matching(view: View, tool: Tool, result: Term, arguments: Arguments) -> list[int]:
@@ -42,19 +43,24 @@ def _matching(view: View, tool: Tool, result: Term, arguments: Arguments) -> lis
 def track(order: Order, tool: Tool, result: Term, arguments: Arguments) -> Tracker:
     if not isinstance(result, Literal):
         return Constant()
-    return Seen(Probe(tool, arguments.patterns, result=result))
+    return Occurred(Probe(tool, arguments.patterns, result=result))
+
+
+def columns(calls: CorpusCalls, tool: Tool, result: Literal, arguments: Arguments) -> TraceMask:
+    return calls.counts(Probe(tool, arguments.patterns, result=result)) > 0
 
 
 CALLED_WITH_RESULT = Predicate(
     "CalledWithResult",
     'CalledWithResult(pay, {"ok": true}, amount = 5)',
     (
-        Parameter("tool", Kind.TOOL),
-        Parameter("result", Kind.VALUE),
-        Parameter("arguments", Kind.ARGUMENTS),
+        Parameter("tool", OperandKind.TOOL),
+        Parameter("result", OperandKind.VALUE),
+        Parameter("arguments", OperandKind.ARGUMENTS),
     ),
     holds,
     witness,
     sentence,
     track,
+    columns,
 )

@@ -3,14 +3,16 @@
 from collections.abc import Sequence
 
 from bylaw.logic.formula import ToolList
-from bylaw.vocabulary.patterns import title
-from bylaw.vocabulary.signature import Kind, Parameter, Predicate
+from bylaw.vocabulary.corpus_calls import CorpusCalls, TraceMask
+from bylaw.vocabulary.joint_form import JointForm
+from bylaw.vocabulary.patterns import names_of, title
+from bylaw.vocabulary.signature import OperandKind, Parameter, Predicate
 from bylaw.vocabulary.tracker import OPEN, Hits, Outlook, Probe, State, Tracker, apart, settled
 from bylaw.vocabulary.view import Kleene, Order, View
 
 
 def holds(view: View, sequence: ToolList) -> Kleene:
-    """Calls of these tools occur in this order, others perhaps between them."""
+    """Calls of these tools occur in this order, with any calls in between."""
     tools = sequence.tools
     if len(_matched(view, [view.occurrences(tool).certain for tool in tools])) == len(tools):
         return True
@@ -33,7 +35,7 @@ def sentence(view: View, held: bool, sequence: ToolList) -> str:
 
 
 def _matched(view: View, places: Sequence[Sequence[int]]) -> list[int]:
-    """The earliest places that come one after the other, as far as there are any."""
+    """The earliest positions that match the sequence, as far as it can be matched."""
     matched: list[int] = []
     for candidates in places:
         start = matched[-1] if matched else None
@@ -46,7 +48,7 @@ def _matched(view: View, places: Sequence[Sequence[int]]) -> list[int]:
 
 
 class Pointer:
-    """How much of the sequence has been matched, each element as early as possible."""
+    """The number of elements matched so far, each as early as possible."""
 
     def __init__(self, order: Order, probes: tuple[Probe, ...]) -> None:
         self.probes = probes
@@ -78,12 +80,25 @@ def track(order: Order, sequence: ToolList) -> Tracker:
     return Pointer(order, tuple(Probe(tool) for tool in sequence.tools))
 
 
+def columns(calls: CorpusCalls, sequence: ToolList) -> TraceMask:
+    reached = calls.first(sequence.tools[0])
+    for tool in sequence.tools[1:]:
+        reached = calls.after(tool, reached)
+    return reached.exist
+
+
+def joint(sequence: ToolList) -> JointForm:
+    return JointForm(sequence=tuple(name for tool in sequence.tools for name in names_of(tool)))
+
+
 IN_ORDER = Predicate(
     "InOrder",
     "InOrder(search, read, cite)",
-    (Parameter("sequence", Kind.SEQUENCE),),
+    (Parameter("sequence", OperandKind.SEQUENCE),),
     holds,
     witness,
     sentence,
     track,
+    columns,
+    joint,
 )

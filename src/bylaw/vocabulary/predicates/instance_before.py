@@ -1,8 +1,10 @@
 """`InstanceBefore(a, n, b, m)`"""
 
-from bylaw.logic.terms import Term, Tool
-from bylaw.vocabulary.predicates.ordering import tell_order
-from bylaw.vocabulary.signature import Kind, Parameter, Predicate
+from bylaw.logic.terms import Term, Tool, ToolName
+from bylaw.vocabulary.corpus_calls import CorpusCalls, TraceMask
+from bylaw.vocabulary.joint_form import JointForm, Precedence
+from bylaw.vocabulary.predicates.sentences import order_sentence
+from bylaw.vocabulary.signature import OperandKind, Parameter, Predicate
 from bylaw.vocabulary.tracker import (
     OPEN,
     Constant,
@@ -39,7 +41,7 @@ def sentence(view: View, held: bool, first: Tool, n: Term, second: Tool, m: Term
     earlier, later = _index(view, n), _index(view, m)
     if earlier is None or later is None:
         return f"{view.shown(n)} and {view.shown(m)} must be whole numbers, 0 or more."
-    return tell_order(view, (first, earlier), (second, later))
+    return order_sentence(view, (first, earlier), (second, later))
 
 
 def _index(view: View, term: Term) -> int | None:
@@ -48,10 +50,11 @@ def _index(view: View, term: Term) -> int | None:
 
 
 class InstanceOrder:
-    """Which of two occurrences comes first.
+    """The order of two calls.
 
-    The state counts both until one is reached. Then it is LOST if the second came first (or
-    with the first), else FIRST: in the current step, or in an earlier one. WON is for ever.
+    The state counts both tools until one of the calls is reached. If the second call comes first,
+    or both at once, the order is `lost` for good. Otherwise the first call is `first` within its
+    step and `earlier` after it, and the order is `won` for good when the second call follows.
     """
 
     def __init__(self, order: Order, first: tuple[Probe, int], second: tuple[Probe, int]) -> None:
@@ -99,17 +102,33 @@ def track(order: Order, first: Tool, n: Term, second: Tool, m: Term) -> Tracker:
     return InstanceOrder(order, (Probe(first), earlier), (Probe(second), later))
 
 
+def columns(calls: CorpusCalls, first: Tool, n: Term, second: Tool, m: Term) -> TraceMask:
+    earlier, later = whole(n), whole(m)
+    if earlier is None or later is None:
+        return calls.never
+    return calls.nth(first, earlier) < calls.nth(second, later)
+
+
+def joint(first: ToolName, n: Term, second: ToolName, m: Term) -> JointForm | None:
+    earlier, later = whole(n), whole(m)
+    if earlier is None or later is None:
+        return None
+    return JointForm(precedence=Precedence((first.name, earlier), (second.name, later)))
+
+
 INSTANCE_BEFORE = Predicate(
     "InstanceBefore",
     "InstanceBefore(read, 0, write, 1)",
     (
-        Parameter("first", Kind.TOOL),
-        Parameter("n", Kind.NUMBER),
-        Parameter("second", Kind.TOOL),
-        Parameter("m", Kind.NUMBER),
+        Parameter("first", OperandKind.TOOL),
+        Parameter("n", OperandKind.NUMBER),
+        Parameter("second", OperandKind.TOOL),
+        Parameter("m", OperandKind.NUMBER),
     ),
     holds,
     witness,
     sentence,
     track,
+    columns,
+    joint,
 )

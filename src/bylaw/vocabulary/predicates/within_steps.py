@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 
 from bylaw.logic.terms import Term, Tool
+from bylaw.vocabulary.corpus_calls import CorpusCalls, TraceMask
 from bylaw.vocabulary.patterns import title
-from bylaw.vocabulary.signature import Kind, Parameter, Predicate
+from bylaw.vocabulary.signature import OperandKind, Parameter, Predicate
 from bylaw.vocabulary.tracker import (
     OPEN,
     Constant,
@@ -63,7 +64,7 @@ def _within(positions: Sequence[int], start: int, limit: int) -> bool:
 
 
 class Window:
-    """How many positions ago the first call came, until the second does or the limit passes."""
+    """The number of positions since the first call, until the second call or the limit."""
 
     counts_steps = False
     start: State = "waiting"
@@ -98,16 +99,26 @@ def track(order: Order, first: Tool, second: Tool, limit: Term) -> Tracker:
     return Constant() if number is None else Window(Probe(first), Probe(second), number)
 
 
+def columns(calls: CorpusCalls, first: Tool, second: Tool, limit: Term) -> TraceMask:
+    number = whole(limit)
+    if number is None:
+        return calls.never
+    start = calls.first(first)
+    end = calls.at_or_after(second, start)
+    return end.exist & (end.positions - start.positions <= number)
+
+
 WITHIN_STEPS = Predicate(
     "WithinSteps",
     "WithinSteps(open, close, 3)",
     (
-        Parameter("first", Kind.TOOL),
-        Parameter("second", Kind.TOOL),
-        Parameter("limit", Kind.NUMBER),
+        Parameter("first", OperandKind.TOOL),
+        Parameter("second", OperandKind.TOOL),
+        Parameter("limit", OperandKind.NUMBER),
     ),
     holds,
     witness,
     sentence,
     track,
+    columns,
 )

@@ -1,21 +1,21 @@
-"""W514: rules that clash from the start, so that a gate cannot ask whether all can be met."""
+"""W514: rules that no trace satisfies together, so that the joint test is off."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from bylaw.enforcement.joint import Joint
+from bylaw.enforcement.joint.continuation import JointTest
 from bylaw.enforcement.rules import Rules
 from bylaw.procedure.lint.finding import Finding
 from bylaw.procedure.procedure import Procedure
 
 
 def find_clash(procedure: Procedure) -> Iterator[Finding]:
-    """The smallest set of rules that no trace satisfies together, where there are three or more.
+    """A minimal set of three or more rules that no trace satisfies together, if there is one.
 
-    Two rules that exclude each other, and one that nothing can satisfy, have codes of their own.
+    Two rules that exclude each other, and a rule that nothing satisfies, have their own codes.
     """
-    joint = Joint(procedure.derived(Rules).joint)
+    joint = JointTest(procedure.derived(Rules).joint)
     everything = list(joint.forms)
     if joint.possible(everything):
         return
@@ -27,5 +27,5 @@ def find_clash(procedure: Procedure) -> Iterator[Finding]:
         "warning",
         tuple(procedure.constraints[i].name for i in clashing),
         "No trace satisfies these rules together, although each pair can be satisfied.",
-        "A gate then asks each rule by itself only: change one of them.",
+        "The gate then checks each rule only by itself. Change one of them.",
     )

@@ -1,7 +1,8 @@
-"""Whether rules can still be met together, against an exact search through their product."""
+"""The joint test agrees with an exact search through the product of the rules."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from random import Random
 from typing import Any
 
@@ -9,15 +10,16 @@ import pytest
 
 from bylaw import Call, Monitor, Procedure, Trace, Verdict, parse
 from bylaw.enforcement.guard import Guard
-from bylaw.enforcement.joint import Joint
-from bylaw.enforcement.joint_rules import JointRules
+from bylaw.enforcement.joint.continuation import JointTest
+from bylaw.enforcement.joint.rules import JointRules
 from bylaw.logic import formula as f
+from bylaw.vocabulary.predicates import PREDICATES
 
 TOOLS = "abc"
 
 
 def _rule(random: Random, *, in_order: bool) -> str:
-    """A rule of one of the forms that a gold trace compiles to."""
+    """A rule with a joint form."""
     tool, other = random.choice(TOOLS), random.choice(TOOLS)
     comparison = random.choice(["=", "<=", ">=", "<", ">", "!="])
     shapes = [
@@ -36,7 +38,7 @@ def _rule(random: Random, *, in_order: bool) -> str:
 
 
 def _rules(random: Random, sequences: int) -> list[str]:
-    """Two to five rules, with at most so many sequences among them."""
+    """Two to five rules, of which at most `sequences` are sequences."""
     rules: list[str] = []
     for _ in range(random.randint(2, 5)):
         room = sum(rule.startswith("InOrder") for rule in rules) < sequences
@@ -49,8 +51,8 @@ def _call(random: Random, step: int) -> Call:
     return Call(random.choice(TOOLS), arguments, step=step)
 
 
-def _no_way_on(formulas: list[f.Formula], calls: list[Call], order: Any) -> bool | None:
-    """Is there no common continuation, as the machine of the conjunction tells?"""
+def _dead_end(formulas: list[f.Formula], calls: list[Call], order: Any) -> bool | None:
+    """Is there no common continuation, by the machine of the conjunction?"""
     monitor = Monitor(f.And(tuple(formulas)), order=order)
     for call in calls:
         monitor.step(call)
@@ -67,12 +69,12 @@ def test_never_wrong_and_complete_with_one_sequence(seed: int, sequences: int) -
     for _ in range(150):
         formulas = [parse(rule) for rule in _rules(random, sequences)]
         order: Any = random.choice(["position", "step"])
-        joint, calls, step = Joint(JointRules(formulas, order)), [], 0
+        joint, calls, step = JointTest(JointRules(formulas, order)), [], 0
         for _ in range(random.randint(0, 3)):
             calls.append(_call(random, step))
             joint.advance(calls[-1], step)
             step += random.random() < 0.7
-        expected = _no_way_on(formulas, calls, order)
+        expected = _dead_end(formulas, calls, order)
         if expected is None:
             continue
         possible = joint.possible(range(len(formulas)))
@@ -84,35 +86,35 @@ def test_never_wrong_and_complete_with_one_sequence(seed: int, sequences: int) -
     assert min(seen.values()) > 20
 
 
-def test_what_is_not_fully_decided_says_so() -> None:
+def test_two_sequences_are_not_fully_decided() -> None:
     one, two = parse("InOrder(a, b, c)"), parse("InOrder(c, b, a)")
-    joint = Joint(JointRules([one, two], "step"))
+    joint = JointTest(JointRules([one, two], "step"))
     assert joint.decided
     assert joint.possible([0, 1])
     assert not joint.decided
 
 
-def test_a_conflict_is_smallest_and_keeps_what_comes_first() -> None:
+def test_a_conflict_is_minimal_and_keeps_earlier_rules() -> None:
     rules = [
         "CalledN(pay, = 1)",
         "Called(mail)",
         "CalledWith(pay, x = 1)",
         "CalledWith(pay, x = 0)",
     ]
-    joint = Joint(JointRules([parse(rule) for rule in rules], "position"))
+    joint = JointTest(JointRules([parse(rule) for rule in rules], "position"))
     joint.advance(Call("pay", {"x": 1}), 0)
     assert joint.conflict(range(4)) == [0, 3]
     assert joint.possible([0, 1, 2])
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_the_gate_never_leaves_an_agent_without_a_way_on(seed: int) -> None:
-    """While nothing is overridden, the rules can be met, and some call or finishing is allowed."""
+def test_the_gate_never_leads_an_agent_into_a_dead_end(seed: int) -> None:
+    """Unless a rule is overridden, the rules can be satisfied and some call is allowed."""
     random = Random(seed)
     for _ in range(40):
         rules = _rules(random, 1)
         formulas = [parse(rule) for rule in rules]
-        if _no_way_on(formulas, [], "step") is not False:
+        if _dead_end(formulas, [], "step") is not False:
             continue
         constraints = [{"name": f"r{i}", "rule": rule} for i, rule in enumerate(rules)]
         procedure = Procedure.from_dict(
@@ -125,14 +127,14 @@ def test_the_gate_never_leaves_an_agent_without_a_way_on(seed: int) -> None:
             if decision.allowed and not decision.overridden:
                 executed.append(decision.call)
             elif decision.allowed:
-                break  # insisted by chance: the promise is off
+                break  # the agent insisted by chance, so nothing is promised
         else:
-            assert _no_way_on(formulas, executed, "step") is False, (rules, executed)
-            assert _some_way_on(guard, procedure, executed), (rules, executed)
+            assert _dead_end(formulas, executed, "step") is False, (rules, executed)
+            assert _some_call_is_allowed(guard, procedure, executed), (rules, executed)
 
 
-def _some_way_on(guard: Guard, procedure: Procedure, executed: list[Call]) -> bool:
-    """Would some call, or finishing, be allowed now? Asked of a twin that did the same."""
+def _some_call_is_allowed(guard: Guard, procedure: Procedure, executed: list[Call]) -> bool:
+    """Would some call be allowed now? Tested on another guard after the same calls."""
     choices = [Call("final_answer", {"answer": "done"}), Call("other")]
     for tool in TOOLS:
         for x in (None, 0, 1):
@@ -149,7 +151,7 @@ def _some_way_on(guard: Guard, procedure: Procedure, executed: list[Call]) -> bo
 
 
 def test_a_gold_run_is_never_refused() -> None:
-    """The rules of a gold trace let the gold trace pass, call by call."""
+    """The rules of a gold trace allow each of its calls."""
     gold = Trace(
         [Call("look", {"i": 1}), Call("pay", {"x": 5}), Call("look", {"i": 2}), Call("mail")]
     )
@@ -173,13 +175,31 @@ def test_a_gold_run_is_never_refused() -> None:
     assert guard.finish().label == "FULL"
 
 
-def test_the_report_says_when_a_case_was_not_fully_decided() -> None:
+def test_the_report_says_when_a_run_was_not_fully_decided() -> None:
     for rules, decided in (
         (["InOrder(a, b)", "CalledN(a, <= 2)"], True),
         (["InOrder(a, b)", "InOrder(b, a)", "CalledN(a, <= 2)"], False),
         (["CalledN(a, = 1)", "CalledWith(a, x = 1)", "CalledWith(a, x = 2)"], False),
+        # A rule without a joint form takes no part: that it could clash is not excluded.
+        (["WithinSteps(a, b, 3)", "CalledN(a, <= 2)"], False),
+        (["CalledWith({a, b}, x = 1)", "CalledN(a, <= 2)"], False),
+        (["G(b -> O a)", "CalledN(a, <= 2)"], False),
+        (["WithinSteps(a, b, 3)"], True),
     ):
         constraints = [{"name": rule, "rule": rule} for rule in rules]
         guard = Guard(Procedure.from_dict({"constraints": constraints}), "block-and-warn")
         guard.propose([Call("a", {"x": 1})])
         assert guard.finish().fully_decided is decided, rules
+
+
+def test_a_new_predicate_without_a_joint_form_takes_no_part(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(PREDICATES, "Called", replace(PREDICATES["Called"], joint=None))
+    rules = ["Called(b)", "CalledN(a, = 1)", "CalledWith(a, x = 1)"]
+    assert set(JointRules([parse(rule) for rule in rules], "position").forms) == {1, 2}
+    constraints = [{"name": rule, "rule": rule} for rule in rules]
+    guard = Guard(Procedure.from_dict({"constraints": constraints}), "block-and-warn")
+    (decision,) = guard.propose([Call("a", {"x": 2})])
+    assert not decision.allowed
+    assert not guard.finish().fully_decided

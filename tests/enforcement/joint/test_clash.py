@@ -1,10 +1,10 @@
-"""W514: rules that clash from the start are pointed out."""
+"""W514: lint reports rules that no trace satisfies together."""
 
 from __future__ import annotations
 
 from bylaw import Procedure
 from bylaw.codes import CODES
-from bylaw.enforcement.clash import find_clash
+from bylaw.enforcement.joint.clash import find_clash
 from bylaw.procedure.document import read_document
 
 

@@ -1,0 +1,52 @@
+"""Columns of traces that are in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bylaw.columnar.columns import MESSAGE, Codes, Columns
+from bylaw.columnar.segments import Segments
+from bylaw.trace.event import Call, Event
+from bylaw.trace.trace import Events, Trace
+from bylaw.values import Json
+from bylaw.vocabulary.registry import Vocabulary
+from bylaw.vocabulary.tracker import Probe
+
+
+def columns_of(
+    traces: Sequence[Trace], codes: Codes, events: Events = "calls", *, answer: bool = False
+) -> tuple[Columns, NDArray[np.intp]]:
+    """The columns of the traces that have at least one event, and the indices of those traces."""
+    seen = [trace.seen(events, answer) for trace in traces]
+    nonempty = np.array([index for index, each in enumerate(seen) if each], dtype=np.intp)
+    lengths = np.array([len(seen[index]) for index in nonempty], dtype=np.int32)
+    flat = [event for each in seen for event in each]
+    tools = (event.tool if isinstance(event, Call) else MESSAGE for event in flat)
+    steps = np.fromiter((event.step or 0 for event in flat), np.int64, len(flat))
+    store = EventList(flat, [traces[index].metrics for index in nonempty])
+    return Columns(codes, Segments(lengths), codes.of(tools, len(flat)), steps, store), nonempty
+
+
+class EventList:
+    """A store of events that are in memory."""
+
+    def __init__(self, events: Sequence[Event], metrics: Sequence[Json]) -> None:
+        self._events = events
+        self._metrics = metrics
+        self._known: dict[Probe, dict[int, bool]] = {}
+
+    def event(self, number: int) -> Event:
+        return self._events[number]
+
+    def metrics(self, trace: int) -> Json:
+        return self._metrics[trace]
+
+    def test(self, probe: Probe, numbers: Sequence[int], vocabulary: Vocabulary) -> list[bool]:
+        known = self._known.setdefault(probe, {})  # every instance of a quantifier asks again
+        for number in numbers:
+            if number not in known:
+                known[number] = probe.matches(self._events[number], vocabulary)
+        return [known[number] for number in numbers]

@@ -1,0 +1,1 @@
+"""Rules that can each still be satisfied, but not together."""

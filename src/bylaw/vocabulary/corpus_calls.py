@@ -1,0 +1,61 @@
+"""The calls of many traces at once, as the columns of a predicate see them.
+
+A predicate's `columns` gets a `CorpusCalls` and the operands, and returns one truth value per
+trace. It only combines what it gets with operators (`&`, `<`, `>`), so no predicate imports NumPy.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol, TypeAlias
+
+from bylaw.logic.terms import Tool
+from bylaw.vocabulary.tracker import Probe
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+TraceMask: TypeAlias = "NDArray[np.bool_]"
+"""True or false for each trace."""
+TraceNumbers: TypeAlias = "NDArray[np.integer]"
+"""A whole number for each trace."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallMoments:
+    """One call in each trace, for the traces that have such a call."""
+
+    exist: TraceMask
+    """Which traces have it."""
+    positions: TraceNumbers
+    """Its position; any number where there is no such call."""
+    times: TraceNumbers
+    """Its position, or its step under `order: step`."""
+
+    def __lt__(self, other: CallMoments) -> TraceMask:
+        """Do both exist, and does this one come strictly first?"""
+        return self.exist & other.exist & (self.times < other.times)
+
+
+class CorpusCalls(Protocol):
+    """The calls of many traces. The counterpart of `View`, which shows one."""
+
+    @property
+    def never(self) -> TraceMask:
+        """False for each trace."""
+
+    def counts(self, probe: Probe) -> TraceNumbers:
+        """The number of calls that match the probe."""
+
+    def nth(self, tool: Tool, index: int) -> CallMoments:
+        """The call of the tool with this index, counted from 0."""
+
+    def first(self, tool: Tool) -> CallMoments:
+        """The first call of the tool."""
+
+    def at_or_after(self, tool: Tool, start: CallMoments) -> CallMoments:
+        """The first call of the tool at the position of `start` or after it."""
+
+    def after(self, tool: Tool, start: CallMoments) -> CallMoments:
+        """The first call of the tool that is strictly later than `start`."""
