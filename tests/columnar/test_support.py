@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -62,7 +63,7 @@ class Computed(Apply):
 
 OLD = parse("F a")
 LARGE = f.Compare(">", Computed("abs", (Literal.of(-2),)), Literal.of(1))
-FORMULAS = {
+FORMULAS: dict[str, f.Formula] = {
     "predicate": f.TracePredicate("Succeeded", (ToolName("a"),)),
     "predicate below an operator": f.Always(
         f.Implies(f.Event(ToolName("b")), f.TracePredicate("Succeeded", (ToolName("b"),)))
@@ -102,10 +103,8 @@ def test_columns_of_a_new_predicate_read_what_its_probes_read(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Results are decoded for it, although only its probes say that it needs them."""
-    with_columns = Predicate(
-        *("Succeeded", SUCCEEDED.example, SUCCEEDED.parameters),
-        *(_holds, SUCCEEDED.witness, SUCCEEDED.sentence, _track),
-        columns=lambda calls, tool: calls.counts(Probe(tool, (f.OutcomeIs("ok"),))) > 0,
+    with_columns = replace(
+        SUCCEEDED, columns=lambda calls, tool: calls.counts(Probe(tool, (f.OutcomeIs("ok"),))) > 0
     )
     monkeypatch.setitem(PREDICATES, "Succeeded", with_columns)
     formula = FORMULAS["predicate"]
