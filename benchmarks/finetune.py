@@ -102,16 +102,15 @@ class Run:
         }
         seed = ["--seed", str(self.options.seed)]
         evaluate = ["train", "eval", base, *precision, "-o", str(out / "eval.jsonl")]
-        evaluate += given["eval"]
-        yield "eval-base", [*evaluate, "--name", MODELS[0]]
+        yield "eval-base", [*evaluate, "--name", MODELS[0], *given["eval"]]
         yield (
             "warm-up",
             ["train", "sft", base, *precision, "-o", str(out / "warm"), *seed, *given["warm_up"]],
         )
         learn = ["train", "grpo", base, *precision, *warm, "-o", str(out / "grpo"), "--resume"]
         yield "grpo", [*learn, *seed, *given["grpo"]]
-        yield "eval-warm-up", [*evaluate, *warm, "--name", MODELS[1]]
-        yield "eval-grpo", [*evaluate, *tuned, "--name", MODELS[2]]
+        yield "eval-warm-up", [*evaluate, *warm, "--name", MODELS[1], *given["eval"]]
+        yield "eval-grpo", [*evaluate, *tuned, "--name", MODELS[2], *given["eval"]]
 
     def _unpacked(self) -> Path:
         """The model as a folder: to read a GGUF takes a minute, and every phase would."""
@@ -158,6 +157,8 @@ class Run:
             code = bylaw(command)
         _forget()
         done = code == 0 and "go on with --resume" not in shown.getvalue()
+        if self.options.half and phase in ("warm-up", "grpo") and code == 0:
+            _halve(self.out / phase.removesuffix("-up") / "adapter" / "adapter_model.safetensors")
         self._record(phase, done=done)
         with (self.out / f"{phase}.log").open("a", encoding="utf-8") as log:
             log.write(shown.getvalue())
@@ -223,6 +224,15 @@ class _Copied(io.StringIO):
         return super().write(text)
 
 
+def _halve(weights: Path) -> None:
+    """Rewrites an adapter in half precision."""
+    import torch
+    from safetensors.torch import load_file, save_file
+
+    halves = {name: tensor.to(torch.float16) for name, tensor in load_file(weights).items()}
+    save_file(halves, weights, metadata={"format": "pt"})
+
+
 def _forget() -> None:
     """Gives back the memory of a phase, that of the GPU included."""
     import torch
@@ -267,6 +277,9 @@ def main() -> int:
     parser.add_argument("--adapter", help="of an earlier warm-up, to train on instead")
     parser.add_argument("--grpo", default=GRPO, help="options of train grpo")
     parser.add_argument("--eval", default="", help="options of train eval")
+    parser.add_argument(
+        "--half", action="store_true", help="write adapters in half precision, before evaluations"
+    )
     parser.add_argument(
         "--skip", action="append", default=[], choices=PHASES, help="a phase; may be repeated"
     )
