@@ -19,7 +19,7 @@ from typing import Final
 
 import table
 
-from bylaw.agents.protocol import Conversation, Reply
+from bylaw.agents.protocol import Chat, Reply
 from bylaw.agents.simulated import simulated
 from bylaw.bench.instance import instances
 from bylaw.bench.jobs import jobs, script_for
@@ -41,7 +41,7 @@ class Timed:
         self.name, self.about = self._agent.name, self._agent.about
         self.seconds = 0.0
 
-    def reply(self, conversations: Sequence[Conversation]) -> list[Reply]:
+    def reply(self, conversations: Sequence[Chat]) -> list[Reply]:
         """As the agent replies."""
         begun = process_time()
         replies = self._agent.reply(conversations)

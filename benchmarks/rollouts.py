@@ -19,8 +19,8 @@ import table
 import torch
 
 from bylaw.agents.driving import drive
-from bylaw.agents.hf import HFModel
-from bylaw.agents.hf_rollouts import Rollouts, Written
+from bylaw.agents.hf.model import HFModel
+from bylaw.agents.hf.rollouts import Rollouts, TokenizedRun
 from bylaw.agents.loop import Episode
 from bylaw.training.corpus import corpus
 from bylaw.training.lora import learner
@@ -37,18 +37,18 @@ def runs(number: int) -> list[Episode]:
     return [begun(examples[at // 16 % len(examples)], str(at)) for at in range(number)]
 
 
-def difference(model: Any, written: Sequence[Written]) -> float:
+def difference(model: Any, written: Sequence[TokenizedRun]) -> float:
     """The largest difference of a log-probability from that of the finished conversation."""
     largest = 0.0
     device = next(model.parameters()).device
     for each in written:
-        ids = torch.tensor([each.opening + each.tokens.ids], device=device)
+        ids = torch.tensor([each.prompt_ids + each.completion.ids], device=device)
         with torch.no_grad():
             scores = torch.log_softmax(model(ids).logits[0].float(), dim=-1)
-        start = len(each.opening)
+        start = len(each.prompt_ids)
         read = scores[start - 1 : -1].gather(1, ids[0, start:, None])[:, 0]
-        own = torch.tensor(each.tokens.own, dtype=torch.bool, device=device)
-        apart = (read - torch.tensor(each.tokens.chances, device=device))[own]
+        own = torch.tensor(each.completion.mask, dtype=torch.bool, device=device)
+        apart = (read - torch.tensor(each.completion.logprobs, device=device))[own]
         largest = max(largest, float(apart.abs().max()))
     return largest
 
@@ -65,8 +65,10 @@ def ours(options: argparse.Namespace) -> list[list[str]]:
     clock, rows = rollouts.clock, []
     for which in ("first", "second"):
         tokens, seconds, own = clock.tokens, clock.rollouts, clock.own
-        written = rollouts.carry_out(
-            runs(options.rollouts), most_tokens=MOST, choice=rollouts.drawing(1.0, 1)
+        written = rollouts.execute_runs(
+            runs(options.rollouts),
+            max_completion_tokens=MOST,
+            sampler=rollouts.batch_sampler(1.0, 1),
         )
         took = clock.rollouts - seconds
         share = f"{(clock.own - own) / took:.2%}"

@@ -20,7 +20,7 @@ from typing import Final
 import bylaw
 from bylaw import Trace, holds, parse
 from bylaw.agents.habits import HABITS
-from bylaw.agents.loop import SILENCE
+from bylaw.agents.loop import MAX_SILENT_TURNS
 from bylaw.agents.profiles import OBEDIENT_RANDOM, PROFILES
 from bylaw.bench.constraints import WEIGHTS
 from bylaw.bench.instance import MAX_GOLD_CALLS, SEEDS, TRIALS, budget
@@ -439,7 +439,7 @@ def bench_numbers() -> str:
         ["calls of a gold trace", f"at most {MAX_GOLD_CALLS}"],
         ["budget at difficulty d", f"{budget(2) - budget(1)}d + {2 * budget(1) - budget(2)} calls"],
         ["turns", "twice the budget"],
-        ["turns in a row without a call before a run ends", str(SILENCE)],
+        ["turns in a row without a call before a run ends", str(MAX_SILENT_TURNS)],
     ]
     return table(["what", "how many"], rows)
 
@@ -451,13 +451,13 @@ def bench_agents() -> str:
             code(f"sim:{profile.name}"),
             profile.about,
             ", ".join(f"{name} {rate:g}" for name, rate in profile.rates.items()) or "none",
-            f"{profile.listens:g}",
+            f"{profile.obedience:g}",
         ]
         for profile in PROFILES.values()
     ]
-    rows.append([code(f"sim:{OBEDIENT_RANDOM}"), "knows nothing, follows refusals", "none", "1"])
+    rows.append([code(f"sim:{OBEDIENT_RANDOM}"), "has no plan, obeys refusals", "none", "1"])
     habits = [[habit.name, habit.about] for habit in HABITS.values()]
-    agents = table(["agent", "", "habits, and how likely at each call", "listens"], rows)
+    agents = table(["agent", "", "habits, and how likely at each call", "obedience"], rows)
     return agents + "\n\n" + table(["habit", ""], habits)
 
 

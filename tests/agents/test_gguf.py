@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from bylaw.agents.protocol import Conversation, ToolSpec
+from bylaw.agents.protocol import Chat, ToolSpec
 
 pytestmark = pytest.mark.models
 
@@ -33,8 +33,8 @@ def _model(path: Path, **settings: Any) -> Any:
     return GGUFModel(path, max_context=1024, **settings)
 
 
-def _asked(text: str = "Call tool_a with i = 1.", seed: str = "") -> Conversation:
-    return Conversation("run", TOOLS, [{"role": "user", "content": text}], seed)
+def _asked(text: str = "Call tool_a with i = 1.", seed: str = "") -> Chat:
+    return Chat("run", TOOLS, [{"role": "user", "content": text}], seed)
 
 
 def test_turns_have_an_end_and_a_limit(path: Path) -> None:
@@ -107,7 +107,7 @@ def test_there_must_be_a_model(tmp_path: Path, path: Path) -> None:
 def test_transformers_reads_it_as_well(path: Path) -> None:
     pytest.importorskip("transformers", reason="NOT TESTED: transformers is not installed")
     pytest.importorskip("gguf", reason="NOT TESTED: gguf is not installed")
-    from bylaw.agents.hf import HFModel
+    from bylaw.agents.hf.model import HFModel
 
     model = HFModel(path, constrained=True, line_tokens=0)
     (reply,) = model.reply([_asked()])

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from bylaw import Call, Guard, Procedure
-from bylaw.agents.loop import SILENCE, Episode, as_integer, opened
+from bylaw.agents.loop import MAX_SILENT_TURNS, Episode, as_integer, new_chat
 from bylaw.agents.protocol import Reply, ToolSpec
 
 TOOLS = [
@@ -23,7 +23,7 @@ def double(x: int) -> str:
 
 def _episode(rule: str = "CalledN(double, >= 0)", budget: int = 5, **options: Any) -> Episode:
     procedure = Procedure.from_dict({"constraints": [{"name": "rule", "rule": rule}]})
-    conversation = opened("key", "seed", "Be good.", "Double 3.", TOOLS)
+    conversation = new_chat("key", "seed", "Be good.", "Double 3.", TOOLS)
     return Episode(conversation, {"double": double}, Guard(procedure, **options), budget)
 
 
@@ -103,12 +103,12 @@ def test_what_cannot_be_read_is_told() -> None:
 
 def test_whoever_only_talks_is_reminded_and_then_left() -> None:
     episode = _episode()
-    for _ in range(SILENCE):
+    for _ in range(MAX_SILENT_TURNS):
         assert not episode.done
         episode.take(Reply(text="I would say six."))
     assert episode.ending == "silent"
     reminders = [m for m in episode.conversation.messages if m["role"] == "user"]
-    assert len(reminders) == 1 + SILENCE
+    assert len(reminders) == 1 + MAX_SILENT_TURNS
 
 
 def test_a_model_that_fails_leaves_nothing_on_record() -> None:

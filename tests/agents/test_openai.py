@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import pytest
 from chat_server import ChatServer, Drops, Says, Script, Sends, Status, Step, Waits, echo, in_turn
 
-from bylaw.agents.protocol import ChatModel, Conversation, Reply, ToolSpec
+from bylaw.agents.protocol import Chat, ChatModel, Reply, ToolSpec
 
 if TYPE_CHECKING:
     from bylaw.agents.openai import OpenAIModel
@@ -55,8 +55,8 @@ def connect() -> Iterator[Connect]:
         yield connected
 
 
-def _saying(text: str, *tools: ToolSpec) -> Conversation:
-    return Conversation(text, tools, [{"role": "user", "content": text}])
+def _saying(text: str, *tools: ToolSpec) -> Chat:
+    return Chat(text, tools, [{"role": "user", "content": text}])
 
 
 def _ask(model: ChatModel, text: str = "hello", *tools: ToolSpec) -> Reply:

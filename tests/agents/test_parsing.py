@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bylaw import Call
-from bylaw.agents.parsing import read_calls
+from bylaw.agents.parsing import parse_calls
 from bylaw.agents.protocol import Reply, ToolSpec
 
 TOOLS = [ToolSpec(name, "", {"i": {"type": "integer"}}) for name in ("tool_a", "tool_b")]
@@ -286,7 +286,7 @@ MALFORMED = [
 
 @pytest.mark.parametrize("row", [*CALLS, *TEXT, *MALFORMED], ids=lambda row: row.id)
 def test_reads(row: Row) -> None:
-    written = read_calls(row.text, TOOLS, "turn3-")
+    written = parse_calls(row.text, TOOLS, "turn3-")
     said = " ".join(f"{call.tool}({json.dumps(dict(call.args))})" for call in written.calls)
     assert said == row.calls
     assert [call.id for call in written.calls] == [
@@ -326,7 +326,7 @@ _CALLS = st.lists(
 def test_what_is_written_in_tags_reads_as_the_same_calls(calls: list[Call]) -> None:
     message = Reply(calls=tuple(calls)).to_message()
     tags = (f"<tool_call>\n{json.dumps(call)}\n</tool_call>" for call in message["tool_calls"])
-    written = read_calls("\n".join(tags), TOOLS, "")
+    written = parse_calls("\n".join(tags), TOOLS, "")
     assert [(call.tool, call.args) for call in written.calls] == [
         (call.tool, call.args) for call in calls
     ]
@@ -344,7 +344,7 @@ _SCRAPS = st.sampled_from(
 
 @given(st.lists(_SCRAPS | st.text(max_size=4), max_size=12).map("".join))
 def test_any_text_can_be_read(text: str) -> None:
-    written = read_calls(text, TOOLS, "")
+    written = parse_calls(text, TOOLS, "")
     assert all(sentence.endswith(".") for sentence in written.malformed)
     if not written.calls:
         assert written.text == text.strip()

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bylaw.agents.grammar import LONGEST_TEXT, call_grammar
+from bylaw.agents.call_grammar import LONGEST_TEXT, call_grammar
 from bylaw.agents.protocol import Reply, ToolSpec
 from bylaw.agents.tool_text import in_plain_text, with_objects
 from bylaw.trace.event import Call

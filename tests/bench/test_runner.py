@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from bylaw.agents.driving import in_threads
-from bylaw.agents.protocol import Conversation, Reply
+from bylaw.agents.protocol import Chat, Reply
 from bylaw.agents.simulated import simulated
 from bylaw.bench.jobs import jobs, script_for
 from bylaw.bench.results import Results, read_results
@@ -113,7 +113,7 @@ class _Unreliable:
         self._lock = threading.Lock()
         self._rng = random.Random(3)
 
-    def reply(self, conversations: Sequence[Conversation]) -> list[Reply]:
+    def reply(self, conversations: Sequence[Chat]) -> list[Reply]:
         with self._lock:
             if self._rng.random() < 0.02:
                 return [Reply(failure="the server is gone") for _ in conversations]

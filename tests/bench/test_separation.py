@@ -49,7 +49,7 @@ def _mutations(plan: Plan, name: str) -> list[list[Call]]:
         return [[Call(p.call.tool, p.call.args, step=0) for p in plan]] if len(plan) > 1 else []
     habit = HABITS[name]
     return [
-        [Call(p.call.tool, p.call.args, step=i) for i, p in enumerate(habit.strike(plan, site))]
+        [Call(p.call.tool, p.call.args, step=i) for i, p in enumerate(habit.apply(plan, site))]
         for site in habit.sites(plan)
     ]
 

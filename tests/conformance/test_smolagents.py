@@ -169,7 +169,7 @@ def test_tools_that_run_elsewhere_cannot_be_guarded() -> None:
         def send_variables(self, variables: Any) -> None: ...
         def __call__(self, code_action: str) -> Any: ...
 
-    with pytest.raises(ValueError, match="out of the gate's reach"):
+    with pytest.raises(ValueError, match="beyond the gate's reach"):
         _agent(_guard("G !pay"), [], code=True, executor=Elsewhere())
 
 

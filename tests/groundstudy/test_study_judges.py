@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from small_repository import asked_about
 
-from bylaw.agents.protocol import Conversation, Reply
+from bylaw.agents.protocol import Chat, Reply
 from bylaw.bench.results import Results, read_results
 from bylaw.errors import UsageError
 from bylaw.groundstudy.agents import SimulatedAgent
@@ -35,13 +35,13 @@ class Judge:
         self.name = name
         self.about: dict[str, Json] = {"temperature": 0.7}
         self.replies = replies
-        self.asked: list[Conversation] = []
+        self.asked: list[Chat] = []
 
-    def reply(self, conversations: Sequence[Conversation]) -> list[Reply]:
+    def reply(self, conversations: Sequence[Chat]) -> list[Reply]:
         self.asked += conversations
         return [self._reply(each) for each in conversations]
 
-    def _reply(self, conversation: Conversation) -> Reply:
+    def _reply(self, conversation: Chat) -> Reply:
         if self.replies:
             return self.replies[int(conversation.key.rpartition(" ")[2]) % len(self.replies)]
         return Reply(text="YES" if '"content"' in conversation.messages[0]["content"] else "NO")

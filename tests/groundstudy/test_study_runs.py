@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from small_repository import asked_about
 
-from bylaw.agents.protocol import Conversation, Reply
+from bylaw.agents.protocol import Chat, Reply
 from bylaw.bench.results import Results, read_results
 from bylaw.errors import TraceError, UsageError
 from bylaw.grounding import REFUSAL
@@ -35,10 +35,10 @@ class Scripted:
         self.batched = batched
         self.about: dict[str, Json] = {}
 
-    def reply(self, conversations: Sequence[Conversation]) -> list[Reply]:
+    def reply(self, conversations: Sequence[Chat]) -> list[Reply]:
         return [self._reply(each) for each in conversations]
 
-    def _reply(self, conversation: Conversation) -> Reply:
+    def _reply(self, conversation: Chat) -> Reply:
         done = sum(message["role"] == "assistant" for message in conversation.messages)
         turn = self.turns[done] if done < len(self.turns) else ""
         return Reply(text=turn) if isinstance(turn, str) else Reply(calls=(turn,))
@@ -217,7 +217,7 @@ def asked_again(folder: Path) -> QuestionSet:
 class Broken(Scripted):
     """A model that cannot be reached."""
 
-    def _reply(self, conversation: Conversation) -> Reply:
+    def _reply(self, conversation: Chat) -> Reply:
         return Reply(failure="no connection")
 
 

@@ -18,8 +18,8 @@ import trl
 from tokenizers import ByteLevelBPETokenizer
 from transformers import AutoTokenizer, PreTrainedTokenizerFast, Qwen2Config, Qwen2ForCausalLM
 
-from bylaw.agents.chat_tokens import ChatTokens
-from bylaw.agents.hf_loading import turn_ends
+from bylaw.agents.hf.chat_tokenizer import ChatTokenizer
+from bylaw.agents.hf.loading import turn_ends
 from bylaw.training.corpus import corpus
 from bylaw.training.example import Example
 from bylaw.training.sft import Lesson, lesson
@@ -50,7 +50,7 @@ def save(folder: Path, lessons: int = 2) -> Path:
             max_position_embeddings=4096,
         )
     )
-    chat = ChatTokens(tokenizer, turn_ends(model, tokenizer), takes_tools=True)
+    chat = ChatTokenizer(tokenizer, turn_ends(model, tokenizer), takes_tools=True)
     _teach(model, [lesson(chat, transcript(example)) for example in examples])
     model.save_pretrained(folder)
     return folder

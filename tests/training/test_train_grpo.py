@@ -340,7 +340,7 @@ def test_the_environment_offers_the_tools_as_a_model_will_see_them() -> None:
 
 
 def test_an_adapter_can_be_used_with_hf(base: Path, whole: Path) -> None:
-    from bylaw.agents.hf import HFModel
+    from bylaw.agents.hf.model import HFModel
     from bylaw.training.task import begun
 
     model = HFModel(base, adapter=whole / "adapter", max_new_tokens=40)
@@ -445,19 +445,19 @@ def test_where_memory_runs_out_nothing_on_record_is_lost(
 ) -> None:
     import torch
 
-    from bylaw.agents.hf_slots import Slots
+    from bylaw.agents.hf.batch_decoder import BatchDecoder
 
     results = tmp_path / "eval.jsonl"
     few = ("--set", "unaugmented", "--examples", 2, "--width", 1, "--turn-tokens", 40)
 
-    def full(self: Any, rows: Any, openings: Any) -> None:
+    def full(self: Any, rows: Any, prompts: Any) -> None:
         if results.read_text(encoding="utf-8"):
             raise torch.OutOfMemoryError("Tried to allocate 128 MiB. If reserved but unallocated")
-        begin(self, rows, openings)
+        begin(self, rows, prompts)
 
-    begin = Slots.begin
+    begin = BatchDecoder.begin
     with monkeypatch.context() as shared:
-        shared.setattr(Slots, "begin", full)
+        shared.setattr(BatchDecoder, "begin", full)
         with pytest.raises(BylawError, match=r"Tried to allocate 128 MiB\.\n.*smaller --width"):
             command("eval", base, *few, "-o", results)
     assert len(list(read_results(results))) == 1

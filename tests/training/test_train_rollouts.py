@@ -41,13 +41,13 @@ def learner(_needed: None) -> Any:
 
 def made(learner: Any, number: int, *, width: int = 4, temperature: float = 1.0) -> Sequence[Any]:
     """So many rollouts of the first examples, in turn."""
-    from bylaw.agents.hf_rollouts import Rollouts
+    from bylaw.agents.hf.rollouts import Rollouts
     from bylaw.training.task import begun
 
     runs = [begun(EXAMPLES[at % len(EXAMPLES)], str(at)) for at in range(number)]
     rollouts = Rollouts(learner.model, learner.chat, width=width, turn_tokens=40)
-    written: Sequence[Any] = rollouts.carry_out(
-        runs, most_tokens=MOST, choice=rollouts.drawing(temperature, 1)
+    written: Sequence[Any] = rollouts.execute_runs(
+        runs, max_completion_tokens=MOST, sampler=rollouts.batch_sampler(temperature, 1)
     )
     return written
 
@@ -66,16 +66,16 @@ def test_the_most_likely_turn_is_the_one_that_generate_writes(learner: Any) -> N
     import torch
 
     for each in made(learner, 4, temperature=0.0):
-        ids, own = each.tokens.ids, each.tokens.own
+        ids, own = each.completion.ids, each.completion.mask
         turn = ids[: own.index(0)] if 0 in own else ids
         expected = learner.model.generate(
-            input_ids=torch.tensor([each.opening]),
-            attention_mask=torch.ones(1, len(each.opening)),
+            input_ids=torch.tensor([each.prompt_ids]),
+            attention_mask=torch.ones(1, len(each.prompt_ids)),
             max_new_tokens=40,
             do_sample=False,
             eos_token_id=sorted(learner.chat.ends),
         )
-        assert expected[0, len(each.opening) :].tolist() == turn
+        assert expected[0, len(each.prompt_ids) :].tolist() == turn
 
 
 def test_chances_are_those_that_the_model_gives_to_the_whole_conversation(
@@ -86,26 +86,26 @@ def test_chances_are_those_that_the_model_gives_to_the_whole_conversation(
 
     learner.model.eval()
     for each in sampled:
-        ids = torch.tensor([each.opening + each.tokens.ids])
+        ids = torch.tensor([each.prompt_ids + each.completion.ids])
         with torch.no_grad():
             scores = torch.log_softmax(learner.model(ids).logits[0].float(), dim=-1)
-        start = len(each.opening)
+        start = len(each.prompt_ids)
         expected = scores[start - 1 : -1].gather(1, ids[0, start:, None])[:, 0]
-        own = torch.tensor(each.tokens.own, dtype=torch.bool)
-        found = torch.tensor(each.tokens.chances)
+        own = torch.tensor(each.completion.mask, dtype=torch.bool)
+        found = torch.tensor(each.completion.logprobs)
         assert torch.allclose(found[own], expected[own], atol=1e-4)
         assert not found[~own].any()
 
 
 def test_a_run_is_the_same_whatever_runs_beside_it(learner: Any) -> None:
     alone, together = (made(learner, 4, width=width, temperature=0.0) for width in (1, 4))
-    assert [each.tokens.ids for each in alone] == [each.tokens.ids for each in together]
+    assert [each.completion.ids for each in alone] == [each.completion.ids for each in together]
 
 
 def test_equal_seeds_give_equal_runs(learner: Any, sampled: Sequence[Any]) -> None:
     again = made(learner, 12)
-    assert [each.tokens.ids for each in again] == [each.tokens.ids for each in sampled]
-    assert len({tuple(each.tokens.ids) for each in sampled[::4]}) > 1
+    assert [each.completion.ids for each in again] == [each.completion.ids for each in sampled]
+    assert len({tuple(each.completion.ids) for each in sampled[::4]}) > 1
 
 
 def test_what_others_say_is_never_trained_on(learner: Any, sampled: Sequence[Any]) -> None:
@@ -114,7 +114,7 @@ def test_what_others_say_is_never_trained_on(learner: Any, sampled: Sequence[Any
     Where a turn was cut off at its limit, its end is not the agent's own either.
     """
     for each in sampled:
-        marked = zip(each.tokens.ids, each.tokens.own, strict=True)
+        marked = zip(each.completion.ids, each.completion.mask, strict=True)
         parts = [(own, [id for id, _ in part]) for own, part in groupby(marked, itemgetter(1))]
         heard = [ids for own, ids in parts if not own]
         said = [
@@ -133,8 +133,8 @@ def test_what_others_say_is_never_trained_on(learner: Any, sampled: Sequence[Any
 
 def test_a_turn_and_a_rollout_stay_within_their_limits(sampled: Sequence[Any]) -> None:
     for each in sampled:
-        assert len(each.tokens.ids) <= MOST
-        longest = max(map(len, "".join(map(str, each.tokens.own)).split("0")))
+        assert len(each.completion.ids) <= MOST
+        longest = max(map(len, "".join(map(str, each.completion.mask)).split("0")))
         assert longest <= 40
 
 
@@ -176,12 +176,12 @@ def test_a_lesson_is_the_templates_own_text(learner: Any) -> None:
 
 
 def test_a_template_that_knows_no_tools_gets_them_in_plain_text(learner: Any) -> None:
-    from bylaw.agents.chat_tokens import ChatTokens
+    from bylaw.agents.hf.chat_tokenizer import ChatTokenizer
     from bylaw.training.sft import lesson
 
     plain = copy.deepcopy(learner.tokenizer)
     plain.chat_template = CHATML
-    chat = ChatTokens(plain, sorted(learner.chat.ends), takes_tools=False)
+    chat = ChatTokenizer(plain, sorted(learner.chat.ends), takes_tools=False)
     gold = transcript(EXAMPLES[0], "notes")
     whole = plain.apply_chat_template(
         in_plain_text([*gold.opening, *gold.rest], gold.tools), tokenize=False

@@ -13,7 +13,7 @@ from bylaw import Call, Guard, Procedure, Trace, Vocabulary, verify_trace
 from bylaw.agents.habits import HABITS
 from bylaw.agents.loop import Episode
 from bylaw.agents.profiles import PROFILES
-from bylaw.agents.protocol import Conversation
+from bylaw.agents.protocol import Chat
 from bylaw.agents.simulated import Simulated
 from bylaw.training.checker import Checker, Digest
 from bylaw.training.corpus import TRAIN
@@ -109,7 +109,7 @@ def test_an_agent_that_follows_the_procedure_gets_everything() -> None:
     agent = Simulated(PROFILES["gold"], lambda conversation: scripts[conversation.key])
     for example in examples:
         messages = [dict(message) for message in example.opening]
-        conversation = Conversation(example.name, example.specs, messages)
+        conversation = Chat(example.name, example.specs, messages)
         guard = Guard(example.procedure, "baseline")
         episode = Episode(conversation, example.functions, guard, example.budget)
         while not episode.done:
@@ -124,7 +124,7 @@ def test_every_habit_costs_something_wherever_it_strikes(name: str) -> None:
     for example in everything():
         goal = Goal(example)
         for site in habit.sites(example.script.plan):
-            calls = carried_out(habit.strike(example.script.plan, site))
+            calls = carried_out(habit.apply(example.script.plan, site))
             reward = goal.reward(Rollout(calls, example.answer))
             assert reward.compliance is not None
             assert reward.compliance < 1

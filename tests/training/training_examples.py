@@ -45,7 +45,7 @@ def departed(example: Example, rng: random.Random, strikes: int) -> list[Call]:
         habit = rng.choice(list(HABITS.values()))
         sites = habit.sites(plan)
         if sites:
-            plan = habit.strike(plan, rng.choice(list(sites)))
+            plan = habit.apply(plan, rng.choice(list(sites)))
     return carried_out(plan)
 
 

@@ -1,1 +1,1 @@
-"""Where others let us in: one small file per framework. An adapter translates and nothing else."""
+"""Adapters to agent frameworks. An adapter translates and nothing else: it holds no policy."""

@@ -1,4 +1,4 @@
-"""Inspect behind a gate, and its samples scored: `pip install 'bylaw[inspect]'`.
+"""A gate and a scorer for Inspect: `pip install 'bylaw[inspect]'`.
 
     Task(
         dataset=…,
@@ -7,18 +7,16 @@
         scorer=compliance("refund.yaml"),
     )
 
-- `gate` is an approver. Every sample has a guard of its own, made with the options given. The
-  calls of a model turn are decided together, in the order proposed, when the first of them is
-  asked about; a refused call is rejected with the guard's message, and where the run ends the
-  sample is terminated. Give it all tools (`"*"`): it does not learn of calls that others approve.
-- The tool `submit` is the wish to finish: to rules it is `final_answer`, decided after the other
-  calls of its turn. Where an agent has several attempts, the next
-  turn withdraws the answer before it.
-- Inspect reports results only with the next turn, so that is when they are recorded. Calls that
-  never reach an approver, because there is no such tool or the arguments cannot be read, are not
-  proposed.
+- `gate` is an approver. Every sample has its own guard, made with the given options. The calls of a
+  model turn are decided together, in the order proposed, when Inspect asks about the first of them.
+  A refused call is rejected with the guard's message. When the run ends, the sample is terminated.
+  Apply the gate to all tools (`"*"`): it does not see calls that other approvers decide.
+- A call of the tool `submit` is `final_answer` to the rules, and decided after the other calls of
+  its turn. If an agent has several attempts, the next turn withdraws the answer before it.
+- Inspect reports results only with the next turn, so they are recorded then. Calls that never reach
+  an approver, because the tool is unknown or the arguments are malformed, are not proposed.
 - `compliance` scores the messages of a sample, with or without a gate. Calls that an approver
-  rejected are not in the trace. The metadata of a score holds the report, and what the gate did.
+  rejected are not in the trace. The metadata of a score holds the report and the gate's events.
 """
 
 from __future__ import annotations
@@ -43,7 +41,15 @@ try:
     from inspect_ai.solver import TaskState
     from inspect_ai.tool import ToolCall
 
-    from bylaw.adapters.inspect_gate import RUNS, Turn, as_call, gate, key_of, loaded, same_call
+    from bylaw.adapters.inspect_gate import (
+        SAMPLES,
+        DecidedTurn,
+        as_call,
+        gate,
+        load_procedure,
+        message_key,
+        same_call,
+    )
 except ModuleNotFoundError as error:
     missing = "inspect-ai is not installed: pip install 'bylaw[inspect]'"
     raise ModuleNotFoundError(missing, name=error.name) from error
@@ -51,19 +57,19 @@ except ModuleNotFoundError as error:
 __all__ = ["compliance", "gate", "trace_of"]
 
 _REFUSED: Final = "approval"
-"""The type of error that Inspect gives to a call that an approver rejected."""
+"""Inspect's error type for a call that an approver rejected."""
 
 
 @scorer(metrics=[mean(), stderr()])
 def compliance(procedure: str | Procedure, submit: str = "submit") -> Scorer:
     """The compliance score of a sample, from 0 to 1; unscored where it cannot be decided."""
-    rules = loaded(procedure)
+    rules = load_procedure(procedure)
 
     async def score(state: TaskState, target: Target) -> Score:
         report = verify_trace(trace_of(state, submit), rules)
         metadata = report.to_dict()
-        for run in RUNS.get(transcript(), {}).values():
-            metadata.setdefault("gate", _done(run.guard))
+        for sample in SAMPLES.get(transcript(), {}).values():
+            metadata.setdefault("gate", _gate_record(sample.guard))
         about = {"answer": report.trace.answer, "explanation": report.details}
         if report.score is None:
             return Score.unscored(reason=report.reason, metadata=metadata, **about)
@@ -72,8 +78,8 @@ def compliance(procedure: str | Procedure, submit: str = "submit") -> Scorer:
     return score
 
 
-def _done(guard: Guard) -> dict[str, Json]:
-    """What a gate did, in a run that may not have ended yet."""
+def _gate_record(guard: Guard) -> dict[str, Json]:
+    """The gate's events, in a run that may not have ended yet."""
     return {
         "setting": guard.setting,
         "stopped": guard.stopped,
@@ -83,8 +89,8 @@ def _done(guard: Guard) -> dict[str, Json]:
 
 
 def trace_of(state: TaskState, submit: str = "submit") -> Trace:
-    """The calls and messages of a sample, and the answer it gave."""
-    runs = RUNS.get(transcript(), {}).values()
+    """The calls and messages of a sample, and its answer."""
+    samples = SAMPLES.get(transcript(), {}).values()
     events: list[Event] = []
     answer: str | None = None
     for step, (message, results) in enumerate(_with_results(state.messages)):
@@ -93,7 +99,8 @@ def trace_of(state: TaskState, submit: str = "submit") -> Trace:
         if not isinstance(message, ChatMessageAssistant):
             continue
         answer = None if message.tool_calls else message.text
-        turns = [run.turns[key_of(message)] for run in runs if key_of(message) in run.turns]
+        key = message_key(message)
+        turns = [sample.turns[key] for sample in samples if key in sample.turns]
         for call in message.tool_calls or ():
             result = next((each for each in results if each.tool_call_id == call.id), None)
             if result is not None:
@@ -108,7 +115,7 @@ def trace_of(state: TaskState, submit: str = "submit") -> Trace:
 
 
 def _submitted(submit: str) -> str | None:
-    """What was submitted, by the transcript: agents take the call out of the messages."""
+    """The submitted answer, from the transcript: agents remove the call from the messages."""
 
     def accepted(event: Any) -> bool:
         ran = isinstance(event, ToolEvent) and event.function == submit
@@ -121,7 +128,7 @@ def _submitted(submit: str) -> str | None:
 def _with_results(
     messages: Sequence[ChatMessage],
 ) -> list[tuple[ChatMessage, list[ChatMessageTool]]]:
-    """The messages of people, systems and models; with each, the tool messages that follow it."""
+    """Each message other than tool messages, with the tool messages that follow it."""
     found: list[tuple[ChatMessage, list[ChatMessageTool]]] = []
     for message in messages:
         if not isinstance(message, ChatMessageTool):
@@ -131,15 +138,15 @@ def _with_results(
     return found
 
 
-def _was_refused(call: ToolCall, result: ChatMessageTool | None, turns: list[Turn]) -> bool:
+def _was_refused(call: ToolCall, result: ChatMessageTool | None, turns: list[DecidedTurn]) -> bool:
     if result is not None:
         return result.error is not None and result.error.type == _REFUSED
-    # Where the gate ended the run, Inspect leaves the turn without any tool message.
+    # When the gate ends the run, Inspect adds no tool messages to the turn.
     return any(same_call(each, call) for turn in turns for each in turn.refused())
 
 
 def _outcome(result: ChatMessageTool | None) -> dict[str, Any]:
-    """What a tool message says came of a call."""
+    """The result or the error in a tool message."""
     if result is None:
         return {}
     if result.error is None:

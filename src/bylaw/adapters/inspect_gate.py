@@ -23,18 +23,19 @@ from bylaw.trace.event import Call
 
 @approver
 def gate(procedure: str | Procedure, submit: str = "submit", **options: Any) -> Approver:
-    """Asks a guard about every call. `options` are those of `Guard`; `submit` is the answer's tool.
+    """An approver that asks a guard about every call. `submit` names the tool for the answer.
 
-    The procedure is an object, or the path of its file.
+    The procedure is an object or the path of a file. `options` are passed to `Guard`.
     """
-    rules = loaded(procedure)
+    rules = load_procedure(procedure)
 
     async def decide(
         message: str, call: ToolCall, view: ToolCallView, history: list[ChatMessage]
     ) -> Approval:
-        runs = RUNS.setdefault(transcript(), {})
-        run = runs.get(decide) or runs.setdefault(decide, Run(Guard(rules, **options), submit))
-        decision = await run.decision(call, history)
+        samples = SAMPLES.setdefault(transcript(), {})
+        if decide not in samples:
+            samples[decide] = GatedSample(Guard(rules, **options), submit)
+        decision = await samples[decide].decision(call, history)
         metadata = {"violations": [violation.to_dict() for violation in decision.violations]}
         if decision.allowed:
             return Approval(decision="approve", metadata=metadata)
@@ -44,8 +45,8 @@ def gate(procedure: str | Procedure, submit: str = "submit", **options: Any) -> 
     return decide
 
 
-class Turn:
-    """The calls of one assistant message, and what was decided."""
+class DecidedTurn:
+    """The calls of one assistant message, and the decisions on them."""
 
     def __init__(self, calls: Sequence[ToolCall], decisions: Mapping[int, Decision]) -> None:
         self.calls: Final = calls
@@ -54,7 +55,7 @@ class Turn:
         self.unanswered: Final = dict(enumerate(calls))
 
     def take(self, call: ToolCall) -> Decision | None:
-        """The decision on a call that is asked about; each is given once, as ids may repeat."""
+        """The decision on a call. Each is returned once, as ids may repeat."""
         left = sorted(self.unasked, key=lambda i: (self.calls[i] is not call, i))
         for index in left:
             if self.calls[index] is call or same_call(self.calls[index], call):
@@ -66,54 +67,54 @@ class Turn:
         return [self.calls[i] for i, decision in self.decisions.items() if not decision.allowed]
 
 
-class Run:
-    """One sample: its guard, and what of its history the guard has heard."""
+class GatedSample:
+    """One sample: its guard, and the messages that the guard has seen."""
 
     def __init__(self, guard: Guard, submit: str) -> None:
         self.guard: Final = guard
         self.submit: Final = submit
-        self.turns: dict[str, Turn] = {}
-        self.heard: set[str] = set()
+        self.turns: dict[str, DecidedTurn] = {}
+        self.seen: set[str] = set()
         self.lock: Final = anyio.Lock()
 
     async def decision(self, call: ToolCall, history: Sequence[ChatMessage]) -> Decision:
-        """The decision on a call of the last message, which is decided as a whole."""
+        """The decision on a call of the last message; all its calls are decided together."""
         message: Any = history[-1] if history else None
         calls = message.tool_calls or [] if isinstance(message, ChatMessageAssistant) else []
         async with self.lock:
-            if not any(same_call(each, call) for each in calls):  # whoever asks has no such message
-                return (await self.decided([call])).decisions[0]
-            turn = self.turns.get(key_of(message))
+            if not any(same_call(each, call) for each in calls):  # the call is in no message
+                return (await self.decide([call])).decisions[0]
+            turn = self.turns.get(message_key(message))
             decision = turn.take(call) if turn else None
             if decision is None:
                 if self.guard.finished and not self.guard.stopped:
-                    self.guard.withdraw()  # Inspect goes on only if it wants another answer
+                    self.guard.withdraw()  # Inspect continues only to get another answer
                 self.catch_up(history[:-1])
                 if message.text.strip():
                     self.guard.say("assistant", message.text)
-                turn = self.turns[key_of(message)] = await self.decided(calls)
+                turn = self.turns[message_key(message)] = await self.decide(calls)
                 decision = turn.take(call)
-        assert decision is not None  # the call is among those that were decided
+        assert decision is not None, "the call was decided with its message"
         return decision
 
-    async def decided(self, calls: Sequence[ToolCall]) -> Turn:
+    async def decide(self, calls: Sequence[ToolCall]) -> DecidedTurn:
         readable = [i for i, call in enumerate(calls) if not call.parse_error]
         order = sorted(readable, key=lambda i: calls[i].function == self.submit)
         named = [FINAL_ANSWER if each.function == self.submit else each.function for each in calls]
         proposed = [replace(as_call(calls[i]), tool=named[i]) for i in order]
-        # In a thread: a guard that asks a person must not hold up the other samples.
+        # In a thread: a guard that asks a person must not block the other samples.
         decisions = await anyio.to_thread.run_sync(self.guard.propose, proposed)
-        return Turn(calls, dict(zip(order, decisions, strict=True)))
+        return DecidedTurn(calls, dict(zip(order, decisions, strict=True)))
 
     def catch_up(self, history: Sequence[ChatMessage]) -> None:
-        """Tells the guard what has been said, and what came of the calls, since the last turn."""
-        turn: Turn | None = None
+        """Passes the messages and results since the last turn to the guard."""
+        turn: DecidedTurn | None = None
         for message in history:
-            new = key_of(message) not in self.heard
-            self.heard.add(key_of(message))
+            new = message_key(message) not in self.seen
+            self.seen.add(message_key(message))
             if isinstance(message, ChatMessageAssistant):
-                turn = self.turns.get(key_of(message))
-                if new and turn is None:  # no call of it has reached the gate
+                turn = self.turns.get(message_key(message))
+                if new and turn is None:  # none of its calls has reached the gate
                     if message.text.strip():
                         self.guard.say("assistant", message.text)
                     self.guard.propose([])
@@ -123,7 +124,7 @@ class Run:
             elif new:
                 self.guard.say(message.role, message.text)
 
-    def record(self, turn: Turn, message: ChatMessageTool) -> None:
+    def record(self, turn: DecidedTurn, message: ChatMessageTool) -> None:
         ids = [index for index, call in turn.unanswered.items() if call.id == message.tool_call_id]
         for index in ids[:1]:  # results come in the order of the calls, and ids may repeat
             del turn.unanswered[index]
@@ -133,11 +134,11 @@ class Run:
                 self.guard.record(decision, message.text, error=error)
 
 
-RUNS: Final[WeakKeyDictionary[Transcript, dict[Approver, Run]]] = WeakKeyDictionary()
-"""The samples at work, by their transcripts, and what their gates know."""
+SAMPLES: Final[WeakKeyDictionary[Transcript, dict[Approver, GatedSample]]] = WeakKeyDictionary()
+"""The running samples, by transcript and approver."""
 
 
-def loaded(procedure: str | Procedure) -> Procedure:
+def load_procedure(procedure: str | Procedure) -> Procedure:
     return procedure if isinstance(procedure, Procedure) else Procedure.load(procedure)
 
 
@@ -146,9 +147,9 @@ def as_call(call: ToolCall) -> Call:
 
 
 def same_call(one: ToolCall, other: ToolCall) -> bool:
-    """Are these one call? Inspect may have put its arguments into another form in between."""
+    """Are these the same call? Inspect may have converted its arguments in between."""
     return bool(one.id == other.id and one.function == other.function)
 
 
-def key_of(message: ChatMessage) -> str:
+def message_key(message: ChatMessage) -> str:
     return message.id or f"at {id(message)}"

@@ -1,1 +1,1 @@
-"""Who acts: chat models, the tool loop around them, and agents that are simulated."""
+"""Agents: chat models, the tool loop around them, and simulated agents."""

@@ -1,4 +1,4 @@
-"""Where the time of a training run goes: how fast the model writes, and what our own code costs."""
+"""Measures a training run: generation speed, and the share of time in Bylaw's own code."""
 
 from __future__ import annotations
 
@@ -12,34 +12,34 @@ from bylaw.values import Json
 
 @dataclass(slots=True)
 class Clock:
-    """Counts seconds and tokens. It starts when it is made."""
+    """Counts seconds and tokens, from its creation on."""
 
-    begun: float = field(default_factory=time.perf_counter)
+    started: float = field(default_factory=time.perf_counter)
     rollouts: float = 0.0
-    """Seconds in which rollouts were made, our own code in between included."""
+    """Seconds spent on rollouts, including Bylaw's own code in between."""
     own: float = 0.0
-    """Seconds in our own code: tools, gate, reward, bookkeeping."""
+    """Seconds in Bylaw's own code: tools, gate, reward, bookkeeping."""
     tokens: int = 0
-    """Tokens that the model wrote."""
+    """Generated tokens."""
 
     @property
     def seconds(self) -> float:
         """Seconds since the start."""
-        return time.perf_counter() - self.begun
+        return time.perf_counter() - self.started
 
     @property
     def share(self) -> float:
-        """The share of our own code in the whole time."""
+        """The share of the total time spent in Bylaw's own code."""
         return self.own / self.seconds
 
     @property
     def tokens_per_second(self) -> float | None:
-        """How fast the model wrote, over all conversations; None if it wrote nothing."""
+        """Generated tokens per second, over all conversations; None if there were none."""
         return self.tokens / self.rollouts if self.rollouts else None
 
     @contextmanager
     def making_rollouts(self) -> Iterator[None]:
-        """Counts the time of rollouts."""
+        """Measures the time of rollouts."""
         since = time.perf_counter()
         try:
             yield
@@ -48,24 +48,24 @@ class Clock:
 
     @contextmanager
     def in_own_code(self) -> Iterator[None]:
-        """Counts the time of our own code. Nothing in it may wait for the model."""
+        """Measures Bylaw's own code, which must not wait for the model meanwhile."""
         since = time.perf_counter()
         try:
             yield
         finally:
             self.own += time.perf_counter() - since
 
-    def told(self) -> str:
-        """The figures in a line."""
+    def summary(self) -> str:
+        """The measurements in one line."""
         speed = self.tokens_per_second
-        written = "" if speed is None else f", {speed:,.0f} tokens/s while writing"
+        written = "" if speed is None else f", {speed:,.0f} tokens/s while generating"
         return (
             f"{self.seconds:,.0f} s, {self.rollouts:,.0f} of them rollouts{written}; "
             f"{self.share:.2%} of the time in Bylaw's own code"
         )
 
     def to_dict(self) -> dict[str, Json]:
-        """The figures as JSON."""
+        """The measurements as JSON."""
         return {
             "seconds": round(self.seconds, 2),
             "rollout_seconds": round(self.rollouts, 2),

@@ -1,4 +1,4 @@
-"""Many conversations with one model at once, as the model likes them: together, or in threads."""
+"""Drives many runs with one model, in batches or in threads, as the model prefers."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from itertools import islice
 from threading import Event
 from typing import Protocol, TypeVar, runtime_checkable
 
-from bylaw.agents.protocol import ChatModel, Conversation, Reply
+from bylaw.agents.protocol import Chat, ChatModel, Reply
 
 
-class Driven(Protocol):
-    """Something that goes on with each reply of a model, until it is done."""
+class AgentRun(Protocol):
+    """A run that takes a model's replies until it is done."""
 
     @property
-    def conversation(self) -> Conversation: ...
+    def conversation(self) -> Chat: ...
 
     @property
     def done(self) -> bool: ...
@@ -24,93 +24,95 @@ class Driven(Protocol):
 
 
 J = TypeVar("J")
-D = TypeVar("D", bound=Driven)
+R = TypeVar("R", bound=AgentRun)
 
 
 @runtime_checkable
-class Carrier(Protocol):
-    """A model that carries whole runs out itself, because it need not read them again each turn."""
+class RunExecutor(Protocol):
+    """A model that executes whole runs itself, so as not to read them again at every turn."""
 
     @property
-    def carries(self) -> bool:
-        """Can it? Otherwise it is asked turn by turn."""
+    def can_execute_runs(self) -> bool:
+        """Is it able to? Otherwise it is called turn by turn."""
 
-    def carry_out(self, runs: Sequence[D], end: Callable[[Sequence[D]], None]) -> None:
-        """Goes on with all of them until they are done, and hands over those that are."""
+    def execute_runs(self, runs: Sequence[R], end: Callable[[Sequence[R]], None]) -> None:
+        """Executes runs until they are done, and passes those that are to `end`."""
 
 
 def drive(
     model: ChatModel,
     jobs: Iterable[J],
-    begin: Callable[[J], D],
-    end: Callable[[Sequence[D]], None],
+    begin: Callable[[J], R],
+    end: Callable[[Sequence[R]], None],
 ) -> None:
-    """Begins each job when its turn comes, and hands over what is done, maybe from a thread."""
-    if isinstance(model, Carrier) and model.carries:
-        model.carry_out([begin(job) for job in jobs], end)
+    """Begins a run for each job, and passes finished runs to `end`, possibly from a thread."""
+    if isinstance(model, RunExecutor) and model.can_execute_runs:
+        model.execute_runs([begin(job) for job in jobs], end)
     elif model.batched:
-        _together(model, map(begin, jobs), end)
+        _drive_in_batches(model, map(begin, jobs), end)
     else:
-        _in_threads(model, jobs, begin, end)
+        _drive_in_threads(model, jobs, begin, end)
 
 
-def _together(model: ChatModel, begun: Iterator[D], end: Callable[[Sequence[D]], None]) -> None:
-    active = list(islice(begun, model.width))
+def _drive_in_batches(
+    model: ChatModel, runs: Iterator[R], end: Callable[[Sequence[R]], None]
+) -> None:
+    active = list(islice(runs, model.width))
     while active:
         replies = model.reply([each.conversation for each in active])
         for each, reply in zip(active, replies, strict=True):
             each.take(reply)
         end([each for each in active if each.done])
         active = [each for each in active if not each.done]
-        active += islice(begun, model.width - len(active))
+        active += islice(runs, model.width - len(active))
 
 
-def _in_threads(
+def _drive_in_threads(
     model: ChatModel,
     jobs: Iterable[J],
-    begin: Callable[[J], D],
-    end: Callable[[Sequence[D]], None],
+    begin: Callable[[J], R],
+    end: Callable[[Sequence[R]], None],
 ) -> None:
-    given_up = Event()
+    cancelled = Event()
 
-    def alone(job: J) -> None:
+    def work(job: J) -> None:
         run = begin(job)
         while not run.done:
             (reply,) = model.reply([run.conversation])
-            if given_up.is_set():
+            if cancelled.is_set():
                 return
             run.take(reply)
         end([run])
 
-    def give_up() -> None:
-        given_up.set()
+    def cancel() -> None:
+        cancelled.set()
         close(model)
 
-    in_threads(model.width, jobs, alone, give_up)
+    in_threads(model.width, jobs, work, cancel)
 
 
 def in_threads(
     width: int,
     jobs: Iterable[J],
     work: Callable[[J], None],
-    give_up: Callable[[], None] = lambda: None,
+    cancel: Callable[[], None] = lambda: None,
 ) -> None:
-    """Does the work for each job, so many at a time; the first failure ends it.
+    """Does the work for each job in `width` threads. The first failure ends it.
 
-    What is under way then is waited for: `give_up` tells it to make haste.
+    Jobs that are running then are awaited; `cancel` asks them to stop early.
     """
     pool = ThreadPoolExecutor(width)
     try:
-        for made in as_completed([pool.submit(work, job) for job in jobs]):
-            made.result()
-    except BaseException:  # an interruption, too
-        give_up()
+        for future in as_completed([pool.submit(work, job) for job in jobs]):
+            future.result()
+    except BaseException:  # including an interrupt
+        cancel()
         raise
     finally:
         pool.shutdown(cancel_futures=True)
 
 
 def close(model: ChatModel) -> None:
-    """Closes a model, if it is one that can be: who waits for it does not wait any longer."""
+    """Closes a model that can be closed; threads that wait for it return."""
     if hasattr(model, "close"):
         model.close()

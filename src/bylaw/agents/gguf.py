@@ -1,14 +1,14 @@
-"""A local model of llama.cpp, in this process: `pip install 'bylaw[gguf]'`.
+"""A local llama.cpp model, in this process: `pip install 'bylaw[gguf]'`.
 
     model = GGUFModel("models/qwen-0.5b.gguf")
     model.reply(conversations)
 
-Meant for a processor and a few conversations: `width` of them run side by side, each asked for
-from a thread of its own. What a conversation shares with its last turn is not computed again.
-Turns are read as those of `HFModel` are, and seeded in the same way. llama.cpp rounds differently
-with what it computes at the same time, which may decide between equal chances.
+Meant for a CPU and a few conversations: `width` of them run concurrently, each in its own thread.
+The prefix that a conversation shares with its last turn is cached. Turns are parsed and seeded as
+those of `HFModel`. llama.cpp's rounding depends on what else it computes at the same time, which
+can decide between tokens of equal probability.
 
-A conversation with no room for another turn is not shortened: its reply says that it is full.
+A conversation without room for another turn is not shortened: its reply is marked as full.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from bylaw.agents.grammar import call_grammar
-from bylaw.agents.local import Throughput, fingerprint, found_file, read_turn, turn_seed
-from bylaw.agents.protocol import Conversation, Reply, ToolSpec
+from bylaw.agents.call_grammar import call_grammar
+from bylaw.agents.local import Throughput, existing_path, fingerprint, parse_turn, turn_seed
+from bylaw.agents.protocol import Chat, Reply, ToolSpec
 from bylaw.agents.tool_text import PROBE, in_plain_text
 from bylaw.values import Json
 
@@ -31,11 +31,11 @@ except ModuleNotFoundError as error:
 
 _SILENT: Final = -1
 _FULL: Final = "exceed_context_size_error"
-"""What llama.cpp calls it that a conversation does not fit."""
+"""llama.cpp's error type for a conversation that does not fit."""
 
 
 class GGUFModel:
-    """A model of llama.cpp as a chat model. See the file's first lines."""
+    """A llama.cpp model as a chat model; see the module's docstring."""
 
     batched: Final = False
 
@@ -52,7 +52,7 @@ class GGUFModel:
         max_context: int = 8192,
         width: int = 2,
     ) -> None:
-        path = found_file(Path(path))
+        path = existing_path(Path(path))
         self._server = _server(path, max_context, width)
         self._takes_tools = self._prompt_length([PROBE]) > self._prompt_length([])
         self._constrained, self._line_tokens = constrained, line_tokens
@@ -62,7 +62,7 @@ class GGUFModel:
             "max_tokens": max_new_tokens,
             "temperature": temperature,
             "top_p": top_p,
-            "top_k": 0,  # llama.cpp has limits of its own; here they are off
+            "top_k": 0,  # llama.cpp limits sampling by default; here it does not
             "min_p": 0.0,
         }
         self.width = width
@@ -83,8 +83,8 @@ class GGUFModel:
             "tools": "by the chat template" if self._takes_tools else "in the system message",
         }
 
-    def reply(self, conversations: Sequence[Conversation]) -> list[Reply]:
-        """The next turn of each conversation, in their order."""
+    def reply(self, conversations: Sequence[Chat]) -> list[Reply]:
+        """The next turn of each conversation, in order."""
         replies = []
         for conversation in conversations:
             with self.throughput.running():
@@ -92,12 +92,12 @@ class GGUFModel:
             self.throughput.add(replies[-1])
         return replies
 
-    def _turn(self, conversation: Conversation) -> Reply:
+    def _turn(self, conversation: Chat) -> Reply:
         request = {**self._settings, "seed": turn_seed(self._seed, conversation)}
-        if self._takes_tools:
-            request |= _asking(conversation.messages, conversation.tools)
-        else:
-            request |= _asking(in_plain_text(conversation.messages, conversation.tools), ())
+        messages, tools = conversation.messages, conversation.tools
+        if not self._takes_tools:
+            messages, tools = in_plain_text(messages, tools), ()
+        request |= _messages_and_tools(messages, tools)
         if self._constrained:
             request["grammar"] = call_grammar(conversation.tools, self._line_tokens)
         answer = self._answer(request)
@@ -105,29 +105,32 @@ class GGUFModel:
             full = error.get("type") == _FULL
             return Reply(full=True) if full else Reply(failure=error["message"])
         (choice,), usage = answer["choices"], answer["usage"]
-        read, written = usage["prompt_tokens"], usage["completion_tokens"]
-        if read + self._max_new_tokens > self._max_context:  # llama.cpp gives a little more
+        read, generated = usage["prompt_tokens"], usage["completion_tokens"]
+        if read + self._max_new_tokens > self._max_context:  # llama.cpp allows a little more
             return Reply(full=True, input_tokens=read)
-        return read_turn(choice["message"]["content"] or "", conversation, read, written)
+        return parse_turn(choice["message"]["content"] or "", conversation, read, generated)
 
     def _answer(self, request: dict[str, Json]) -> dict[str, Json]:
         try:
             answer: dict[str, Json] = self._server.handle_chat_completions(request)
-        except (RuntimeError, ValueError) as error:  # some refusals are raised, others are answers
+        except (
+            RuntimeError,
+            ValueError,
+        ) as error:  # other errors are returned
             return {"error": {"message": str(error)}}
         return answer
 
     def _prompt_length(self, tools: Sequence[ToolSpec]) -> int:
-        request = _asking([{"role": "user", "content": "?"}], tools)
+        request = _messages_and_tools([{"role": "user", "content": "?"}], tools)
         answer = self._answer({**request, "max_tokens": 1})
         return int(answer["usage"]["prompt_tokens"])
 
 
-def _asking(messages: Sequence[Json], tools: Sequence[ToolSpec]) -> dict[str, Json]:
-    """The part of a request that says what to go on with.
+def _messages_and_tools(messages: Sequence[Json], tools: Sequence[ToolSpec]) -> dict[str, Json]:
+    """The messages and tools of a request.
 
-    Tools go to the template past llama.cpp, which would otherwise read and constrain calls in
-    ways of its own, and take no grammar.
+    Tools are passed to the chat template only. llama.cpp itself would otherwise parse and constrain
+    calls in its own way, and accept no grammar.
     """
     listed = {"tools": [tool.to_dict() for tool in tools]} if tools else {}
     return {"messages": list(messages), "chat_template_kwargs": listed}

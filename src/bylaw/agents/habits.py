@@ -1,7 +1,7 @@
-"""The ways in which an agent departs from its plan, each by name.
+"""Habits: the named ways in which a simulated agent deviates from its plan.
 
-A habit says at which calls of a plan it can strike, and what the plan is afterwards. Simulated
-agents have them at a rate; tests strike once, at a place of their choice.
+A habit defines the calls of a plan at which it can occur, and the resulting plan. Simulated agents
+apply habits at random, at given rates; tests apply one at a chosen call.
 """
 
 from __future__ import annotations
@@ -15,28 +15,28 @@ from bylaw.values import Json
 
 
 @dataclass(frozen=True, slots=True)
-class Planned:
-    """A call that an agent means to make."""
+class PlannedCall:
+    """A call that an agent intends to make."""
 
     call: Call
     given: bool = False
     """Do its arguments follow from the prompt alone?"""
     instead: Call | None = None
-    """What the other side of a branch would have called."""
+    """The call that the other side of a branch would make."""
 
 
-Plan: TypeAlias = tuple[Planned, ...]
+Plan: TypeAlias = tuple[PlannedCall, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Habit:
-    """One way to depart from a plan."""
+    """One way to deviate from a plan."""
 
     name: str
     about: str
     sites: Callable[[Plan], Sequence[int]]
-    """The calls at which it can strike."""
-    strike: Callable[[Plan, int], Plan]
+    """The calls at which it can occur."""
+    apply: Callable[[Plan, int], Plan]
 
 
 def _slipped(call: Call) -> Call:
@@ -66,7 +66,7 @@ def _slip(plan: Plan, i: int) -> Plan:
 def _misroute(plan: Plan, i: int) -> Plan:
     other = plan[i].instead
     assert other is not None, "only branches can be misrouted"
-    return (*plan[:i], Planned(other), *plan[i + 1 :])
+    return (*plan[:i], PlannedCall(other), *plan[i + 1 :])
 
 
 HABITS: Final = {
@@ -114,7 +114,7 @@ HABITS: Final = {
             "overrun",
             "goes one round too far",
             lambda plan: [len(plan) - 1] if plan else [],
-            lambda plan, i: (*plan, Planned(_slipped(plan[i].call))),
+            lambda plan, i: (*plan, PlannedCall(_slipped(plan[i].call))),
         ),
         Habit(
             "stop early",

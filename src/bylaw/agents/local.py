@@ -1,4 +1,4 @@
-"""What models on this machine have in common: seeds, how a turn is read, how fast they write."""
+"""Shared parts of models that run on this machine: seeds, parsed turns, throughput."""
 
 from __future__ import annotations
 
@@ -11,35 +11,35 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from bylaw.agents.parsing import read_calls
-from bylaw.agents.protocol import Conversation, Reply
+from bylaw.agents.parsing import parse_calls
+from bylaw.agents.protocol import Chat, Reply
 
 _WEIGHTS: Final = {".safetensors", ".bin", ".pt", ".gguf"}
 _SAMPLES: Final = 16
-_SAMPLE: Final = 65_536
+_SAMPLE_BYTES: Final = 65_536
 
 
 @dataclass(slots=True)
 class Throughput:
-    """How much was read and written, and in what time. Threads may share one."""
+    """Counts turns, tokens and the time they took. Thread-safe."""
 
     turns: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
     seconds: float = 0.0
-    """How long at least one turn was in the making."""
+    """The time in which at least one turn was being generated."""
     _busy: int = field(default=0, init=False, repr=False)
     _since: float = field(default=0.0, init=False, repr=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False)
 
     @property
     def tokens_per_second(self) -> float | None:
-        """Tokens written per second, over all conversations; None if there were none."""
+        """Generated tokens per second, over all conversations; None if there were none."""
         return self.output_tokens / self.seconds if self.seconds else None
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        """Counts the time; that of several threads at once only once."""
+        """Measures the time; overlapping threads count once."""
         with self._lock:
             self._busy += 1
             if self._busy == 1:
@@ -61,40 +61,45 @@ class Throughput:
 
 
 def fingerprint(path: Path) -> str:
-    """What tells the weights of a model or an adapter from others, whatever they are called.
+    """A digest of a model's or an adapter's weights, whatever their files are called.
 
-    Weights are large, so samples of them are read; training changes all of them.
+    Weights are large, so it covers samples of them; training changes all of them.
     """
     files = [path] if path.is_file() else sorted(path.iterdir())
-    whole = hashlib.sha256()
+    digest = hashlib.sha256()
     for file in files:
         if file.suffix in _WEIGHTS:
             size = file.stat().st_size
-            whole.update(f"{size}/".encode())
+            digest.update(f"{size}/".encode())
             with file.open("rb") as weights:
                 for number in range(_SAMPLES):
                     weights.seek(number * size // _SAMPLES)
-                    whole.update(weights.read(_SAMPLE))
-    return whole.hexdigest()[:16]
+                    digest.update(weights.read(_SAMPLE_BYTES))
+    return digest.hexdigest()[:16]
 
 
-def turn_seed(seed: int, conversation: Conversation) -> int:
-    """Differs by conversation and by turn, and is the same whatever else is being talked about."""
+def turn_seed(seed: int, conversation: Chat) -> int:
+    """A seed for the next turn of a conversation, independent of other conversations."""
     which = f"{seed}/{conversation.seed}/{len(conversation.messages)}"
     return int.from_bytes(hashlib.sha256(which.encode()).digest()[:4])
 
 
-def read_turn(text: str, conversation: Conversation, read: int, written: int) -> Reply:
-    """The turn that a model wrote, with the numbers of tokens it read and wrote for it.
+def parse_turn(text: str, conversation: Chat, input_tokens: int, output_tokens: int) -> Reply:
+    """A generated text as a turn of the conversation.
 
-    Ids of calls are unique in the conversation, as it is longer at every turn.
+    The ids of calls contain the length of the conversation, so they are unique in it.
     """
-    found = read_calls(text, conversation.tools, f"call_{len(conversation.messages)}_")
-    return Reply(found.text, found.calls, found.malformed, read, written)
+    found = parse_calls(text, conversation.tools, f"call_{len(conversation.messages)}_")
+    return Reply(found.text, found.calls, found.malformed, input_tokens, output_tokens)
 
 
-def found_file(path: Path) -> Path:
-    """The path, if there is something there; otherwise a mistake is told at once, and plainly."""
+def template_failure(error: Exception) -> Reply:
+    """The reply to a conversation that the chat template rejects."""
+    return Reply(failure=f"the chat template rejects the conversation: {error}")
+
+
+def existing_path(path: Path) -> Path:
+    """The path itself; raises a clear error if nothing is there."""
     if not path.exists():
         raise FileNotFoundError(f"there is no model at {path}")
     return path

@@ -1,7 +1,7 @@
-"""The tool loop: one run of an agent, turn by turn, behind a gate.
+"""The tool loop: one run of an agent, turn by turn, through a gate.
 
-An episode does not drive itself: it holds a conversation, and `take` carries out one reply of a
-model. Whoever has many of them can ask a model for many replies at once.
+An episode does not call the model itself: it holds a conversation, and `take` executes one reply.
+A caller with many episodes can thus batch their requests.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, TypeAlias
 
-from bylaw.agents.protocol import Conversation, Reply, ToolSpec
+from bylaw.agents.protocol import Chat, Reply, ToolSpec
 from bylaw.enforcement.decision import Decision
 from bylaw.enforcement.guard import Guard
 from bylaw.enforcement.open_gate import OpenGate
@@ -21,25 +21,25 @@ from bylaw.trace.event import Call, Event, Message
 from bylaw.values import Json
 
 Ending: TypeAlias = Literal["answered", "stopped", "truncated", "silent"]
-"""How a run ended: with an answer, by the gate, at a limit (of turns, or of what the model can
-take in), or because it made no calls."""
+"""A run ends with an answer, when the gate stops it, at a limit (of turns or of the model's
+context), or after several turns without a call."""
 
-SILENCE: Final = 3
-"""After how many turns in a row without a call a run ends."""
+MAX_SILENT_TURNS: Final = 3
+"""Consecutive turns without a call after which a run ends."""
 REMINDER: Final = (
-    "That was no tool call. Go on with the next call, or call final_answer with your answer."
+    "That was not a tool call. Make the next call, or call final_answer with your answer."
 )
 _INTEGER: Final = re.compile(r"[+-]?\d{1,30}")
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
-    """A call that did not run."""
+class RefusedCall:
+    """A call that was not executed."""
 
     turn: int
     call: Call
     reason: str
-    """What the gate did, or `budget`."""
+    """The gate's action, or `budget`."""
     message: str
     constraints: tuple[str, ...] = ()
 
@@ -57,41 +57,41 @@ class Refused:
 
 @dataclass(slots=True)
 class Episode:
-    """One run: a conversation, tools, a guard, and limits."""
+    """One run: a conversation, tools, a guard and limits."""
 
-    conversation: Conversation
+    conversation: Chat
     tools: Mapping[str, Callable[..., str]]
-    """What runs a tool; its result is JSON text, a failure an exception."""
+    """The function of each tool. It returns JSON text, or raises an exception."""
     guard: Guard | OpenGate
     budget: int
-    """How many calls may be executed; refused ones and the answer do not count."""
+    """The most calls that may be executed; refused calls and the answer do not count."""
     events: list[Event] = field(default_factory=list)
-    """What happened: what the model said, and the calls that ran."""
+    """The trace: the model's messages, and the calls that were executed."""
     executed: list[Call] = field(default_factory=list)
-    refused: list[Refused] = field(default_factory=list)
+    refused: list[RefusedCall] = field(default_factory=list)
     answer: Json = None
     ending: Ending | None = None
     failure: str | None = None
-    """Why the run could not be finished: there is nothing to record of it."""
+    """Why the run could not be finished; such a run is not recorded."""
     turns: int = 0
     malformed: int = 0
-    """How many attempts at a call could not be read."""
+    """The number of malformed attempts at a call."""
     input_tokens: int = 0
     output_tokens: int = 0
     _silent: int = 0
 
     @property
     def done(self) -> bool:
-        """Is there nothing more to do?"""
+        """Has the run ended or failed?"""
         return self.ending is not None or self.failure is not None
 
     @property
     def max_turns(self) -> int:
-        """How many turns a run may take."""
+        """The most turns that a run may take."""
         return 2 * self.budget
 
     def take(self, reply: Reply) -> None:
-        """Carries out one turn of the model."""
+        """Executes one turn of the model."""
         if reply.failure is not None:
             self.failure = reply.failure
             return
@@ -106,12 +106,12 @@ class Episode:
         if reply.text:
             self.guard.say("assistant", reply.text)
             self.events.append(Message("assistant", reply.text, self.guard.turn))
-        self._carry_out(reply.calls)
+        self._execute(reply.calls)
         self._silent = 0 if reply.calls else self._silent + 1
-        self._say(reply)
-        self._end()
+        self._correct(reply)
+        self._check_limits()
 
-    def _carry_out(self, calls: Sequence[Call]) -> None:
+    def _execute(self, calls: Sequence[Call]) -> None:
         left = self.budget - len(self.executed)
         proposed: list[Call] = []
         beyond: list[Call] = []
@@ -123,15 +123,15 @@ class Episode:
             self._answer_call(call, self._outcome(call, decision))
         for call in beyond:
             told = f"Not executed. The budget of {self.budget} calls is used up: give your answer."
-            self.refused.append(Refused(self.turns - 1, call, "budget", told))
+            self.refused.append(RefusedCall(self.turns - 1, call, "budget", told))
             self._answer_call(call, json.dumps({"error": told}))
 
     def _outcome(self, call: Call, decision: Decision) -> str:
-        """Runs an allowed call; what the model reads of it."""
+        """Runs a call if it is allowed. Returns the text that the model reads."""
         if not decision.allowed:
             broken = tuple(violation.constraint.name for violation in decision.violations)
             reason = decision.action.value
-            self.refused.append(Refused(decision.turn, call, reason, decision.message, broken))
+            self.refused.append(RefusedCall(decision.turn, call, reason, decision.message, broken))
             return json.dumps({"error": decision.message, "violation_type": reason})
         if call.tool == FINAL_ANSWER:
             self.answer, self.ending = call.args.get("answer"), "answered"
@@ -148,7 +148,7 @@ class Episode:
             return None, f"there is no tool '{call.tool}'"
         try:
             return self.tools[call.tool](**call.args), None
-        except Exception as error:  # whatever the model passed: it reads what was wrong with it
+        except Exception as error:  # the model reads what was wrong with its arguments
             return None, str(error)
 
     def _answer_call(self, call: Call, content: str) -> None:
@@ -156,33 +156,31 @@ class Episode:
             {"role": "tool", "tool_call_id": call.id, "name": call.tool, "content": content}
         )
 
-    def _say(self, reply: Reply) -> None:
-        """Tells the model what was wrong with a turn that had no calls, or calls beyond reading."""
+    def _correct(self, reply: Reply) -> None:
+        """Tells the model what was wrong with a turn without calls or with malformed ones."""
         if self.ending is None and (reply.malformed or not reply.calls):
             told = " ".join(reply.malformed) or REMINDER
             self.conversation.messages.append({"role": "user", "content": told})
 
-    def _end(self) -> None:
+    def _check_limits(self) -> None:
         if self.ending is not None:
             return
         if self.guard.stopped:
             self.ending = "stopped"
-        elif self._silent >= SILENCE:
+        elif self._silent >= MAX_SILENT_TURNS:
             self.ending = "silent"
         elif self.turns >= self.max_turns:
             self.ending = "truncated"
 
 
-def opened(
-    key: str, seed: str, system: str, prompt: str, tools: Sequence[ToolSpec]
-) -> Conversation:
-    """A conversation that begins with a task."""
+def new_chat(key: str, seed: str, system: str, prompt: str, tools: Sequence[ToolSpec]) -> Chat:
+    """A conversation that starts with a task."""
     first = [{"role": "system", "content": system}, {"role": "user", "content": prompt}]
-    return Conversation(key, tools, first, seed)
+    return Chat(key, tools, first, seed)
 
 
 def as_integer(answer: Json) -> int | None:
-    """The integer that an answer states, as a number or as its digits alone."""
+    """The integer that an answer states, as a number or as digits; None for anything else."""
     if isinstance(answer, bool):
         return None
     if isinstance(answer, int):

@@ -4,14 +4,14 @@
         (reply,) = model.reply([conversation])
 
 - The endpoint is `base_url`, or else OPENAI_BASE_URL, or else OpenAI's own. The key is
-  OPENAI_API_KEY; a local server may need none. The key is in no name, message or failure.
-- What may pass is tried again, later each time: no connection, a connection that drops, no answer
-  in time, the statuses 408, 409, 429 and from 500 on, and an answer that is not one. The server's
-  Retry-After is kept to. What will not pass is not tried again: the failure has the server's words.
+  OPENAI_API_KEY; a local server may need none. The key appears in no name, message or failure.
+- Transient failures are retried with exponential back-off: no connection, a dropped connection, a
+  timeout, the statuses 408, 409, 429 and 5xx, and a malformed answer. Retry-After is respected.
+  Other failures are not retried, and quote the server.
 - Once an answer has arrived in full, its request is never sent again.
-- A 429 holds back all threads, as they share the server's limit. `requests_per_minute` keeps below
-  a limit that is known.
-- `reply` does not raise, and may be called from many threads at once.
+- A 429 delays all threads, as they share the server's limit. `requests_per_minute` stays below a
+  known limit.
+- `reply` does not raise, and is thread-safe.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Final, Self
 
-from bylaw.agents.parsing import Unreadable, call_from, read_calls
-from bylaw.agents.protocol import Conversation, Reply
+from bylaw.agents.parsing import MalformedCallError, call_from, parse_calls
+from bylaw.agents.protocol import Chat, Reply
 from bylaw.trace.event import Call
 from bylaw.values import Json, decoded, read_json
 
@@ -40,17 +40,17 @@ except ModuleNotFoundError as error:
     raise ModuleNotFoundError(missing, name=error.name) from error
 
 _OPENAI: Final = "https://api.openai.com/v1"
-_MAY_PASS: Final = frozenset({408, 409, 429, *range(500, 600)})
-_CROWDED: Final = 429
+_TRANSIENT: Final = frozenset({408, 409, 429, *range(500, 600)})
+_TOO_MANY_REQUESTS: Final = 429
 _LONGEST_PAUSE: Final = 60.0
-"""How many seconds back-off grows to. A server may ask for more."""
+"""The longest back-off, in seconds. A server may ask for more."""
 
 
 class OpenAIModel:
     """A chat model behind an endpoint.
 
-    `timeout` is how long one answer may take, `patience` how long all tries for one turn may,
-    `backoff` how long the first pause is, all in seconds. There are at most `tries` tries.
+    `timeout` limits one request, `patience` all tries for one turn, and `backoff` is the first
+    pause, all in seconds. There are at most `tries` tries.
     """
 
     batched = False
@@ -72,12 +72,12 @@ class OpenAIModel:
     ) -> None:
         url = httpx.URL(base_url or os.environ.get("OPENAI_BASE_URL") or _OPENAI)
         if url.scheme not in ("http", "https") or not url.host:
-            raise ValueError(f"the base URL must be like {_OPENAI}")  # it may hold a password
+            raise ValueError(f"the base URL must be like {_OPENAI}")  # the URL may hold a password
         key = os.environ.get("OPENAI_API_KEY", "").strip()
-        if not (key.isascii() and key.isprintable()):  # httpx would complain, and show it
-            raise ValueError("OPENAI_API_KEY holds characters that no key has")
+        if not (key.isascii() and key.isprintable()):  # httpx would show the key in its error
+            raise ValueError("OPENAI_API_KEY contains characters that are not allowed in a key")
         settings = {"temperature": temperature, "max_tokens": max_tokens, "seed": seed}
-        host = url.netloc.decode()  # without the user and password that a URL may hold
+        host = url.netloc.decode()  # without user and password
         self.name = f"openai:{model}"
         self.about: dict[str, Json] = {"model": model, "endpoint": host, **settings}
         self.width = width
@@ -99,15 +99,15 @@ class OpenAIModel:
             limits=httpx.Limits(max_connections=None, max_keepalive_connections=width),
         )
 
-    def reply(self, conversations: Sequence[Conversation]) -> list[Reply]:
-        """The next turn of each conversation, in their order."""
+    def reply(self, conversations: Sequence[Chat]) -> list[Reply]:
+        """The next turn of each conversation, in order."""
         if len(conversations) == 1:
             return [self._turn(conversations[0])]
         with ThreadPoolExecutor(max_workers=self.width) as pool:
             return list(pool.map(self._turn, conversations))
 
     def close(self) -> None:
-        """Closes the connections; who waits for a better time to ask gives up."""
+        """Closes the connections; waiting requests give up."""
         self._closed.set()
         self._client.close()
 
@@ -117,62 +117,64 @@ class OpenAIModel:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _turn(self, conversation: Conversation) -> Reply:
-        """As many tries as it takes to get an answer, or to give up."""
+    def _turn(self, conversation: Chat) -> Reply:
+        """Requests a turn, with retries."""
         body = self._body(conversation)
         self._pace.wait()
         deadline = time.monotonic() + self._patience
-        tries, left, reason = 0, self._patience, "no time is given"
+        tries, left, reason = 0, self._patience, "patience must be above 0"
         while left > 0:
             tries += 1
             try:
                 return _reply(self._answer(body, min(self._timeout, left)), conversation)
-            except _Failed as failed:
+            except _RequestFailed as failed:
                 reason = failed.reason
                 pause = max(failed.pause, self._next_pause(tries))
                 last = tries >= self._tries or pause > deadline - time.monotonic()
-                if last or not failed.may_pass or self._closed.is_set():
+                if last or not failed.transient or self._closed.is_set():
                     break
-                if failed.crowded:
+                if failed.rate_limited:
                     self._pace.hold(pause)
                 else:
                     self._closed.wait(pause)
             left = deadline - time.monotonic() if self._pace.wait(deadline) else 0.0
         return self._failure(reason, tries)
 
-    def _body(self, conversation: Conversation) -> bytes:
+    def _body(self, conversation: Chat) -> bytes:
         body = {**self._fixed, "messages": conversation.messages}
         if conversation.tools:  # servers refuse an empty list
             body["tools"] = [tool.to_dict() for tool in conversation.tools]
         return json.dumps(body).encode()
 
     def _answer(self, body: bytes, seconds: float) -> dict[str, Json]:
-        """The answer to one request, with a message in it. Raises `_Failed` if there is none."""
+        """The answer to one request. Raises `_RequestFailed` if it contains no message."""
         try:
             response, content = self._post(body, seconds)
         except httpx.TimeoutException:
-            raise _Failed(f"no answer within {seconds:.3g} s", may_pass=True) from None
+            raise _RequestFailed(f"no answer within {seconds:.3g} s", transient=True) from None
         except httpx.RequestError as error:
-            raise _Failed(str(error) or type(error).__name__, may_pass=True) from None
+            raise _RequestFailed(str(error) or type(error).__name__, transient=True) from None
         if not response.is_success:
             status = response.status_code
-            raise _Failed(
-                f"status {status}: {_words(content)}",
-                may_pass=status in _MAY_PASS,
-                crowded=status == _CROWDED,
+            raise _RequestFailed(
+                f"status {status}: {_server_message(content)}",
+                transient=status in _TRANSIENT,
+                rate_limited=status == _TOO_MANY_REQUESTS,
                 pause=_asked_pause(response.headers.get("Retry-After", "")),
             )
         try:
             answer = read_json(content.decode())
         except ValueError as error:
-            raise _Failed(f"the answer is not JSON: {error}", may_pass=True) from None
+            raise _RequestFailed(f"the answer is not JSON: {error}", transient=True) from None
         match answer:
             case {"choices": [{"message": dict()}, *_]}:
                 return dict(answer)
-        raise _Failed(f"the answer has no choices: {_words(content)}", may_pass=True)
+        raise _RequestFailed(
+            f"the answer has no choices: {_server_message(content)}", transient=True
+        )
 
     def _post(self, body: bytes, seconds: float) -> tuple[httpx.Response, bytes]:
-        """One request, within so many seconds even if the server sends a little now and then."""
+        """Sends one request, with a time limit on the whole answer rather than on each chunk."""
         until = time.monotonic() + seconds
         late = False
         content = bytearray()
@@ -181,52 +183,52 @@ class OpenAIModel:
             "POST", self._url, content=body, headers=headers, timeout=seconds
         ) as response:
             for chunk in response.iter_bytes():
-                if late:  # not yet when the last chunk came late: an answer is an answer
-                    raise httpx.ReadTimeout("it takes too long")
+                if late:  # a late last chunk still completes the answer
+                    raise httpx.ReadTimeout("the answer takes too long")
                 content += chunk
                 late = time.monotonic() > until
         return response, bytes(content)
 
     def _next_pause(self, tries: int) -> float:
         longest = min(self._backoff * 2.0 ** min(tries - 1, 100), _LONGEST_PAUSE)
-        return longest * random.uniform(0.5, 1.0)  # so that threads do not come back together
+        return longest * random.uniform(0.5, 1.0)  # spreads the threads
 
     def _failure(self, reason: str, tries: int) -> Reply:
         said = f"{self._host}: {reason}" + (f" (after {tries} tries)" if tries > 1 else "")
         return Reply(failure=said.replace(self._key, "[key]") if self._key else said)
 
 
-class _Failed(Exception):
-    """A request got no answer that can be used."""
+class _RequestFailed(Exception):
+    """A request without a usable answer."""
 
     def __init__(
-        self, reason: str, *, may_pass: bool, crowded: bool = False, pause: float = 0.0
+        self, reason: str, *, transient: bool, rate_limited: bool = False, pause: float = 0.0
     ) -> None:
         super().__init__(reason)
         self.reason = reason
-        self.may_pass = may_pass
-        """May it go better later?"""
-        self.crowded = crowded
-        """Does it concern every request?"""
+        self.transient = transient
+        """May a retry succeed?"""
+        self.rate_limited = rate_limited
+        """Must all requests wait?"""
         self.pause = pause
-        """How many seconds the server asks to wait."""
+        """The pause that the server asks for, in seconds."""
 
 
 class _Pace:
-    """When requests may be sent, for all threads together."""
+    """Schedules the requests of all threads."""
 
     def __init__(self, requests_per_minute: float | None, closed: threading.Event) -> None:
         self._closed: Final = closed
         self._gap: Final = 60.0 / requests_per_minute if requests_per_minute else 0.0
         self._lock: Final = threading.Lock()
         self._free = 0.0
-        """When the next request may be sent."""
+        """The earliest time of the next request."""
         self._held_until = 0.0
         self._held_for = 0.0
-        """When the last hold ends, and how long it is."""
+        """The end and the length of the last hold."""
 
     def hold(self, seconds: float) -> None:
-        """Lets nobody send for so long. Those who wait begin to wait anew."""
+        """Delays all requests; those that are waiting start over."""
         with self._lock:
             until = time.monotonic() + seconds
             if until > self._held_until:
@@ -234,10 +236,7 @@ class _Pace:
                 self._held_for = seconds
 
     def wait(self, deadline: float = math.inf) -> bool:
-        """Waits until a request may be sent, and says whether that is before the deadline.
-
-        If all is closed meanwhile, it is not.
-        """
+        """Waits until a request may be sent. False if the deadline or closing comes first."""
         while True:
             with self._lock:
                 now, held_until = time.monotonic(), self._held_until
@@ -246,16 +245,16 @@ class _Pace:
                 spread = self._held_for if start > now and not self._gap else 0.0
             if start > deadline:
                 return False
-            # If all came at the end of a hold together, the next hold would begin at once.
+            # If all requests followed a hold at once, they would run into the next.
             start += random.uniform(0.0, min(spread, (deadline - start) / 2))
             if self._closed.wait(start - now):
                 return False
-            if held_until == self._held_until:  # else a hold began meanwhile
+            if held_until == self._held_until:  # otherwise a hold began meanwhile
                 return True
 
 
 def _asked_pause(retry_after: str) -> float:
-    """How many seconds a Retry-After header asks to wait: a number, or a date."""
+    """The seconds until a Retry-After header's time: it is a number, or a date."""
     try:
         return max(0.0, float(retry_after))
     except ValueError:
@@ -268,8 +267,8 @@ def _asked_pause(retry_after: str) -> float:
     return max(0.0, (when - datetime.now(UTC)).total_seconds())
 
 
-def _words(content: bytes) -> str:
-    """What a server says about an error."""
+def _server_message(content: bytes) -> str:
+    """The error message in a server's answer."""
     text = content.decode(errors="replace")
     match decoded(text):
         case {"error": {"message": str(said)}} | {"error": str(said)}:
@@ -279,7 +278,7 @@ def _words(content: bytes) -> str:
     return " ".join(text.split())[:300]
 
 
-def _reply(answer: dict[str, Json], conversation: Conversation) -> Reply:
+def _reply(answer: dict[str, Json], conversation: Chat) -> Reply:
     message = answer["choices"][0]["message"]
     text = _text(message.get("content"))
     listed = message.get("tool_calls")
@@ -287,7 +286,7 @@ def _reply(answer: dict[str, Json], conversation: Conversation) -> Reply:
     if isinstance(listed, list) and listed:
         calls, malformed = _listed_calls(listed, prefix)
     else:
-        found = read_calls(text, conversation.tools, prefix)
+        found = parse_calls(text, conversation.tools, prefix)
         text, calls, malformed = found.text, found.calls, found.malformed
     usage = answer.get("usage")
     tokens = usage if isinstance(usage, dict) else {}
@@ -309,13 +308,13 @@ def _listed_calls(listed: list[Json], prefix: str) -> tuple[tuple[Call, ...], tu
             calls.append(
                 call_from(item, given if isinstance(given, str) and given else f"{prefix}{number}")
             )
-        except Unreadable as error:
+        except MalformedCallError as error:
             malformed.append(str(error))
     return tuple(calls), tuple(malformed)
 
 
 def _text(content: Json) -> str:
-    """The text of a message, which some servers give in parts."""
+    """The text of a message, which some servers send in parts."""
     parts = content if isinstance(content, list) else [{"text": content}]
     texts = [part.get("text") for part in parts if isinstance(part, dict)]
     return "".join(text for text in texts if isinstance(text, str))

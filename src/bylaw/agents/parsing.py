@@ -1,13 +1,13 @@
-"""Tool calls that a model wrote into its text, for models and servers that leave them there.
+"""Parses tool calls in a model's text, for models and servers that leave them there.
 
-Read are `<tool_call>` tags (the last may be left open), fenced blocks, and JSON that is the whole
-text. What stands in them is one call or several, one after another or as a list:
+Calls are found in `<tool_call>` tags (the last may be left open), in fenced blocks, and in a text
+that is JSON as a whole. Each of these holds one call or several, as a sequence or as a list:
 
     {"name": "lookup", "arguments": {"order": 7}}
 
-Inside a tag, whatever cannot be read is an attempt at a call. Elsewhere JSON may as well be data:
-only what names a tool of the conversation, or has both a name and arguments, is an attempt.
-Nothing is guessed: a near miss is said to be one, in words that let the model mend it.
+Inside a tag, anything malformed is an attempt at a call. JSON elsewhere may be data: it is an
+attempt only if it names a tool of the conversation, or has both a name and arguments. Nothing is
+guessed: a malformed call is reported, in a sentence that helps the model to correct it.
 """
 
 from __future__ import annotations
@@ -24,30 +24,30 @@ from bylaw.values import Json, JsonError, read_json, write_json
 
 _NAME: Final = ("name", "function", "tool")
 _ARGUMENTS: Final = ("arguments", "parameters", "args")
-"""What models call the two fields of a call; the first that is there counts."""
+"""The names that models give to the two fields of a call; the first one present counts."""
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
-    """What a text holds."""
+class ParsedText:
+    """A text and the calls in it."""
 
     text: str
-    """What is left without the calls. Attempts that cannot be read stay, to be mended."""
+    """The text without its calls. Malformed attempts stay, so that the model can correct them."""
     calls: tuple[Call, ...] = ()
     malformed: tuple[str, ...] = ()
-    """One sentence for each attempt at a call that cannot be read."""
+    """One sentence for each malformed call."""
 
 
-class Unreadable(ValueError):
-    """Something is not a tool call. `position` is where in the text reading stopped."""
+class MalformedCallError(ValueError):
+    """A tool call is malformed. `position` is the index at which parsing stopped."""
 
     def __init__(self, reason: str, position: int = 0) -> None:
         super().__init__(f"A tool call cannot be read: {reason}.")
         self.position = position
 
 
-def read_calls(text: str, tools: Sequence[ToolSpec], id_prefix: str) -> Written:
-    """The tool calls in a text, numbered from one in the order in which they are written."""
+def parse_calls(text: str, tools: Sequence[ToolSpec], id_prefix: str) -> ParsedText:
+    """The tool calls in a text, numbered from one in the order of the text."""
     kept: list[str] = []
     calls: list[Call] = []
     malformed: list[str] = []
@@ -56,24 +56,24 @@ def read_calls(text: str, tools: Sequence[ToolSpec], id_prefix: str) -> Written:
         for value in part.values:
             try:
                 calls.append(call_from(value, f"{id_prefix}{len(calls) + 1}"))
-            except Unreadable as error:
+            except MalformedCallError as error:
                 malformed.append(str(error))
         if part.fault is not None:
             malformed.append(part.fault)
         if len(calls) == before:
             kept.append(part.source)
-    return Written("".join(kept).strip(), tuple(calls), tuple(malformed))
+    return ParsedText("".join(kept).strip(), tuple(calls), tuple(malformed))
 
 
 def call_from(value: Json, id: str) -> Call:
-    """The call that a JSON value describes. Raises `Unreadable` if it describes none."""
+    """The call that a JSON value describes. Raises `MalformedCallError` if there is none."""
     if not isinstance(value, dict):
-        raise Unreadable(f"it must be an object, not {_excerpt(write_json(value))}")
+        raise MalformedCallError(f"it must be an object, not {_excerpt(write_json(value))}")
     name, arguments = _fields(value)
     if not isinstance(name, str) or not name:
-        raise Unreadable('it has no "name" that says which tool to call')
+        raise MalformedCallError('it has no "name" that says which tool to call')
     if arguments is MISSING:
-        raise Unreadable(f'the call of {name} has no "arguments"')
+        raise MalformedCallError(f'the call of {name} has no "arguments"')
     if isinstance(arguments, str):
         try:
             arguments = read_json(arguments)
@@ -81,15 +81,15 @@ def call_from(value: Json, id: str) -> Call:
             reason = error.message
             if error.position is not None:
                 reason = _advice(arguments, error.message, error.position)
-            raise Unreadable(f"the arguments of {name} are not JSON: {reason}") from None
+            raise MalformedCallError(f"the arguments of {name} are not JSON: {reason}") from None
     if not isinstance(arguments, dict):
         shown = _excerpt(write_json(arguments))
-        raise Unreadable(f"the arguments of {name} must be an object, not {shown}")
+        raise MalformedCallError(f"the arguments of {name} must be an object, not {shown}")
     return Call(name, arguments, id=id)
 
 
 def _fields(value: dict[str, Json]) -> tuple[Json, Json]:
-    """The name and the arguments that an object gives; MISSING for what it does not give."""
+    """The name and the arguments in an object, or MISSING."""
     nested = value.get("function")
     fields = nested if isinstance(nested, dict) else value
     name = next((fields[key] for key in _NAME if key in fields), MISSING)
@@ -98,7 +98,7 @@ def _fields(value: dict[str, Json]) -> tuple[Json, Json]:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """A stretch of the text: plain, or JSON values that are attempts at calls, or a fault."""
+    """A part of the text: plain, or JSON values that are attempts at calls, or malformed."""
 
     source: str
     values: Sequence[Json] = ()
@@ -119,7 +119,7 @@ def _parts(text: str, tools: frozenset[str]) -> list[_Part]:
         return list(_marked(text, tools, _TAGS_AND_FENCES))
     try:
         values, _ = _values(whole, 0, _TEXT_ENDS)
-    except Unreadable as error:
+    except MalformedCallError as error:
         parts = list(_marked(text, tools, _TAGS_AND_FENCES))
         plain = not any(part.values or part.fault for part in parts)
         return [_Part(text, fault=str(error))] if plain and _near_miss(whole, tools) else parts
@@ -127,7 +127,7 @@ def _parts(text: str, tools: frozenset[str]) -> list[_Part]:
 
 
 def _marked(text: str, tools: frozenset[str], marks: re.Pattern[str]) -> Iterator[_Part]:
-    """The parts of a text, those between marks included."""
+    """The parts of a text, split at tags and fences."""
     at = 0
     while mark := marks.search(text, at):
         yield _Part(text[at : mark.start()])
@@ -139,7 +139,7 @@ def _marked(text: str, tools: frozenset[str], marks: re.Pattern[str]) -> Iterato
                 parts, at = _fenced(text, mark, tools)
                 yield from parts
             case _:
-                fault = Unreadable("there is a </tool_call> with no <tool_call> before it")
+                fault = MalformedCallError("there is a </tool_call> with no <tool_call> before it")
                 yield _Part(mark.group(), fault=str(fault))
                 at = mark.end()
     yield _Part(text[at:])
@@ -149,8 +149,8 @@ def _tagged(text: str, mark: re.Match[str]) -> tuple[_Part, int]:
     try:
         values, end = _values(text, mark.end(), _TAG_ENDS)
         if not values:
-            raise Unreadable("there is nothing in the <tool_call> tag", mark.end())
-    except Unreadable as error:
+            raise MalformedCallError("there is nothing in the <tool_call> tag", mark.end())
+    except MalformedCallError as error:
         end = _end(text, error.position, _TAG_ENDS)
         return _Part(text[mark.start() : end], fault=str(error)), end
     return _Part(text[mark.start() : end], values), end
@@ -159,14 +159,14 @@ def _tagged(text: str, mark: re.Match[str]) -> tuple[_Part, int]:
 def _fenced(text: str, mark: re.Match[str], tools: frozenset[str]) -> tuple[list[_Part], int]:
     try:
         values, end = _values(text, mark.end(), _FENCE_ENDS)
-    except Unreadable as error:
+    except MalformedCallError as error:
         end = _end(text, error.position, _FENCE_ENDS)
         inside = text[mark.end() : end].removesuffix("```")
         if _near_miss(inside, tools):
             return [_Part(text[mark.start() : end], fault=str(error))], end
-        parts = list(_marked(inside, tools, _TAGS))  # some models put a fence around the tags
+        parts = list(_marked(inside, tools, _TAGS))  # some models put tags inside a fence
         if all(part.values or not part.source.strip() for part in parts):
-            return parts, end  # what would be left is an empty fence
+            return parts, end  # drop the fence, which is empty otherwise
         return [_Part(mark.group()), *parts, _Part(text[mark.end() + len(inside) : end])], end
     return [_Part(text[mark.start() : end], _attempts(values, tools))], end
 
@@ -177,7 +177,7 @@ def _end(text: str, position: int, ends: re.Pattern[str]) -> int:
 
 
 def _attempts(values: Sequence[Json], tools: frozenset[str]) -> Sequence[Json]:
-    """The values if any is an attempt at a call; otherwise they are data, and there are none."""
+    """The values if any is an attempt at a call; none if they are data."""
     for value in values:
         if isinstance(value, dict):
             name, arguments = _fields(value)
@@ -186,27 +186,27 @@ def _attempts(values: Sequence[Json], tools: frozenset[str]) -> Sequence[Json]:
     return ()
 
 
-_LIKE_A_FIELD: Final = tuple(
+_CALL_FIELD: Final = tuple(
     re.compile(rf"""["']?\b(?:{"|".join(keys)})["']?\s*:""") for keys in (_NAME, _ARGUMENTS)
 )
-_LIKE_PYTHON: Final = re.compile(r"^\s*(?:\w+\s*=\s*)?([\w.-]+)\(", re.MULTILINE)
+_PYTHON_CALL: Final = re.compile(r"^\s*(?:\w+\s*=\s*)?([\w.-]+)\(", re.MULTILINE)
 
 
 def _near_miss(block: str, tools: frozenset[str]) -> bool:
-    """Was this meant as a call, although it is not JSON?"""
+    """Is this a malformed attempt at a call?"""
     if block.lstrip().startswith(("{", "[")):
-        return all(field.search(block) for field in _LIKE_A_FIELD)
-    return any(called.group(1) in tools for called in _LIKE_PYTHON.finditer(block))
+        return all(field.search(block) for field in _CALL_FIELD)
+    return any(called.group(1) in tools for called in _PYTHON_CALL.finditer(block))
 
 
 _EXTENT: Final = json.JSONDecoder()
-"""Says how far a JSON value reaches; `read_json`, which is stricter, then says what it is."""
+"""Finds where a JSON value ends; `read_json`, which is stricter, then parses it."""
 _BLANK: Final = re.compile(r"\s*")
 _FORM: Final = 'a call is written {"name": ..., "arguments": {...}}'
 
 
 def _values(text: str, at: int, ends: re.Pattern[str]) -> tuple[list[Json], int]:
-    """The JSON values from a place to an end, and where that is. Lists give their elements.
+    """The JSON values from an index to an end mark, and the end's index. Lists are flattened.
 
     An end mark inside a JSON string is part of the string.
     """
@@ -219,11 +219,11 @@ def _values(text: str, at: int, ends: re.Pattern[str]) -> tuple[list[Json], int]
             value = read_json(text[at:after])
         except json.JSONDecodeError as error:
             complaint = _FORM if error.pos == at else error.msg
-            raise Unreadable(_advice(text, complaint, error.pos), error.pos) from None
+            raise MalformedCallError(_advice(text, complaint, error.pos), error.pos) from None
         except RecursionError:
-            raise Unreadable("brackets nest too deep", after) from None
+            raise MalformedCallError("brackets nest too deep", after) from None
         except ValueError as error:
-            raise Unreadable(str(error), after) from None
+            raise MalformedCallError(str(error), after) from None
         values.extend(value if isinstance(value, list) else [value])
         at = _end(text, after, _BLANK)
     return values, end.end()
@@ -235,8 +235,8 @@ _ADVICE: Final = tuple(
         (r".?(?:\Z|</?tool_call>|```)", "the JSON ends before it is complete"),
         (r".?'", "names and strings need double quotes"),
         (r".?,\s*[}\]]", "there must be no comma before a closing bracket"),
-        (r"[}\]][}\]]", "there is a closing bracket too many"),
-        (r".?(?:True|False|None)\b", "the words of JSON are true, false and null"),
+        (r"[}\]][}\]]", "there is one closing bracket too many"),
+        (r".?(?:True|False|None)\b", "JSON spells them true, false and null"),
         (r".?(?://|/\*|#)", "JSON has no comments"),
         (r".?[\x00-\x1f]", "a line break in a string is written \\n, a tab \\t"),
         (r".?\\", "a backslash in a string is written \\\\"),
@@ -244,7 +244,7 @@ _ADVICE: Final = tuple(
         (r'"\w', 'a double quote in a string is written \\"'),
     )
 )
-"""What a near miss lacks, by the text where reading stopped and the character before it."""
+"""Advice by the text at which parsing stopped, preceded by the last character before it."""
 
 
 def _advice(text: str, complaint: str, position: int) -> str:

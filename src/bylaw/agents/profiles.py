@@ -1,4 +1,4 @@
-"""Simulated agents by name: what they get wrong, how often, and whether they take advice."""
+"""Profiles of simulated agents: their habits, how often they occur, and their obedience."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ class Profile:
     name: str
     about: str
     rates: Mapping[str, float] = field(default_factory=dict)
-    """How likely each habit strikes at each call where it can; `stop early`, once per run."""
+    """The probability of each habit at each possible call; of `stop early`, once per run."""
     batch: int = 1
-    """How many calls it makes in one turn."""
-    listens: float = 1.0
-    """How likely it heeds a refusal; otherwise it makes the same call again."""
+    """Calls per turn."""
+    obedience: float = 1.0
+    """The probability that it obeys a refusal; otherwise it repeats the call."""
 
 
 PROFILES: Final = {
@@ -32,7 +32,7 @@ PROFILES: Final = {
             "careless",
             "skips, repeats and mistypes now and then, and heeds most warnings",
             {"skip": 0.04, "duplicate": 0.03, "misread": 0.03, "miscompute": 0.04},
-            listens=0.95,
+            obedience=0.95,
         ),
         Profile(
             "batcher",
@@ -44,22 +44,22 @@ PROFILES: Final = {
             "makes three calls a turn, leaves some out, answers too early; heeds most warnings",
             {"skip": 0.08, "stop early": 0.5},
             batch=3,
-            listens=0.9,
+            obedience=0.9,
         ),
         Profile(
             "misrouter",
             "takes wrong branches and goes a round too far; heeds most warnings",
             {"misroute": 0.25, "overrun": 0.5},
-            listens=0.9,
+            obedience=0.9,
         ),
         Profile(
             "stubborn",
             "swaps, skips and misroutes, and mostly insists",
             {"swap": 0.08, "skip": 0.05, "misroute": 0.15, "misread": 0.03},
-            listens=0.2,
+            obedience=0.2,
         ),
     )
 }
 
 OBEDIENT_RANDOM: Final = "obedient-random"
-"""Knows nothing and only follows refusals: what a gate alone buys."""
+"""An agent without a plan that only obeys refusals: the baseline of a gate alone."""

@@ -1,6 +1,6 @@
-"""What a chat model is to everything else: many conversations in, one assistant turn each out.
+"""The interface of a chat model: many conversations in, one assistant turn each out.
 
-Messages are kept in the chat form that nearly every model and server reads:
+Messages are in the chat format that nearly every model and server reads:
 
     {"role": "system" | "user", "content": text}
     {"role": "assistant", "content": text, "tool_calls": [{"id", "type": "function",
@@ -23,7 +23,7 @@ ChatMessage: TypeAlias = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class ToolSpec:
-    """A tool as a model sees it."""
+    """A tool as it is described to a model."""
 
     name: str
     description: str
@@ -31,7 +31,7 @@ class ToolSpec:
     """The schema of each argument, by name. All are required."""
 
     def to_dict(self) -> dict[str, Json]:
-        """The tool in the form that chat models read."""
+        """The tool in the OpenAI function format."""
         schema = {
             "type": "object",
             "properties": self.parameters,
@@ -42,15 +42,15 @@ class ToolSpec:
 
 
 @dataclass(slots=True)
-class Conversation:
+class Chat:
     """One conversation with a model."""
 
     key: str
-    """Which run it is; runs are told apart by it."""
+    """Identifies the run."""
     tools: Sequence[ToolSpec]
     messages: list[ChatMessage] = field(default_factory=list)
     seed: str = ""
-    """What sampling depends on; equal for runs that are to be compared."""
+    """The seed for sampling; equal for runs that are compared with each other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,25 +59,25 @@ class Reply:
 
     text: str = ""
     calls: tuple[Call, ...] = ()
-    """The tool calls that could be read."""
+    """The well-formed tool calls."""
     malformed: tuple[str, ...] = ()
-    """What looks like a tool call and cannot be read, and why: one sentence each."""
+    """Why each malformed attempt at a tool call cannot be parsed: one sentence each."""
     input_tokens: int = 0
     output_tokens: int = 0
     full: bool = False
-    """Is the conversation too long for the model, so that there can be no turn?"""
+    """Is the conversation too long for another turn?"""
     failure: str | None = None
-    """Why there is no turn: the model could not be reached, or broke. It may be tried again."""
+    """Why there is no turn: the model was unreachable or failed. The caller may retry."""
 
     def to_message(self) -> ChatMessage:
         """The turn as a message of the conversation."""
         message: ChatMessage = {"role": "assistant", "content": self.text}
         if self.calls:
-            message["tool_calls"] = [_written(call) for call in self.calls]
+            message["tool_calls"] = [_to_dict(call) for call in self.calls]
         return message
 
 
-def _written(call: Call) -> Json:
+def _to_dict(call: Call) -> Json:
     arguments = json.dumps(dict(call.args), ensure_ascii=False)
     return {
         "id": call.id,
@@ -91,24 +91,24 @@ class ChatModel(Protocol):
 
     @property
     def name(self) -> str:
-        """How results call it: `kind:which`."""
+        """Its name in results: `kind:which`."""
         ...
 
     @property
     def about(self) -> dict[str, Json]:
-        """What a reader of results must know: versions, settings, that it is simulated."""
+        """Facts for readers of results: versions, settings, `simulated`."""
         ...
 
     @property
     def width(self) -> int:
-        """How many conversations it is best given at once."""
+        """The best number of concurrent conversations."""
         ...
 
     @property
     def batched(self) -> bool:
-        """Are conversations best given together? Otherwise each is given alone, from a thread."""
+        """Does one call of `reply` serve a batch? Otherwise each conversation gets a thread."""
         ...
 
-    def reply(self, conversations: Sequence[Conversation]) -> list[Reply]:
-        """The next turn of each conversation, in their order. Does not change them."""
+    def reply(self, conversations: Sequence[Chat]) -> list[Reply]:
+        """The next turn of each conversation, in order. Does not change the conversations."""
         ...

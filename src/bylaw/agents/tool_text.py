@@ -1,7 +1,7 @@
-"""Tools in plain text, for models whose chat template knows nothing of tools.
+"""Tools in plain text, for models whose chat template does not support tools.
 
-The system message lists them; calls and results become text between tags. Turns, which every
-template knows, are then all that is left.
+The system message lists the tools; calls and results become text between tags. The conversation
+then consists of plain turns, which every template supports.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ CHATML: Final = (
     "{% for message in messages %}<|im_start|>{{ message.role }}\n{{ message.content }}<|im_end|>\n"
     "{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
 )
-"""Turns for a model that has no chat template at all."""
+"""The fallback for a model without a chat template."""
 
-PROBE: Final = ToolSpec("probe_of_the_template", "Is not called.", {})
-"""A template that takes tools writes its name."""
+PROBE: Final = ToolSpec("probe_of_the_template", "Never called.", {})
+"""A template that supports tools includes this name."""
 
 _LISTING: Final = """\
 You may call these functions, each described by one line of JSON:
@@ -34,7 +34,7 @@ Write a call as a JSON object within <tool_call></tool_call> tags:
 
 
 def with_objects(messages: Sequence[ChatMessage]) -> list[ChatMessage]:
-    """The messages with the arguments of calls as objects, which is how templates expect them."""
+    """The messages with the arguments of calls as objects, as templates expect them."""
     return [
         {**message, "tool_calls": [_with_object(call) for call in message["tool_calls"]]}
         if message.get("tool_calls")
@@ -49,7 +49,7 @@ def _with_object(call: ChatMessage) -> ChatMessage:
 
 
 def in_plain_text(messages: Sequence[ChatMessage], tools: Sequence[ToolSpec]) -> list[ChatMessage]:
-    """The same conversation as turns of text only. Results are what the user says."""
+    """The conversation as turns of plain text. Results become messages of the user."""
     system = [str(message["content"]) for message in messages if message["role"] == "system"]
     if tools:
         listed = "\n".join(write_json(tool.to_dict()["function"]) for tool in tools)
@@ -59,7 +59,7 @@ def in_plain_text(messages: Sequence[ChatMessage], tools: Sequence[ToolSpec]) ->
         if message["role"] == "system":
             continue
         role = "assistant" if message["role"] == "assistant" else "user"
-        if turns and turns[-1]["role"] == role:  # templates may demand that turns alternate
+        if turns and turns[-1]["role"] == role:  # some templates require alternating turns
             turns[-1]["content"] += "\n" + _text(message)
         else:
             turns.append({"role": role, "content": _text(message)})

@@ -9,9 +9,9 @@ from functools import partial
 from itertools import product
 from typing import Any, Final, Literal, TypeAlias
 
-from bylaw.agents.habits import Planned
-from bylaw.agents.loop import Episode, as_integer, opened
-from bylaw.agents.protocol import Conversation
+from bylaw.agents.habits import PlannedCall
+from bylaw.agents.loop import Episode, as_integer, new_chat
+from bylaw.agents.protocol import Chat
 from bylaw.agents.simulated import Script
 from bylaw.bench.instance import SEEDS, TRIALS, TaskInstance, instance
 from bylaw.bench.results import VERSION
@@ -86,7 +86,7 @@ def job_episode(job: Job, hints: Hints) -> Episode:
     """The episode of a job, before its first turn."""
     task = job.instance
     specs = [*(TOOLS[name].spec for name in task.template.tools), ANSWER]
-    conversation = opened(job.key, job.task, SYSTEM, task.prompt, specs)
+    conversation = new_chat(job.key, job.task, SYSTEM, task.prompt, specs)
     guard = Guard(task.procedure, job.setting, hints=hints)
     return Episode(conversation, _functions(task), guard, task.budget)
 
@@ -102,7 +102,7 @@ def _use(name: str, task: TaskInstance, /, **arguments: Any) -> str:
 def script_of(task: TaskInstance) -> Script:
     """The script of an agent that makes no mistakes."""
     plan = tuple(
-        Planned(
+        PlannedCall(
             Call(call.tool, call.arguments),
             call.given,
             Call(call.instead.tool, call.instead.arguments) if call.instead else None,
@@ -112,7 +112,7 @@ def script_of(task: TaskInstance) -> Script:
     return Script(plan, task.answer)
 
 
-def script_for(conversation: Conversation) -> Script:
+def script_for(conversation: Chat) -> Script:
     """The script for a conversation of the benchmark, found by its seed."""
     template, difficulty, seed, _ = conversation.seed.split("/")
     return script_of(instance(template, int(difficulty[1:]), int(seed)))

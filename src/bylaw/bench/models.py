@@ -22,7 +22,7 @@ def _openai(which: str, *, max_new_tokens: int | None = None, **options: Any) ->
 
 
 def _hf(which: str, **options: Any) -> ChatModel:
-    from bylaw.agents.hf import HFModel
+    from bylaw.agents.hf.model import HFModel
 
     return HFModel(which, **options)
 

@@ -11,9 +11,9 @@ from time import perf_counter
 from typing import Final, Generic, Protocol, Self, TypeVar
 
 from bylaw import __version__
-from bylaw.agents.driving import Driven, drive
+from bylaw.agents.driving import AgentRun, drive
 from bylaw.agents.loop import Episode
-from bylaw.agents.protocol import ChatModel, Conversation, Reply
+from bylaw.agents.protocol import Chat, ChatModel, Reply
 from bylaw.bench.results import Results
 from bylaw.values import Json
 
@@ -25,7 +25,7 @@ class KeyedJob(Protocol):
     def key(self) -> str: ...
 
 
-class ActiveJob(Driven, KeyedJob, Protocol):
+class ActiveJob(AgentRun, KeyedJob, Protocol):
     """A job in progress."""
 
     @property
@@ -115,7 +115,7 @@ class ActiveEpisode(Generic[J]):
         return self.episode.failure
 
     @property
-    def conversation(self) -> Conversation:
+    def conversation(self) -> Chat:
         """The conversation that the model continues."""
         return self.episode.conversation
 

@@ -22,8 +22,8 @@ from smolagents.monitoring import TokenUsage
 from smolagents.utils import AgentGenerationError, AgentMaxStepsError
 
 from bylaw.adapters.smolagents import GuardedToolCallingAgent
-from bylaw.agents.loop import Episode, Refused
-from bylaw.agents.protocol import ChatModel, Conversation, Reply, ToolSpec
+from bylaw.agents.loop import Episode, RefusedCall
+from bylaw.agents.protocol import Chat, ChatModel, Reply, ToolSpec
 from bylaw.enforcement.decision import ConstraintViolationError, Decision
 from bylaw.enforcement.guard import Guard
 from bylaw.names import FINAL_ANSWER
@@ -92,7 +92,7 @@ class _RecordingGuard(Guard):
                 broken = tuple(each.constraint.name for each in decision.violations)
                 reason, told = decision.action.value, decision.message
                 self._episode.refused.append(
-                    Refused(decision.turn, decision.call, reason, told, broken)
+                    RefusedCall(decision.turn, decision.call, reason, told, broken)
                 )
         return decisions
 
@@ -138,7 +138,7 @@ class _EpisodeModel(Model):
         """The model's next turn."""
         asked = self._episode.conversation
         said = [{"role": _ROLES[m.role], "content": _text(m.content)} for m in messages]
-        (reply,) = self._inner.reply([Conversation(asked.key, asked.tools, said, asked.seed)])
+        (reply,) = self._inner.reply([Chat(asked.key, asked.tools, said, asked.seed)])
         return self._taken(reply)
 
     def _taken(self, reply: Reply) -> ChatMessage:

@@ -10,7 +10,7 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from bylaw.agents.protocol import Conversation, Reply
+from bylaw.agents.protocol import Chat, Reply
 from bylaw.agents.simulated import PREFIX
 from bylaw.errors import Diagnostic, UsageError, did_you_mean
 from bylaw.grounding import REFUSAL
@@ -32,14 +32,14 @@ def _recall(question: SymbolQuestion, rng: random.Random) -> str:
     return f"{question.repository}/{question.symbol.lower()}.py"
 
 
-def recaller(question: SymbolQuestion, conversation: Conversation) -> Call:
+def recaller(question: SymbolQuestion, conversation: Chat) -> Call:
     """Looks at the root for the sake of form, and answers from memory."""
     if not _results(conversation):
         return Call(LIST_DIRECTORY, {"path": ""})
     return _answer(_recall(question, random.Random(conversation.seed)))
 
 
-def reader(question: SymbolQuestion, conversation: Conversation) -> Call:
+def reader(question: SymbolQuestion, conversation: Chat) -> Call:
     """Goes down to the file and reads until it sees the definition."""
     made = _results(conversation)
     folders = ["", *_above(question.file)]
@@ -55,7 +55,7 @@ def reader(question: SymbolQuestion, conversation: Conversation) -> Call:
     return Call(READ_FILE, {"path": question.file, "offset": offset})
 
 
-def refuser(question: SymbolQuestion, conversation: Conversation) -> Call:
+def refuser(question: SymbolQuestion, conversation: Chat) -> Call:
     """Opens a file, and refuses if that is offered; else recalls."""
     made = _results(conversation)
     if REFUSAL not in conversation.messages[0]["content"]:
@@ -70,7 +70,7 @@ def refuser(question: SymbolQuestion, conversation: Conversation) -> Call:
     return _answer(REFUSAL)
 
 
-Behaviour = Callable[[SymbolQuestion, Conversation], Call]
+Behaviour = Callable[[SymbolQuestion, Chat], Call]
 AGENTS: Final[Mapping[str, Behaviour]] = {
     f"{PREFIX}{behaviour.__name__}": behaviour for behaviour in (recaller, reader, refuser)
 }
@@ -93,18 +93,18 @@ class SimulatedAgent:
         self._behaviour: Final = behaviour
         self._questions: Final = {question.key: question for question in questions}
 
-    def reply(self, conversations: Sequence[Conversation]) -> list[Reply]:
+    def reply(self, conversations: Sequence[Chat]) -> list[Reply]:
         """The next turn of each conversation."""
         return [self._reply(each) for each in conversations]
 
-    def _reply(self, conversation: Conversation) -> Reply:
+    def _reply(self, conversation: Chat) -> Reply:
         question = self._questions[conversation.seed.rpartition("/")[0]]
         call = self._behaviour(question, conversation)
         number = len(conversation.messages)
         return Reply(calls=(Call(call.tool, call.args, id=f"call-{number}"),))
 
 
-def _results(conversation: Conversation) -> list[Any]:
+def _results(conversation: Chat) -> list[Any]:
     """What the tools have returned so far."""
     told = (message for message in conversation.messages if message["role"] == "tool")
     return [decoded(message["content"]) for message in told]

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from statistics import fmean
 from typing import Any, Final, Literal, TypeAlias, get_args
 
-from bylaw.agents.protocol import ChatModel, Conversation, Reply
+from bylaw.agents.protocol import Chat, ChatModel, Reply
 from bylaw.bench.recording import JobRunner
 from bylaw.bench.results import VERSION, Results
 from bylaw.errors import Diagnostic, UsageError
@@ -99,11 +99,11 @@ class Judgement:
     failure: str | None = None
 
     @property
-    def conversation(self) -> Conversation:
+    def conversation(self) -> Chat:
         """The conversation that asks for the next sample."""
         number = len(self.samples)
         first = [{"role": "user", "content": judge_prompt(self.view, self.run)}]
-        return Conversation(f"{self.key} {number}", (), first, f"{self.key} {number}")
+        return Chat(f"{self.key} {number}", (), first, f"{self.key} {number}")
 
     @property
     def done(self) -> bool:

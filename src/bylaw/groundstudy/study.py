@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias, get_args
 
-from bylaw.agents.loop import Episode, opened
+from bylaw.agents.loop import Episode, new_chat
 from bylaw.agents.protocol import ChatModel
 from bylaw.bench.recording import ActiveEpisode, JobRunner
 from bylaw.bench.results import VERSION, Results
@@ -86,7 +86,7 @@ class StudyRunner(JobRunner[StudyJob, ActiveEpisode[StudyJob]]):
         repository = self._asked.repository(question.repository)
         task = user_prompt(question.repository, question.text)
         system = system_prompt(job.prompt)
-        conversation = opened(job.key, job.task, system, task, [*SPECS, ANSWER])
+        conversation = new_chat(job.key, job.task, system, task, [*SPECS, ANSWER])
         guard = Guard(_OBSERVED, "baseline")
         guard.say("user", question.text)
         return ActiveEpisode(job, Episode(conversation, repository.tools, guard, BUDGET))

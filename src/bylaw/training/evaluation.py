@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from bylaw.agents.hf_rollouts import Rollouts, Written
+from bylaw.agents.hf.rollouts import Rollouts, TokenizedRun
 from bylaw.agents.loop import Episode
 from bylaw.bench.instance import TRIALS, instances
 from bylaw.bench.results import VERSION, Results
@@ -68,24 +68,24 @@ def evaluate(
                 continue
 
             def done(
-                written: Written[Episode], goals: dict[str, Goal] = missing, trial: int = trial
+                written: TokenizedRun[Episode], goals: dict[str, Goal] = missing, trial: int = trial
             ) -> None:
                 key = written.run.conversation.key
                 row = recorded(model, goals[key], trial, written) | {"conditions": conditions}
                 results.append([row])
                 step()
 
-            rollouts.carry_out(
+            rollouts.execute_runs(
                 [begun(goal.example, key, decoding.setting) for key, goal in missing.items()],
-                most_tokens=_MOST_TOKENS[benchmark],
-                choice=rollouts.drawing(decoding.temperature, decoding.seed + trial),
+                max_completion_tokens=_MOST_TOKENS[benchmark],
+                sampler=rollouts.batch_sampler(decoding.temperature, decoding.seed + trial),
                 done=done,
             )
             made += len(missing)
     return made
 
 
-def recorded(model: str, goal: Goal, trial: int, written: Written[Episode]) -> dict[str, Json]:
+def recorded(model: str, goal: Goal, trial: int, written: TokenizedRun[Episode]) -> dict[str, Json]:
     """A finished run, as results hold it."""
     run, example = written.run, goal.example
     reward = goal.reward(rollout(run))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
-from bylaw.agents.habits import Planned
+from bylaw.agents.habits import PlannedCall
 from bylaw.agents.protocol import ChatMessage, Reply, ToolSpec
 from bylaw.agents.simulated import Script
 from bylaw.bench.constraints import compile_procedure
@@ -77,7 +77,7 @@ class Example:
     def script(self) -> Script:
         """What a simulated agent that makes no mistakes would do."""
         plan = tuple(
-            Planned(
+            PlannedCall(
                 Call(call.tool, call.arguments),
                 call.given,
                 Call(call.instead.tool, call.instead.arguments) if call.instead else None,

@@ -23,7 +23,7 @@ from transformers.trainer import TRAINER_STATE_NAME
 from trl import GRPOConfig
 
 from bylaw.agents.clock import Clock
-from bylaw.agents.hf_attention import without_planning
+from bylaw.agents.hf.attention import without_cudnn
 from bylaw.errors import Diagnostic, UsageError
 from bylaw.training.curves import METRICS, Metrics
 from bylaw.training.environment import environments, tool_set
@@ -115,7 +115,7 @@ def train(
         trainer._env_tools = {tool_set(each): _schemas(each) for each in [*examples, *held_out]}
     gc.collect()
     gc.freeze()  # what is here by now stays: to look through it again and again takes seconds
-    with without_planning():
+    with without_cudnn():
         trainer.train(resume_from_checkpoint=last)
     gc.unfreeze()
     save_adapter(trainer.model, output / ADAPTER)

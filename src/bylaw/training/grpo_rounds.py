@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from bylaw.agents.clock import Clock
-from bylaw.agents.hf_rollouts import Rollouts, Written
+from bylaw.agents.hf.rollouts import Rollouts, TokenizedRun
 from bylaw.agents.loop import Episode
 from bylaw.training.curves import TERMS
 from bylaw.training.example import Example
@@ -73,26 +73,26 @@ class Rounds:
             self._redrawn += len(others) // plan.generations
         return {
             "name": [each.name for each in examples],
-            "prompt_ids": [each.opening for each in written],
-            "completion_ids": [each.tokens.ids for each in written],
-            "logprobs": [each.tokens.chances for each in written],
-            "env_mask": [each.tokens.own for each in written],
+            "prompt_ids": [each.prompt_ids for each in written],
+            "completion_ids": [each.completion.ids for each in written],
+            "logprobs": [each.completion.logprobs for each in written],
+            "env_mask": [each.completion.mask for each in written],
             "rollout": [rollout(each.run) for each in written],
         }
 
     def _carry_out(
         self, examples: Sequence[Example], temperature: float, draw: str
-    ) -> list[Written[Episode]]:
+    ) -> list[TokenizedRun[Episode]]:
         with self._clock.in_own_code():
             runs = [begun(example, setting=self._plan.setting) for example in examples]
-        return self._rollouts.carry_out(
+        return self._rollouts.execute_runs(
             runs,
-            most_tokens=self._plan.most_tokens,
-            choice=self._rollouts.drawing(temperature, zlib.crc32(draw.encode())),
+            max_completion_tokens=self._plan.most_tokens,
+            sampler=self._rollouts.batch_sampler(temperature, zlib.crc32(draw.encode())),
         )
 
     def _uninformative(
-        self, examples: Sequence[Example], written: Sequence[Written[Episode]]
+        self, examples: Sequence[Example], written: Sequence[TokenizedRun[Episode]]
     ) -> list[int]:
         """The places of rollouts whose whole group has one reward, group by group."""
         size = self._plan.generations

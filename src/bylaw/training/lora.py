@@ -14,10 +14,10 @@ from huggingface_hub.errors import LocalEntryNotFoundError
 from jinja2 import TemplateError
 from peft import LoraConfig, PeftModel, get_peft_model
 
-from bylaw.agents.chat_tokens import ChatTokens
-from bylaw.agents.hf_attention import share_keys
-from bylaw.agents.hf_loading import loaded, takes_tools, turn_ends, unknown_marks
-from bylaw.agents.local import found_file
+from bylaw.agents.hf.attention import share_keys
+from bylaw.agents.hf.chat_tokenizer import ChatTokenizer
+from bylaw.agents.hf.loading import load_model, takes_tools, turn_ends, untrained_tags
+from bylaw.agents.local import existing_path
 
 Precision: TypeAlias = Literal["fp32", "bf16"]
 PRECISIONS: Final[dict[Precision, Any]] = {"fp32": torch.float32, "bf16": torch.bfloat16}
@@ -50,7 +50,7 @@ class Learner:
 
     model: Any
     tokenizer: Any
-    chat: ChatTokens
+    chat: ChatTokenizer
 
 
 def learner(
@@ -67,8 +67,8 @@ def learner(
     whatever its files say.
     """
     path = _found(base)
-    model, tokenizer = loaded(path, PRECISIONS[precision])
-    unknown = unknown_marks(tokenizer, model)
+    model, tokenizer = load_model(path, PRECISIONS[precision])
+    unknown = untrained_tags(tokenizer, model)
     if unknown:
         marks = " and ".join(unknown)
         help = "an adapter cannot teach it to write them; choose another base"
@@ -83,7 +83,7 @@ def learner(
     if adapter is None:
         model = get_peft_model(model, _fitting(lora or Lora(), model).config)
     else:
-        where = found_file(Path(adapter))
+        where = existing_path(Path(adapter))
         model = PeftModel.from_pretrained(model, str(where), is_trainable=True)
     gpu = torch.cuda.is_available()
     if gpu:
@@ -91,14 +91,14 @@ def learner(
     return Learner(model.to("cuda" if gpu else "cpu"), tokenizer, chat)
 
 
-def _chat(tokenizer: Any, ends: Sequence[int]) -> ChatTokens:
+def _chat(tokenizer: Any, ends: Sequence[int]) -> ChatTokenizer:
     """How a model talks, if that can be trained on."""
     try:
-        chat = ChatTokens(tokenizer, ends, takes_tools=takes_tools(tokenizer))
-        chat.opening([{"role": "system", "content": "."}, {"role": "user", "content": "?"}], ())
+        chat = ChatTokenizer(tokenizer, ends, takes_tools=takes_tools(tokenizer))
+        chat.prompt([{"role": "system", "content": "."}, {"role": "user", "content": "?"}], ())
     except TemplateError as error:
         raise ValueError(f"its chat template refuses a conversation: {error}") from None
-    if not chat.only_grows:
+    if not chat.is_append_only:
         raise ValueError("its chat template changes a turn once something follows it")
     return chat
 
@@ -116,7 +116,7 @@ def _found(base: str | Path) -> Path:
     """A path, or what was downloaded under a name of the Hugging Face hub; nothing is fetched."""
     path = Path(base)
     if path.exists() or str(base).count("/") != 1:
-        return found_file(path)
+        return existing_path(path)
     try:
         return Path(snapshot_download(str(base), local_files_only=True))
     except LocalEntryNotFoundError:
@@ -126,7 +126,7 @@ def _found(base: str | Path) -> Path:
 
 def unpack(base: Path, folder: Path) -> None:
     """Writes a GGUF's model as a folder, which is read in seconds; weights become bfloat16."""
-    model, tokenizer = loaded(found_file(base), torch.bfloat16)
+    model, tokenizer = load_model(existing_path(base), torch.bfloat16)
     model.hf_quantizer, model.is_quantized = None, False  # else it could not be written
     model._weight_conversions = None
     del model.config.quantization_config

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import torch
 
-from bylaw.agents.chat_tokens import ChatTokens
-from bylaw.agents.hf_attention import without_planning
+from bylaw.agents.hf.attention import without_cudnn
+from bylaw.agents.hf.chat_tokenizer import ChatTokenizer
 from bylaw.training.lora import Learner
 from bylaw.training.transcripts import Transcript
 
@@ -36,9 +36,9 @@ class Lesson:
     labels: list[int]
 
 
-def lesson(chat: ChatTokens, transcript: Transcript) -> Lesson:
+def lesson(chat: ChatTokenizer, transcript: Transcript) -> Lesson:
     """The tokens of a transcript, exactly those that a rollout like it would have."""
-    ids = chat.opening(transcript.opening, transcript.tools)
+    ids = chat.prompt(transcript.opening, transcript.tools)
     labels = [IGNORED] * len(ids)
     for message in transcript.rest:
         own = message["role"] == "assistant"
@@ -67,7 +67,7 @@ def warm_up(
     for batch in batches:
         inputs = {name: tensor.to(device) for name, tensor in _padded(batch).items()}
         optimizer.zero_grad()
-        with without_planning():
+        with without_cudnn():
             loss = model(**inputs).loss
             loss.backward()
         torch.nn.utils.clip_grad_norm_(learned, 1.0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from bylaw.agents.loop import Episode
-from bylaw.agents.protocol import Conversation
+from bylaw.agents.protocol import Chat
 from bylaw.enforcement.guard import Guard
 from bylaw.enforcement.open_gate import OpenGate
 from bylaw.enforcement.severity import Setting
@@ -19,7 +19,7 @@ def begun(example: Example, key: str = "", setting: Setting = UNGATED) -> Episod
     """The run of an example, before its first turn."""
     # Without a gate, nobody needs to follow the rules along: the reward reads the finished trace.
     gate = OpenGate() if setting == UNGATED else Guard(example.procedure, setting)
-    conversation = Conversation(key or example.name, example.specs, list(example.opening))
+    conversation = Chat(key or example.name, example.specs, list(example.opening))
     return Episode(conversation, example.functions, gate, example.budget)
 
 

@@ -32,7 +32,7 @@ EPILOG: Final = f"""\
 Each model makes 360 runs per setting: twelve templates, five difficulties, two
 seeds, three trials. A run on record is not made again: interrupt the command
 whenever you like, and give it again to go on. Beside every enforced setting,
-{FLOOR} is run: it knows nothing and only follows refusals, so
+{FLOOR} is run: it has no plan and only obeys refusals, so
 its score is what the gate alone buys.
 
   bylaw bench run sim:careless -o results.jsonl

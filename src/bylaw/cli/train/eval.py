@@ -123,7 +123,7 @@ def _is_result(found: Mapping[str, Any]) -> bool:
 
 def _evaluated(options: argparse.Namespace) -> str:
     with with_libraries():
-        from bylaw.agents.hf_rollouts import Rollouts
+        from bylaw.agents.hf.rollouts import Rollouts
         from bylaw.training.evaluation import Decoding, evaluate, examples_of
         from bylaw.training.lora import learner
 
@@ -149,4 +149,4 @@ def _evaluated(options: argparse.Namespace) -> str:
         progress(f"runs of {name}", len(examples)) as line,
     ):
         made = evaluate(rollouts, name, examples, results, decoding, about, line.step)
-    return f"{name}: {counted(made, 'run')} made. {rollouts.clock.told()}"
+    return f"{name}: {counted(made, 'run')} made. {rollouts.clock.summary()}"

@@ -161,7 +161,7 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         done = {"steps": trained.steps, "finished": trained.finished}
         print(json.dumps({**done, "clock": trained.clock.to_dict(), "curves": table.to_dict()}))
-    tell(f"\n{table.text()}\n\n{trained.clock.told()}")
+    tell(f"\n{table.text()}\n\n{trained.clock.summary()}")
     state = "finished" if trained.finished else "stopped in time: go on with --resume"
     tell(f"{trained.steps} steps, {state}. The adapter: {output / ADAPTER}")
     return OK

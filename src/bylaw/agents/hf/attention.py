@@ -1,11 +1,11 @@
-"""Attention for many conversations at once, when one more token is to be written in each.
+"""Attention for decoding many conversations at once, one new token in each.
 
-In most models several query heads share one head of keys and values. Where rows are padded,
-transformers copies keys and values for each query head, at every token, for the whole batch: most
-of the time goes there. Here the query heads that share keys stand side by side as if they were
-positions, and nothing is copied. Where rows lie in a long table, and it is said how far each is
-filled (`prefix_lengths`), a GPU reads no more than that. cuDNN's attention is left out: it plans
-anew for every length, which takes longer than the attention does.
+In most models several query heads share one head of keys and values. For padded rows,
+transformers copies keys and values for each query head, at every token and for the whole batch,
+which dominates the run time. Here the query heads that share keys are laid out as positions, so
+nothing is copied. Given the filled length of each row (`prefix_lengths`), a GPU reads no further
+than that. cuDNN attention is disabled: it plans again for every length, which takes longer than
+the attention itself.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from transformers.masking_utils import sdpa_mask
 
 attend_prefixes: Any
 try:
-    from bylaw.agents.hf_prefix import attend_prefixes
-except ModuleNotFoundError:  # Triton comes with torch wherever there can be a GPU
+    from bylaw.agents.hf.prefix_attention import attend_prefixes
+except ModuleNotFoundError:  # torch builds for GPUs include Triton
     attend_prefixes = None
 
 _NAME: Final = "bylaw_shared_keys"
@@ -33,21 +33,21 @@ _BACKENDS: Final = (
 
 
 def share_keys(model: Any) -> None:
-    """Makes a model attend in this way, unless it attends in a way of its own."""
+    """Installs this attention, unless the model has an implementation of its own."""
     if model.config._attn_implementation == "sdpa":
         AttentionInterface.register(_NAME, _attend)
         AttentionMaskInterface.register(_NAME, sdpa_mask)
         model.set_attn_implementation(_NAME)
 
 
-def reads_prefixes(model: Any) -> bool:
-    """Does the model heed `prefix_lengths`? It must still be told by a mask what to attend to."""
+def supports_prefix_lengths(model: Any) -> bool:
+    """Does the model use `prefix_lengths`? It needs an attention mask in either case."""
     on_gpu = next(model.parameters()).device.type == "cuda"
     return on_gpu and attend_prefixes is not None and model.config._attn_implementation == _NAME
 
 
-def without_planning() -> Any:
-    """The context to generate in, and to train in."""
+def without_cudnn() -> Any:
+    """A context for generation and training that disables cuDNN attention."""
     return sdpa_kernel(list(_BACKENDS))
 
 
@@ -57,8 +57,8 @@ def _attend(
     rows, heads, positions, size = query.shape
     shared = key.shape[1]
     lengths = options.pop("prefix_lengths", None)
-    powers = size.bit_count() == 1 and value.shape[-1] == size  # the kernel's blocks are of such
-    if lengths is not None and powers:
+    fits_kernel = size.bit_count() == 1 and value.shape[-1] == size  # blocks are powers of two
+    if lengths is not None and fits_kernel:
         scale = options.get("scaling") or size**-0.5
         return attend_prefixes(query[:, :, 0], key, value, lengths, scale)[:, None], None
     plain = heads == shared or positions > 1 or attention_mask is None

@@ -42,8 +42,8 @@ def test_rows_that_are_read_as_far_as_they_are_filled_go_on_as_with_a_mask(
 ) -> None:
     import tiny_model
 
-    from bylaw.agents import hf_attention, hf_slots
-    from bylaw.agents.hf_rollouts import Rollouts
+    from bylaw.agents.hf import attention, batch_decoder
+    from bylaw.agents.hf.rollouts import Rollouts
     from bylaw.training.corpus import corpus
     from bylaw.training.lora import learner
     from bylaw.training.task import begun
@@ -60,17 +60,19 @@ def test_rows_that_are_read_as_far_as_they_are_filled_go_on_as_with_a_mask(
     def written() -> list[tuple[list[int], list[float]]]:
         rollouts = Rollouts(tried.model, tried.chat, width=4, turn_tokens=8)
         runs = [begun(example) for example in corpus()[:6]]
-        made = rollouts.carry_out(runs, most_tokens=64, choice=rollouts.drawing(1.0, 1))
-        return [(each.tokens.ids, each.tokens.chances) for each in made]
+        made = rollouts.execute_runs(
+            runs, max_completion_tokens=64, sampler=rollouts.batch_sampler(1.0, 1)
+        )
+        return [(each.completion.ids, each.completion.logprobs) for each in made]
 
     masked = written()
-    monkeypatch.setattr(hf_attention, "attend_prefixes", noted)
-    monkeypatch.setattr(hf_slots, "reads_prefixes", lambda model: True)
+    monkeypatch.setattr(attention, "attend_prefixes", noted)
+    monkeypatch.setattr(batch_decoder, "supports_prefix_lengths", lambda model: True)
     by_length = written()
     assert len(asked) > 0
     assert [ids for ids, _ in by_length] == [ids for ids, _ in masked]
-    for (_, chances), (_, expected) in zip(by_length, masked, strict=True):
-        assert chances == pytest.approx(expected, abs=1e-4)
+    for (_, logprobs), (_, expected) in zip(by_length, masked, strict=True):
+        assert logprobs == pytest.approx(expected, abs=1e-4)
 
 
 @pytest.mark.parametrize(("size", "by_length"), [(16, True), (24, False), (80, False)])
@@ -80,18 +82,18 @@ def test_heads_of_odd_sizes_are_left_to_the_mask(
     import torch
     from transformers import AttentionInterface, Qwen2Config, Qwen2ForCausalLM
 
-    from bylaw.agents import hf_attention
+    from bylaw.agents.hf import attention
 
     small = {"num_hidden_layers": 1, "num_attention_heads": 4, "num_key_value_heads": 2}
     model = Qwen2ForCausalLM(Qwen2Config(vocab_size=8, hidden_size=64, **small))
-    hf_attention.share_keys(model)
+    attention.share_keys(model)
     asked = []
 
     def noted(*given: Any) -> Any:
         asked.append(given)
         return in_plain_torch(*given)
 
-    monkeypatch.setattr(hf_attention, "attend_prefixes", noted)
+    monkeypatch.setattr(attention, "attend_prefixes", noted)
     attend = AttentionInterface()[model.config._attn_implementation]
     torch.manual_seed(1)
     query, (keys, values) = torch.randn(3, 4, 1, size), torch.randn(2, 3, 2, 9, size)
@@ -112,7 +114,7 @@ def test_the_kernel_compiles_for_a_gpu_that_is_not_there(
     from triton.backends.compiler import GPUTarget
     from triton.compiler import ASTSource
 
-    from bylaw.agents.hf_prefix import _attend
+    from bylaw.agents.hf.prefix_attention import _attend
 
     _, group, size = SHAPES[shape]
     fixed = {"group": group, "grouped": 16, "size": size, "block": 64}
@@ -131,7 +133,7 @@ def test_the_kernel_reads_each_row_as_far_as_it_is_filled(shape: str, precision:
 
     if not torch.cuda.is_available():
         pytest.skip("the kernel needs a GPU")
-    from bylaw.agents.hf_prefix import attend_prefixes
+    from bylaw.agents.hf.prefix_attention import attend_prefixes
 
     shared, group, size = SHAPES[shape]
     rows, places = 5, 300
@@ -152,15 +154,15 @@ def test_a_token_that_was_never_trained_is_not_known(tmp_path: Path) -> None:
     import tiny_model
     import torch
 
-    from bylaw.agents.hf_loading import knows, loaded, unknown_marks
+    from bylaw.agents.hf.loading import is_trained, load_model, untrained_tags
 
     folder = tiny_model.save(tmp_path, taught=False, template=tiny_model.WITH_TOOLS)
-    model, tokenizer = loaded(folder, torch.bfloat16)
+    model, tokenizer = load_model(folder, torch.bfloat16)
     tokenizer.add_tokens(["<tool_call>", "</tool_call>"])
     call, end = tokenizer.convert_tokens_to_ids(["<tool_call>", "</tool_call>"])
-    assert unknown_marks(tokenizer, model) == []
+    assert untrained_tags(tokenizer, model) == []
     with torch.no_grad():  # as in models that were never shown a call
         model.get_input_embeddings().weight[call] = model.get_input_embeddings().weight[-1]
-    assert not knows(model, call)
-    assert knows(model, end)
-    assert unknown_marks(tokenizer, model) == ["<tool_call>"]
+    assert not is_trained(model, call)
+    assert is_trained(model, end)
+    assert untrained_tags(tokenizer, model) == ["<tool_call>"]

@@ -11,7 +11,7 @@ import pytest
 from torch_needed import torch_and
 
 from bylaw import Call
-from bylaw.agents.protocol import Conversation, ToolSpec
+from bylaw.agents.protocol import Chat, ToolSpec
 
 pytestmark = pytest.mark.models
 
@@ -39,18 +39,18 @@ def untaught(tmp_path_factory: pytest.TempPathFactory, _needed: None) -> Path:
 
 
 def _model(path: Path, **settings: Any) -> Any:
-    from bylaw.agents.hf import HFModel
+    from bylaw.agents.hf.model import HFModel
 
     return HFModel(path, **settings)
 
 
-def _asked(text: str, seed: str = "") -> Conversation:
+def _asked(text: str, seed: str = "") -> Chat:
     import tiny_model
 
     return tiny_model.asked(text, seed)
 
 
-def _questions() -> list[Conversation]:
+def _questions() -> list[Chat]:
     """Of different lengths, so that all but one are padded."""
     return [_asked("Go on. " * (n % 5), str(n)) for n in range(9)]
 
@@ -135,7 +135,7 @@ class TestBatches:
         import torch
         from transformers import AutoModelForCausalLM
 
-        from bylaw.agents.hf_attention import share_keys
+        from bylaw.agents.hf.attention import share_keys
 
         def logits(model: Any) -> Any:
             ids = torch.arange(12).reshape(2, 6)
@@ -184,7 +184,7 @@ class TestBatches:
 
     def test_one_that_the_template_refuses_fails_alone(self, untaught: Path) -> None:
         refused, other = _model(untaught).reply([_asked("forbidden"), _asked("Short.")])
-        assert refused.failure == "the chat template refuses the conversation: no"
+        assert refused.failure == "the chat template rejects the conversation: no"
         assert other.failure is None
 
 
@@ -248,7 +248,7 @@ class TestConstrained:
             max_new_tokens=200,  # a random model spells everything in single bytes
         )
         questions = [
-            Conversation("run", self.TOOLS, question.messages, f"{question.seed} {n}")
+            Chat("run", self.TOOLS, question.messages, f"{question.seed} {n}")
             for question in _questions()
             for n in range(3)
         ]
@@ -261,7 +261,7 @@ class TestConstrained:
             assert {reply.calls[0].tool for reply in replies} == {"count", "note", "stop"}
 
     def test_each_conversation_has_its_own_tools(self, untaught: Path) -> None:
-        questions = [Conversation("run", [tool], _asked("Go.").messages) for tool in self.TOOLS]
+        questions = [Chat("run", [tool], _asked("Go.").messages) for tool in self.TOOLS]
         model = _model(untaught, constrained=True, max_new_tokens=200)
         assert [reply.calls[0].tool for reply in model.reply(questions)] == [
             tool.name for tool in self.TOOLS
@@ -269,7 +269,7 @@ class TestConstrained:
 
     def test_a_schema_that_cannot_be_followed_is_a_mistake(self, untaught: Path) -> None:
         tool = ToolSpec("odd", "", {"i": {"type": "integer", "not": {"const": 0}}})
-        question = Conversation("run", [tool], _asked("Go.").messages)
+        question = Chat("run", [tool], _asked("Go.").messages)
         with pytest.raises(ValueError, match=r"no grammar for the tools \(odd\)"):
             _model(untaught, constrained=True).reply([question])
 

@@ -14,7 +14,7 @@ from transformers import (
     Qwen2ForCausalLM,
 )
 
-from bylaw.agents.protocol import Conversation, ToolSpec
+from bylaw.agents.protocol import Chat, ToolSpec
 from bylaw.agents.tool_text import CHATML, in_plain_text
 
 TOOLS = [
@@ -35,9 +35,9 @@ WITH_TOOLS = (
 """A chat template that takes tools, adds to arguments as to numbers, and refuses some messages."""
 
 
-def asked(text: str, seed: str = "") -> Conversation:
+def asked(text: str, seed: str = "") -> Chat:
     """A conversation that begins with what a user says."""
-    return Conversation("run", TOOLS, [{"role": "user", "content": text}], seed)
+    return Chat("run", TOOLS, [{"role": "user", "content": text}], seed)
 
 
 def save(folder: Path, *, taught: bool, template: str | None = CHATML) -> Path:

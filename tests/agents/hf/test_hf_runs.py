@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from torch_needed import torch_and
 
-from bylaw.agents.driving import Carrier, drive
+from bylaw.agents.driving import RunExecutor, drive
 from bylaw.bench.jobs import Job, job_episode, jobs
 from bylaw.bench.results import Results, read_results
 from bylaw.bench.runner import BenchRunner
@@ -32,7 +32,7 @@ def untaught(tmp_path_factory: pytest.TempPathFactory, _needed: None) -> Path:
 
 
 def _model(path: Path, **settings: Any) -> Any:
-    from bylaw.agents.hf import HFModel
+    from bylaw.agents.hf.model import HFModel
 
     settings = {"constrained": True, "line_tokens": 0, "max_new_tokens": 64} | settings
     return HFModel(path, **settings)
@@ -64,7 +64,7 @@ def test_the_model_carries_runs_out_itself(untaught: Path) -> None:
     assert len(runs) == len(_some_jobs()) > 4
     assert all(run.done and run.failure is None for run in runs.values())
     assert model.throughput.output_tokens == sum(run.output_tokens for run in runs.values())
-    assert isinstance(model, Carrier)
+    assert isinstance(model, RunExecutor)
 
 
 def test_every_turn_is_a_call_where_a_grammar_says_so(untaught: Path) -> None:
@@ -140,7 +140,7 @@ def test_where_the_template_does_more_than_add_it_is_asked_turn_by_turn(
     import tiny_model
 
     model = _model(tiny_model.save(tmp_path, taught=False, template=template), width=4)
-    assert not model.carries
+    assert not model.can_execute_runs
     runs = _runs(model)
     assert len(runs) == len(_some_jobs())
     assert all(run.done for run in runs.values())

@@ -1,12 +1,12 @@
-"""What a constrained turn may look like: one tool call that fits, after at most one line of text.
+"""The grammar of a constrained turn: one valid tool call, after at most one line of text.
 
     The second value is still missing.
     <tool_call>
     {"name": "lookup", "arguments": {"order": 7}}
     </tool_call>
 
-The grammar is in the language of llguidance, which transformers models are steered with here and
-which llama.cpp reads as well.
+The grammar is written for llguidance, which constrains transformers models here and which llama.cpp
+supports as well.
 """
 
 from __future__ import annotations
@@ -18,35 +18,35 @@ from bylaw.agents.protocol import ToolSpec
 from bylaw.values import LARGEST, Json, write_json
 
 LONGEST_TEXT: Final = 200
-"""How many characters a text among the arguments may have if its schema does not say."""
+"""The default limit of a string argument, in characters."""
 
 _GRAMMAR: Final = """\
 %llguidance {{}}
 start: {line} {opening} "\\n" call "\\n" {closing}
 call: %json {schema}
 """
-# No brace, backtick or angle bracket: a call begins with its tag and not in some other way.
+# No brace, backtick or angle bracket: a call can begin only with its tag.
 _LINE: Final = """\
 line[max_tokens={longest}]: /[^\\s<{{`][^\\n<{{`]*/
 """
 
 _LAYOUT: Final = {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "}
-"""As models have seen JSON most often."""
+"""The JSON layout that is most common in training data."""
 
 _BOUNDS: Final[dict[str, dict[str, Json]]] = {
     "integer": {"minimum": -LARGEST, "maximum": LARGEST},
     "string": {"maxLength": LONGEST_TEXT},
 }
-"""Limits where a schema has none: a weak model may otherwise write digits until it is cut off."""
+"""Default limits: a weak model may otherwise generate digits until its turn is cut off."""
 
 
 def call_grammar(
     tools: Sequence[ToolSpec], line_tokens: int, tokens: Mapping[str, int] | None = None
 ) -> str:
-    """The turns in which one of these tools is called with arguments that fit its schema.
+    """The grammar of turns that call one of these tools with arguments that fit its schema.
 
-    The line before it has at most `line_tokens`; with 0 there is none. Where a tag is one of the
-    `tokens` of the model, it has to be written as that token.
+    The line before the call has at most `line_tokens`; with 0 there is none. A tag that is one of
+    the model's `tokens` must be generated as that token.
     """
     opening, closing = (_tag(tag, tokens or {}) for tag in ("<tool_call>", "</tool_call>"))
     schema = {"x-guidance": _LAYOUT, "anyOf": [_call_schema(tool) for tool in tools]}
@@ -63,10 +63,10 @@ def _tag(tag: str, tokens: Mapping[str, int]) -> str:
 
 def _call_schema(tool: ToolSpec) -> Json:
     arguments = {name: _bounded(schema) for name, schema in tool.parameters.items()}
-    return _exactly({"name": {"const": tool.name}, "arguments": _exactly(arguments)})
+    return _object_schema({"name": {"const": tool.name}, "arguments": _object_schema(arguments)})
 
 
-def _exactly(properties: dict[str, Json]) -> Json:
+def _object_schema(properties: dict[str, Json]) -> Json:
     return {
         "type": "object",
         "properties": properties,
@@ -76,7 +76,7 @@ def _exactly(properties: dict[str, Json]) -> Json:
 
 
 def _bounded(schema: Json) -> Json:
-    """The schema with limits to how long its values get, in lists and objects as well."""
+    """The schema with length limits on its values, including those in lists and objects."""
     match schema:
         case {"enum": _} | {"const": _} | {"pattern": _} | {"format": _}:
             return schema

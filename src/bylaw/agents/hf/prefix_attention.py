@@ -1,7 +1,7 @@
-"""Attention of one new token per row over that row's own past, of which rows have more or less.
+"""A Triton kernel: attention of one new token per row over that row's own prefix.
 
-Rows lie in one table, as long as the longest may get. Attention with a mask reads all of it; this
-reads each row only as far as it is filled. It is a kernel for GPUs, in Triton.
+All rows share one key-value table, padded to the longest possible row. Attention with a mask reads
+all of it; this kernel reads each row only as far as it is filled.
 """
 
 from __future__ import annotations
@@ -13,20 +13,20 @@ import triton
 import triton.language as tl
 
 _BLOCK: Final = 64
-"""So many places are read at a time."""
-_LEAST: Final = 16
-"""Products of matrices on a GPU are of at least so many rows."""
+"""Positions read at a time."""
+_MIN_ROWS: Final = 16
+"""The fewest rows of a matrix product on a GPU."""
 
 
 def attend_prefixes(query: Any, keys: Any, values: Any, lengths: Any, scale: float) -> Any:
-    """What each row's token attends to: query is [rows, heads, size], and so is what is returned.
+    """The attention output for each row's token, in the shape of `query`: [rows, heads, size].
 
-    Keys and values are [rows, shared heads, places, size]; of each row only as many places as
-    `lengths` says are read, at least one.
+    Keys and values are [rows, shared heads, positions, size]. The kernel reads the first
+    `lengths[row]` positions of each row, at least one.
     """
     rows, heads, size = query.shape
     shared = keys.shape[1]
-    asked = query.to(keys.dtype).contiguous()  # where precisions are mixed, the table's counts
+    asked = query.to(keys.dtype).contiguous()  # in mixed precision, the cache decides
     attended = torch.empty_like(asked)
     _attend[rows, shared](
         asked,
@@ -39,7 +39,7 @@ def attend_prefixes(query: Any, keys: Any, values: Any, lengths: Any, scale: flo
         *values.stride()[:3],
         shared,
         group=heads // shared,
-        grouped=max(_LEAST, triton.next_power_of_2(heads // shared)),
+        grouped=max(_MIN_ROWS, triton.next_power_of_2(heads // shared)),
         size=size,
         block=_BLOCK,
     )
@@ -47,7 +47,7 @@ def attend_prefixes(query: Any, keys: Any, values: Any, lengths: Any, scale: flo
 
 
 @triton.jit  # type: ignore[untyped-decorator]  # Triton has no types
-def _attend(  # type: ignore[no-untyped-def]  # of annotations, Triton takes its own alone
+def _attend(  # type: ignore[no-untyped-def]  # Triton rejects any annotations but its own
     query,
     keys,
     values,
@@ -56,18 +56,18 @@ def _attend(  # type: ignore[no-untyped-def]  # of annotations, Triton takes its
     scale,
     keys_row,
     keys_head,
-    keys_place,
+    keys_position,
     values_row,
     values_head,
-    values_place,
+    values_position,
     shared,
     group: tl.constexpr,
     grouped: tl.constexpr,
     size: tl.constexpr,
     block: tl.constexpr,
 ):
-    """One row, one shared head: the softmax is kept up block by block, as Flash Attention does."""
-    row = tl.program_id(0).to(tl.int64)  # a table may have more elements than 32 bits can count
+    """One row and one shared head, with an online softmax over blocks, as in Flash Attention."""
+    row = tl.program_id(0).to(tl.int64)  # offsets can exceed 32 bits
     head = tl.program_id(1)
     length = tl.load(lengths + row).to(tl.int32)
     member, along = tl.arange(0, grouped), tl.arange(0, size)
@@ -80,15 +80,15 @@ def _attend(  # type: ignore[no-untyped-def]  # of annotations, Triton takes its
     total = tl.zeros([grouped], tl.float32)
     mean = tl.zeros([grouped, size], tl.float32)
     for start in range(0, length, block):
-        place = start + tl.arange(0, block)
-        filled = place < length
-        at = keys + place[None, :] * keys_place + along[:, None]
+        position = start + tl.arange(0, block)
+        filled = position < length
+        at = keys + position[None, :] * keys_position + along[:, None]
         key = tl.load(at, mask=filled[None, :], other=0.0)
         score = tl.where(filled[None, :], tl.dot(asked, key) * scale, float("-inf"))
         peak = tl.maximum(largest, tl.max(score, 1))
         weight = tl.exp(score - peak[:, None])
         faded = tl.exp(largest - peak)
-        at = values + place[:, None] * values_place + along[None, :]
+        at = values + position[:, None] * values_position + along[None, :]
         value = tl.load(at, mask=filled[:, None], other=0.0)
         mean = mean * faded[:, None] + tl.dot(weight.to(value.dtype), value)
         total = total * faded + tl.sum(weight, 1)

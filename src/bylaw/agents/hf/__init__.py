@@ -1,0 +1,1 @@
+"""Local transformers models: chat turns, batched rollouts, constrained decoding."""
