@@ -1,4 +1,4 @@
-"""A table: for people in a terminal, for spreadsheets as CSV, for programs as JSON."""
+"""Tables: as text for a terminal, as CSV and as JSON."""
 
 from __future__ import annotations
 
@@ -12,10 +12,12 @@ from typing import Final, Literal, TypeAlias
 from bylaw.values import Json
 
 Cell: TypeAlias = str | int | float | None
-Kind: TypeAlias = Literal["text", "count", "share", "percent", "change", "number", "difference"]
+ColumnKind: TypeAlias = Literal[
+    "text", "count", "share", "percent", "change", "number", "difference"
+]
 Mark: TypeAlias = Literal["best", "worst"]
 
-_FORMATS: Final[dict[Kind, str]] = {
+_FORMATS: Final[dict[ColumnKind, str]] = {
     "text": "{}",
     "count": "{:,}",
     "share": "{:.3f}",
@@ -25,34 +27,33 @@ _FORMATS: Final[dict[Kind, str]] = {
     "difference": "{:+z,.1f}",
 }
 MARKS: Final[dict[Mark, str]] = {"best": "▲", "worst": "▼"}
-NOTHING: Final = "—"
-"""What stands where there is no value."""
+NO_VALUE: Final = "—"
 WIDTH: Final = 80
-"""How wide a table may be before it is folded."""
+"""The widest table that is not folded."""
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column, and how its values are written."""
+    """A column and the format of its values."""
 
     title: str
-    kind: Kind = "text"
+    kind: ColumnKind = "text"
     about: Mapping[str, str] = field(default_factory=dict)
-    """What its values are of, where the title is too short to say: `{"setting": "baseline"}`."""
+    """The facets of its values, if the title is too short for them: `{"setting": "baseline"}`."""
 
     @property
     def name(self) -> str:
-        """What files call it."""
+        """Its name in CSV and JSON."""
         return " ".join(self.about.values()) or self.title
 
-    def written(self, value: Cell) -> str:
-        """A value as people read it."""
-        return NOTHING if value is None else _FORMATS[self.kind].format(value)
+    def text(self, value: Cell) -> str:
+        """A value, formatted."""
+        return NO_VALUE if value is None else _FORMATS[self.kind].format(value)
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows under named columns. `name` is that of its file."""
+    """Rows under named columns. `name` is the name of its file."""
 
     name: str
     title: str
@@ -60,20 +61,20 @@ class Table:
     rows: Sequence[Sequence[Cell]]
     notes: Sequence[str] = ()
     marks: Mapping[tuple[int, int], Mark] = field(default_factory=dict)
-    """Cells, by row and column, that stand out."""
+    """Highlighted cells, by row and column."""
 
     def text(self) -> str:
-        """The table for a terminal. Where it is too wide, its first column heads groups of rows."""
+        """The table for a terminal. If it is too wide, its first column heads groups of rows."""
         lines = self._lines()
         repeats = len({row[0] for row in self.rows}) < len(self.rows)
         if repeats and max(map(len, lines)) > WIDTH:
             lines = self._folded_lines()
         return "\n".join([self.title, *lines, *(_note(note) for note in self.notes)])
 
-    def written(self) -> list[list[str]]:
-        """The rows as people read them, without marks."""
+    def cells(self) -> list[list[str]]:
+        """The formatted cells, without marks."""
         return [
-            [column.written(value) for column, value in zip(self.columns, row, strict=True)]
+            [column.text(value) for column, value in zip(self.columns, row, strict=True)]
             for row in self.rows
         ]
 
@@ -88,7 +89,7 @@ class Table:
         for row, line in zip(self.rows, lines, strict=True):
             if row[0] != group:
                 group = row[0]
-                found.append(f"  {self.columns[0].written(group)}")
+                found.append(f"  {self.columns[0].text(group)}")
             found.append(f"    {line}")
         return found
 
@@ -96,7 +97,7 @@ class Table:
         with_marks = {column for _, column in self.marks}
         return [
             [cell + self._mark(r, c) if c in with_marks else cell for c, cell in enumerate(row)]
-            for r, row in enumerate(self.written())
+            for r, row in enumerate(self.cells())
         ]
 
     def _mark(self, row: int, column: int) -> str:
@@ -104,13 +105,13 @@ class Table:
         return f" {MARKS[mark]}" if mark else "  "
 
     def to_dict(self) -> dict[str, Json]:
-        """The table as JSON: a mapping per row."""
+        """The table as JSON: an object for each row."""
         names = [column.name for column in self.columns]
         rows = [dict(zip(names, row, strict=True)) for row in self.rows]
         return {"title": self.title, "rows": rows, "notes": list(self.notes)}
 
     def csv(self) -> str:
-        """The table for a spreadsheet: values as they are, nothing where there is none."""
+        """The table as CSV: unformatted values, and empty cells without one."""
         out = io.StringIO()
         writer = csv.writer(out, lineterminator="\n")
         writer.writerow(column.name for column in self.columns)
@@ -119,7 +120,7 @@ class Table:
 
 
 def _aligned(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> list[str]:
-    """The titles, a rule and the rows; texts to the left, numbers to the right."""
+    """The titles, a line and the rows. Text is aligned left, numbers right."""
     cells = [[column.title for column in columns], *rows]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     lines = [

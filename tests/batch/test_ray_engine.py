@@ -1,4 +1,4 @@
-"""The same pipeline on a small Ray cluster: equal results, also when workers are killed."""
+"""A small Ray cluster gives the same results as one machine, even if workers are killed."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _score(corpus: Path, out: Path, engine: CorpusEngine) -> Summary:
 
 
 def _workers() -> list[int]:
-    """The processes of Ray that are at work on pieces."""
+    """The processes of Ray that are scoring chunks."""
     found = []
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         try:

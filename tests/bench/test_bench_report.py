@@ -98,7 +98,7 @@ def test_every_value_of_a_table_is_in_its_figure(runs: Sequence[RunRecord]) -> N
     (figure,) = [figure for figure in FIGURES if figure.name == "layers"]
     root = ET.fromstring(figure.svg(table) or "")
     told = [title.text or "" for title in root.iter(f"{SVG}title")][1:]
-    values = [cell for row in table.written() for cell in row[2:]]
+    values = [cell for row in table.cells() for cell in row[2:]]
     assert [text.rpartition(": ")[2] for text in told] == values
 
 

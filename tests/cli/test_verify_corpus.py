@@ -121,7 +121,7 @@ def test_an_unfinished_run_is_finished_or_given_up(
     assert _run(capsys, *other)[1] != whole
 
 
-@pytest.mark.parametrize("journal", ["", "[]", "{}", '{"key": 1, "place": 2}'])
+@pytest.mark.parametrize("journal", ["", "[]", "{}", '{"key": 1, "cursor": 2}'])
 def test_a_damaged_journal_is_told_in_a_sentence(
     desk: Path, capsys: pytest.CaptureFixture[str], journal: str
 ) -> None:

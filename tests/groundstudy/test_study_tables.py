@@ -199,7 +199,7 @@ def test_the_pooled_figures_come_out_as_printed() -> None:
 
 
 def test_what_is_undefined_is_written_as_a_dash() -> None:
-    rows = judges(_judged()).written()
+    rows = judges(_judged()).cells()
     (row,) = (row for row in rows if row[2:4] == ["default", "Qwen3.5-397B-A17B"])
     assert row[7] == "—"
 

@@ -1,7 +1,7 @@
 """A run over a corpus that can be killed: `python score_corpus.py JOBS OUT TRACE…`.
 
-Every piece is small and is put on disk at once, so that there are many moments to be killed at.
-It prints `begun` when the first piece is done.
+Every chunk is small and its rows are written at once, so the run can be killed at many points. It
+prints `begun` when a chunk is done.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from statistics import fmean
 from typing import Any, Final
 
-from bylaw.tables import Cell, Column, Kind, Table
+from bylaw.tables import Cell, Column, ColumnKind, Table
 from bylaw.training.example import PRODUCTION
 from bylaw.training.groups import GROUPS
 from bylaw.training.splits import SPLITS
@@ -124,7 +124,7 @@ def templates_table(by_model: Mapping[str, Sequence[Result]], first: str, last: 
     )
 
 
-def _named(title: str, name: str, kind: Kind = "text") -> Column:
+def _named(title: str, name: str, kind: ColumnKind = "text") -> Column:
     """A column whose title is too short for files."""
     return Column(title, kind, {"measure": name})
 

@@ -37,7 +37,7 @@ def points(table: Table) -> list[Point]:
         for column, value in zip(table.columns, row, strict=True):
             if column.kind != "text":
                 number = None if value is None else float(value)
-                found.append(Point({**at, **_about(column)}, number, column.written(value)))
+                found.append(Point({**at, **_about(column)}, number, column.text(value)))
     return found
 
 

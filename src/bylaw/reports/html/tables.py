@@ -38,7 +38,7 @@ def _cells(table: Table, number: int, simulated: Collection[str]) -> list[str]:
     found = []
     for place, (column, value) in enumerate(zip(table.columns, table.rows[number], strict=True)):
         mark = table.marks.get((number, place))
-        shown = escape(column.written(value))
+        shown = escape(column.text(value))
         if mark:
             shown += f' <span class="{mark}" title="{mark}">{MARKS[mark]}</span>'
         if column.title == "model" and value in simulated:

@@ -1,4 +1,4 @@
-"""Rows on disk: a run may be killed at any moment, and its result is that of one that was not."""
+"""A run can be killed at any moment; when it is resumed, the results are the same."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from bylaw.batch.output.summary import Summary
 from bylaw.errors import UsageError
 from bylaw.trace.files import read_traces
 
-SCRIPT = Path(__file__).parents[1] / "support" / "score_corpus.py"
+SCRIPT = Path(__file__).parents[2] / "support" / "score_corpus.py"
 LIMITS = Limits(chunk=10_000)
 
 
@@ -59,7 +59,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return corpora.jsonl(tmp_path_factory.mktemp("corpus") / "runs.jsonl", 900)
 
 
-# ── what is written ──────────────────────────────────────────────────────────────────────────
+# ── rows ────────────────────────────────────────────────────────────────────────────────────
 
 
 @pytest.mark.parametrize("name", ["s.jsonl", "s.jsonl.gz", "s.jsonl.zst", "s.parquet"])
@@ -84,10 +84,10 @@ def test_there_is_a_row_for_each_record(tmp_path: Path, corpus: Path, name: str)
         ]
         assert row["undecided"] == []
         assert row.get("error") is None
-    assert [path.name for path in tmp_path.iterdir()] == [name], "nothing is left behind"
+    assert [path.name for path in tmp_path.iterdir()] == [name], "nothing else is left"
 
 
-def test_other_kinds_of_file_are_an_error(tmp_path: Path, corpus: Path) -> None:
+def test_an_unknown_format_is_an_error(tmp_path: Path, corpus: Path) -> None:
     with pytest.raises(UsageError, match=r"End the name in \.jsonl"):
         _score(tmp_path / "scores.csv", corpus)
 
@@ -101,7 +101,7 @@ def _begin(out: Path, corpus: Path, jobs: int) -> subprocess.Popen[str]:
 
 
 def _killed(out: Path, corpus: Path, jobs: int, chance: random.Random) -> bool:
-    """Lets a run go on for a moment, then kills it; was there something to kill?"""
+    """Lets a run work for a moment, then kills it; was it still running?"""
     with _begin(out, corpus, jobs) as run:
         assert run.stdout is not None
         for _ in range(chance.randrange(1, 5)):  # it gets somewhere
@@ -129,7 +129,7 @@ def test_a_run_that_is_killed_again_and_again_loses_and_repeats_nothing(
     assert not out.with_name(f"{name}.parts").exists()
 
 
-def test_the_summary_goes_on_with_the_rows(tmp_path: Path, corpus: Path) -> None:
+def test_the_summary_is_resumed_with_the_rows(tmp_path: Path, corpus: Path) -> None:
     whole = _score(tmp_path / "whole.jsonl", corpus)
     out = tmp_path / "s.jsonl"
     assert _killed(out, corpus, 1, random.Random(0))
@@ -137,7 +137,7 @@ def test_the_summary_goes_on_with_the_rows(tmp_path: Path, corpus: Path) -> None
 
 
 @pytest.mark.parametrize("left", ["000999.part", "journal.draft", "whole"])
-def test_what_a_killed_run_left_half_written_is_not_used(
+def test_half_written_files_of_a_killed_run_are_not_used(
     tmp_path: Path, corpus: Path, left: str
 ) -> None:
     _score(tmp_path / "whole.jsonl", corpus)
@@ -148,9 +148,7 @@ def test_what_a_killed_run_left_half_written_is_not_used(
     assert out.read_bytes() == (tmp_path / "whole.jsonl").read_bytes()
 
 
-def test_a_run_with_other_rules_or_files_does_not_go_on_with_it(
-    tmp_path: Path, corpus: Path
-) -> None:
+def test_a_run_with_other_rules_or_files_is_not_resumed(tmp_path: Path, corpus: Path) -> None:
     out = tmp_path / "s.jsonl"
     assert _killed(out, corpus, 1, random.Random(2))
     other = corpora.jsonl(tmp_path / "other.jsonl", 100)

@@ -1,4 +1,4 @@
-"""Lines read straight into columns: what is odd about one is noticed, and said as elsewhere."""
+"""Plain records in columns are scored, and odd ones reported, as by the ordinary reader."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""However a corpus is stored and cut, its records are the same, under the right names."""
+"""The records of a corpus and their names do not depend on its format or on its chunks."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from bylaw.trace.trace import Trace
 
 COUNT = 300
 SMALL = Limits(chunk=2_000)
-"""Pieces of a few lines."""
+"""Chunks of a few lines."""
 
 
 def _cut(path: Path | str, limits: Limits = SMALL, start: Cursor | None = None) -> list[Chunk]:
@@ -30,36 +30,36 @@ def _cut(path: Path | str, limits: Limits = SMALL, start: Cursor | None = None) 
 
 
 def _entries(found: list[Chunk]) -> Iterator[Entry]:
-    for piece in found:
-        yield from piece.content.loaded().entries()
+    for chunk in found:
+        yield from chunk.content.loaded().entries()
 
 
-def _told(entries: Iterator[Entry]) -> list[tuple[str, Trace | str]]:
-    """Names without the file, and what the record is."""
+def _outcomes(entries: Iterator[Entry]) -> list[tuple[str, Trace | str]]:
+    """Line numbers, and the trace or the error."""
     return [
         (entry.name.rpartition(":")[2], str(entry.error) if entry.trace is None else entry.trace)
         for entry in entries
     ]
 
 
-def _renamed(told: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
-    """Without what names the file."""
+def _renamed(found: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
+    """The same without the name of the file."""
     return [
         (line, what.calls if isinstance(what, Trace) else what.partition("error")[2])
-        for line, what in told
+        for line, what in found
     ]
 
 
 @pytest.mark.parametrize("ending", [".jsonl", ".jsonl.gz", ".jsonl.zst", ".json"])
 @pytest.mark.parametrize("size", [150, 2_000, 10_000, MEGABYTE])
-def test_lines_are_cut_anywhere_and_stay_the_same(tmp_path: Path, ending: str, size: int) -> None:
+def test_lines_do_not_depend_on_the_chunk_size(tmp_path: Path, ending: str, size: int) -> None:
     plain = corpora.jsonl(tmp_path / "plain.jsonl", COUNT)
     path = corpora.jsonl(tmp_path / f"runs{ending}", COUNT)
-    expected = _told(read_traces(plain))
+    expected = _outcomes(read_traces(plain))
     found = _cut(path, Limits(chunk=size))
-    assert _renamed(_told(_entries(found))) == _renamed(expected)
+    assert _renamed(_outcomes(_entries(found))) == _renamed(expected)
     assert len(found) > 1 or size >= 10_000
-    assert sum(piece.size for piece in found) == path.stat().st_size
+    assert sum(chunk.size for chunk in found) == path.stat().st_size
 
 
 def test_a_plain_file_is_named_as_everywhere(tmp_path: Path) -> None:
@@ -70,7 +70,7 @@ def test_a_plain_file_is_named_as_everywhere(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["runs.jsonl", "runs.jsonl.gz", "runs.parquet", "runs.arrow"])
-def test_whoever_begins_at_a_place_gets_the_rest(tmp_path: Path, name: str) -> None:
+def test_a_run_can_start_at_any_cursor(tmp_path: Path, name: str) -> None:
     path = tmp_path / name
     if "jsonl" in name:
         corpora.jsonl(path, COUNT)
@@ -78,10 +78,10 @@ def test_whoever_begins_at_a_place_gets_the_rest(tmp_path: Path, name: str) -> N
         corpora.table(path, [{"record": line} for line in corpora.lines(COUNT)])
     whole = _cut(path)
     assert len(whole) > 5
-    for number, piece in enumerate(whole):
-        rest = _cut(path, start=piece.start)
+    for number, chunk in enumerate(whole):
+        rest = _cut(path, start=chunk.start)
         assert [each.next for each in rest] == [each.next for each in whole[number:]]
-        assert _told(_entries(rest[:2])) == _told(_entries(whole[number : number + 2]))
+        assert _outcomes(_entries(rest[:2])) == _outcomes(_entries(whole[number : number + 2]))
     assert _cut(path, start=whole[-1].next) == []
 
 
@@ -92,20 +92,20 @@ def test_addresses_are_read_like_paths(tmp_path: Path, name: str) -> None:
         corpora.table(path, [{"record": line} for line in corpora.lines(COUNT)])
     else:
         corpora.jsonl(path, COUNT)
-    expected = _renamed(_told(_entries(_cut(path))))
+    expected = _renamed(_outcomes(_entries(_cut(path))))
     for limits in (SMALL, Limits()):
         found = _cut(path.as_uri(), limits)
-        assert _renamed(_told(_entries(found))) == expected
+        assert _renamed(_outcomes(_entries(found))) == expected
 
 
 @pytest.mark.parametrize("name", ["runs.jsonl.gz", "runs.jsonl.zst"])
-def test_compressed_files_may_be_put_behind_each_other(tmp_path: Path, name: str) -> None:
+def test_compressed_files_may_be_concatenated(tmp_path: Path, name: str) -> None:
     whole = "".join(f"{line}\n" for line in corpora.lines(COUNT)).encode()
     path = tmp_path / name
     half = len(whole) // 2
     path.write_bytes(corpora.packed(name, whole[:half]) + corpora.packed(name, whole[half:]))
     plain = corpora.jsonl(tmp_path / "plain.jsonl", COUNT)
-    assert _renamed(_told(_entries(_cut(path)))) == _renamed(_told(read_traces(plain)))
+    assert _renamed(_outcomes(_entries(_cut(path)))) == _renamed(_outcomes(read_traces(plain)))
 
 
 # ── tables ───────────────────────────────────────────────────────────────────────────────────
@@ -117,11 +117,11 @@ def test_a_column_of_records_is_read_as_lines(tmp_path: Path, ending: str, colum
     plain = corpora.jsonl(tmp_path / "plain.jsonl", COUNT)
     rows = [{column: line or None, "other": 1} for line in corpora.lines(COUNT)]
     path = corpora.table(tmp_path / f"runs{ending}", rows)
-    expected = dict(_renamed(_told(read_traces(plain))))
-    found = dict(_renamed(_told(_entries(_cut(path)))))
+    expected = dict(_renamed(_outcomes(read_traces(plain))))
+    found = dict(_renamed(_outcomes(_entries(_cut(path)))))
     assert {line: what for line, what in found.items() if line in expected} == expected
     blank = {str(n) for n, line in enumerate(corpora.lines(COUNT), 1) if not line}
-    assert set(found) - set(expected) == blank, "a row without a record is told of"
+    assert set(found) - set(expected) == blank, "a row without a record is reported"
 
 
 @pytest.mark.parametrize("ending", [".parquet", ".arrow"])
@@ -145,7 +145,7 @@ def test_arguments_may_be_text(tmp_path: Path) -> None:
     assert entry.required().calls[0].args == {"amount": None}
 
 
-def test_a_table_of_something_else_is_told_of_row_by_row(tmp_path: Path) -> None:
+def test_a_table_of_something_else_is_reported_row_by_row(tmp_path: Path) -> None:
     path = corpora.table(tmp_path / "runs.parquet", [{"a": 1}, {"a": 2}])
     first, second = _entries(_cut(path))
     assert (first.trace, second.trace) == (None, None)
@@ -155,19 +155,19 @@ def test_a_table_of_something_else_is_told_of_row_by_row(tmp_path: Path) -> None
 # ── documents and sessions ───────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize("piece", [10, MEGABYTE])
+@pytest.mark.parametrize("size", [10, MEGABYTE])
 @pytest.mark.parametrize("name", ["runs.json", "runs.json.gz"])
-def test_documents_are_read_as_a_whole(tmp_path: Path, name: str, piece: int) -> None:
+def test_documents_are_read_as_a_whole(tmp_path: Path, name: str, size: int) -> None:
     path = tmp_path / name
     text = json.dumps(list(corpora.records(5)), indent=1).encode()
     path.write_bytes(corpora.packed(name, text))
-    (whole,) = _cut(path, Limits(chunk=piece))
+    (whole,) = _cut(path, Limits(chunk=size))
     assert [entry.name for entry in whole.content.loaded().entries()] == [
         f"{path}[{n}]" for n in range(5)
     ]
 
 
-def test_small_files_of_all_kinds_are_one_piece(tmp_path: Path) -> None:
+def test_small_files_of_all_kinds_are_one_chunk(tmp_path: Path) -> None:
     corpora.jsonl(tmp_path / "a.jsonl", 3)
     corpora.jsonl(tmp_path / "b.jsonl.gz", 3)
     (tmp_path / "c.json").write_text(json.dumps(next(corpora.records(1))))
@@ -182,11 +182,11 @@ def test_small_files_of_all_kinds_are_one_piece(tmp_path: Path) -> None:
     ]
 
 
-# ── what is wrong with files ─────────────────────────────────────────────────────────────────
+# ── unreadable files ─────────────────────────────────────────────────────────────────────────
 
 
 @pytest.mark.parametrize("name", ["runs.jsonl", "runs.jsonl.gz"])
-def test_a_line_that_is_too_long_is_told_of_and_the_next_one_is_read(
+def test_a_line_that_is_too_long_is_reported_and_the_next_one_is_read(
     tmp_path: Path, name: str
 ) -> None:
     good = json.dumps(next(corpora.records(1)))
@@ -200,12 +200,12 @@ def test_a_line_that_is_too_long_is_told_of_and_the_next_one_is_read(
         (entry.name.rpartition(":")[2], entry.error and entry.error.diagnostics[0].code)
         for entry in records(find_files([str(path)]), limits)
     ] == [("1", None), ("2", None), ("3", "E313"), ("4", None)]
-    kept = [piece.content.loaded() for piece in _cut(path, limits)]
+    kept = [chunk.content.loaded() for chunk in _cut(path, limits)]
     assert max(len(each.text) for each in kept if isinstance(each, TextLines)) == 10_001
 
 
 @pytest.mark.parametrize("name", ["runs.jsonl.gz", "runs.jsonl.zst"])
-def test_of_a_damaged_file_what_comes_before_the_damage_is_read(tmp_path: Path, name: str) -> None:
+def test_a_damaged_file_is_read_up_to_the_damage(tmp_path: Path, name: str) -> None:
     path = corpora.jsonl(tmp_path / name, 20_000)
     whole = path.read_bytes()
     path.write_bytes(whole[: len(whole) // 2] + b"\0" * 100)
@@ -217,7 +217,7 @@ def test_of_a_damaged_file_what_comes_before_the_damage_is_read(tmp_path: Path, 
     assert problem.line == int(before[-1].name.rpartition(":")[2]) + 1, "where it stopped"
 
 
-def test_a_damaged_table_is_told_of(tmp_path: Path) -> None:
+def test_a_damaged_table_is_reported(tmp_path: Path) -> None:
     path = corpora.table(tmp_path / "runs.parquet", [{"record": "{}"}] * 100)
     path.write_bytes(path.read_bytes()[:-20])
     (entry,) = _entries(_cut(path))
@@ -225,7 +225,7 @@ def test_a_damaged_table_is_told_of(tmp_path: Path) -> None:
     assert "cannot be read" in str(entry.error)
 
 
-def test_a_table_without_a_row_is_told_of(tmp_path: Path) -> None:
+def test_a_table_without_a_row_is_reported(tmp_path: Path) -> None:
     path = corpora.table(tmp_path / "runs.parquet", [{"record": "{}"}])
     import pyarrow.parquet
 
@@ -258,10 +258,10 @@ def test_a_pipe_is_read_once(tmp_path: Path, kind: str) -> None:
         path.unlink()
 
 
-def test_files_that_vanish_are_told_of(tmp_path: Path) -> None:
+def test_files_that_vanish_are_reported(tmp_path: Path) -> None:
     path = corpora.jsonl(tmp_path / "runs.jsonl", 10)
     found = group_files(find_files([str(path)]))
     path.unlink()
-    (piece,) = chunks(found, Cursor(), Limits())
-    (entry,) = piece.content.loaded().entries()
+    (chunk,) = chunks(found, Cursor(), Limits())
+    (entry,) = chunk.content.loaded().entries()
     assert "cannot be read: No such file" in str(entry.error)

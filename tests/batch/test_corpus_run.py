@@ -1,4 +1,4 @@
-"""Many processes: the same results in the same order, and an end to everything."""
+"""Several processes: the same results in the same order, and no process is left at the end."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ words = Vocabulary()
 
 @words.predicate
 def deadly(trace: Trace, at: int, metrics: Metrics) -> bool:
-    """True; but the process that asks it about the wrong trace dies."""
+    """Always true, but kills the process that asks it about order 666."""
     if trace.answer is not None and "Order 666:" in trace.answer:
         os.kill(os.getpid(), signal.SIGKILL)
     return True
@@ -53,7 +53,7 @@ def _summary(corpus: Path, jobs: int, limits: Limits = LIMITS) -> Summary:
     return score_corpus(corpora.DESK, found, engine=LocalEngine(jobs), limits=limits)
 
 
-def test_results_do_not_depend_on_who_does_the_work(corpus: Path) -> None:
+def test_results_do_not_depend_on_the_number_of_processes(corpus: Path) -> None:
     assert _summary(corpus, 3).state() == _summary(corpus, 1).state()
 
 
@@ -61,8 +61,8 @@ def test_results_come_in_order(corpus: Path) -> None:
     found = group_files(find_files([str(corpus)]), LIMITS.chunk)
     results = list(LocalEngine(2)(found, Cursor(), [corpora.DESK], LIMITS))
     assert len(results) > 10
-    places = [result.start for result in results]
-    assert places == sorted(places)
+    cursors = [result.start for result in results]
+    assert cursors == sorted(cursors)
 
 
 def test_functions_of_a_vocabulary_are_known_in_all_processes(tmp_path: Path) -> None:
@@ -72,7 +72,7 @@ def test_functions_of_a_vocabulary_are_known_in_all_processes(tmp_path: Path) ->
     assert summary.label_counts() == {"FULL": summary.traces}
 
 
-def test_a_worker_that_dies_is_an_error_and_no_hang(tmp_path: Path) -> None:
+def test_a_worker_that_dies_ends_the_run_with_an_error(tmp_path: Path) -> None:
     path = tmp_path / "runs.jsonl"
     lines = [line for line in corpora.lines(400) if line]
     lines[300] = '{"tool_calls": [], "answer": "Order 666: done"}'
@@ -81,7 +81,7 @@ def test_a_worker_that_dies_is_an_error_and_no_hang(tmp_path: Path) -> None:
         score_corpus(DEADLY, find_files([str(path)]), engine=LocalEngine(2), limits=LIMITS)
 
 
-def test_functions_that_cannot_be_found_by_name_are_told_of(corpus: Path) -> None:
+def test_functions_that_cannot_be_imported_by_name_are_reported(corpus: Path) -> None:
     here = Vocabulary()
 
     @here.predicate

@@ -1,4 +1,4 @@
-"""What paths, folders, patterns and `-` amount to."""
+"""The files that paths, folders, patterns and `-` stand for."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def _names(*paths: str, without: str | None = None) -> list[str]:
-    return [source.name.removeprefix("runs/") for source in find_files(paths, without)]
+    return [file.name.removeprefix("runs/") for file in find_files(paths, without)]
 
 
 def test_a_folder_is_the_traces_below_it(folder: Path) -> None:
@@ -59,7 +59,9 @@ def test_a_pattern_is_what_fits_it(folder: Path) -> None:
         ("empty", "the folder holds no .json"),
     ],
 )
-def test_what_is_not_there_is_told_and_hides_nothing(folder: Path, path: str, message: str) -> None:
+def test_a_missing_file_is_reported_and_the_others_are_found(
+    folder: Path, path: str, message: str
+) -> None:
     (folder / "empty").mkdir()
     missing, there = find_files([path, "runs/a.json"])
     assert missing.problem is not None
@@ -67,7 +69,7 @@ def test_what_is_not_there_is_told_and_hides_nothing(folder: Path, path: str, me
     assert there.problem is None
 
 
-def test_what_a_run_writes_is_no_part_of_what_it_reads(folder: Path) -> None:
+def test_a_run_does_not_read_the_files_that_it_writes(folder: Path) -> None:
     (folder / "runs" / "scores.jsonl").write_bytes(b"")
     parts = folder / "runs" / "scores.jsonl.parts"
     parts.mkdir()
@@ -88,10 +90,10 @@ def test_addresses_are_read_by_arrows_file_systems(folder: Path) -> None:
     assert missing.problem is not None
 
 
-def test_small_files_are_taken_together() -> None:
+def test_small_files_are_grouped() -> None:
     sizes = [1, 2, 3, 100, 4, 5, 6, 7, None, 0, 1]
     found = group_files([CorpusFile(str(n), size) for n, size in enumerate(sizes)], chunk_size=10)
-    assert [[source.size for source in group] for group in found] == [
+    assert [[file.size for file in group] for group in found] == [
         [1, 2, 3],
         [100],
         [4, 5],
@@ -112,6 +114,6 @@ def test_sizes_and_fingerprints(folder: Path) -> None:
     assert total_size(before) == 20
     assert total_size(find_files(["runs", "-"])) is None
     assert fingerprint(before) == fingerprint(find_files(["runs"]))
-    assert fingerprint(find_files(["runs", "-"])) is None, "nobody can read it again"
+    assert fingerprint(find_files(["runs", "-"])) is None, "it cannot be read again"
     (folder / "runs" / "a.json").write_bytes(b"12345")
     assert fingerprint(before) != fingerprint(find_files(["runs"]))
