@@ -50,8 +50,7 @@ from bylaw.semantics.verdict import Value
 from bylaw.trace.files import MAX_DOCUMENT, MAX_LINE, MEGABYTE
 from bylaw.values import LARGEST, write_json
 from bylaw.values import MAX_DEPTH as MAX_VALUE_DEPTH
-from bylaw.vocabulary.function_table import FUNCTIONS
-from bylaw.vocabulary.functions import Function
+from bylaw.vocabulary.functions import FUNCTIONS, Function
 from bylaw.vocabulary.predicates import PREDICATES
 from bylaw.vocabulary.reading import written_value
 

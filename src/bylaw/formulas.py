@@ -43,7 +43,7 @@ from bylaw.logic.terms import (
     tool_of,
 )
 from bylaw.trace.event import ROLES
-from bylaw.vocabulary.function_table import FUNCTIONS
+from bylaw.vocabulary.functions import FUNCTIONS
 
 __all__ = [
     "WX",

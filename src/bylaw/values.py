@@ -30,6 +30,26 @@ _BRACKETS = {ord("{"): "[", ord("}"): "]"}
 _NOT_BRACKETS = re.compile(r"[^\[\]]+")
 
 
+def is_number(value: object) -> bool:
+    """Is this a JSON number? `true` is not one."""
+    return type(value) in (int, float)
+
+
+def is_text(value: object) -> bool:
+    """Is this a JSON string?"""
+    return isinstance(value, str)
+
+
+def is_list(value: object) -> bool:
+    """Is this a JSON array?"""
+    return isinstance(value, list | tuple)
+
+
+def is_object(value: object) -> bool:
+    """Is this a JSON object?"""
+    return isinstance(value, Mapping)
+
+
 class JsonError(ValueError):
     """A text is not JSON as Bylaw reads it. `position` is where, if that is known."""
 

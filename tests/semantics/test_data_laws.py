@@ -32,7 +32,7 @@ from bylaw.semantics.verdict import TRUE, UNKNOWN
 from bylaw.trace.event import MISSING
 from bylaw.trace.trace import Events
 from bylaw.values import MAX_DEPTH, decoded, equal
-from bylaw.vocabulary.function_table import FUNCTIONS
+from bylaw.vocabulary.functions import FUNCTIONS
 from bylaw.vocabulary.reading import as_object
 from bylaw.vocabulary.view import Order
 

@@ -19,7 +19,7 @@ from bylaw.semantics.reference import evaluate, holds, view_of
 from bylaw.semantics.verdict import Value
 from bylaw.trace.event import ROLES
 from bylaw.trace.trace import Events
-from bylaw.vocabulary.function_table import FUNCTIONS
+from bylaw.vocabulary.functions import FUNCTIONS
 from bylaw.vocabulary.predicates import PREDICATES
 from bylaw.vocabulary.view import Order
 

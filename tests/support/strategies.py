@@ -35,8 +35,7 @@ from bylaw.logic.terms import (
     tool_of,
 )
 from bylaw.trace.event import ROLES
-from bylaw.vocabulary.function_table import FUNCTIONS
-from bylaw.vocabulary.functions import PATTERN
+from bylaw.vocabulary.functions import FUNCTIONS, PATTERN
 
 TOOLS = ("a", "b", "c")
 KEYS = ("i", "j")

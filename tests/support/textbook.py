@@ -20,7 +20,7 @@ from bylaw.logic.walk import sees_answer, substitute
 from bylaw.trace.event import MISSING, Event, Message
 from bylaw.trace.trace import Events
 from bylaw.vocabulary.domains import elements
-from bylaw.vocabulary.function_table import FUNCTIONS
+from bylaw.vocabulary.functions import FUNCTIONS
 from bylaw.vocabulary.predicates import PREDICATES
 from bylaw.vocabulary.relations import RELATIONS
 from bylaw.vocabulary.view import Order, View

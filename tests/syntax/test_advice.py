@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bylaw import SpecError, Trace, holds, parse
-from bylaw.vocabulary.function_table import FUNCTIONS
+from bylaw.vocabulary.functions import FUNCTIONS
 
 MATCH = r'Match it with a regular expression: path ~ "^src/", path ~ /\.py$/.'
 

@@ -30,8 +30,7 @@ from bylaw.logic.terms import (
 from bylaw.logic.walk import everything
 from bylaw.names import FINAL_ANSWER
 from bylaw.trace.event import MISSING, Call, Event, Message
-from bylaw.values import Json
-from bylaw.vocabulary.functions import is_list, is_number, is_text
+from bylaw.values import Json, is_list, is_number, is_text
 from bylaw.vocabulary.regex_sample import sample_of
 
 OTHERS: Final = ("x", "y")

@@ -17,8 +17,7 @@ from typing import Final, TypeAlias
 
 from bylaw.trace.event import MISSING, Event
 from bylaw.trace.trace import Trace
-from bylaw.values import Json, identity
-from bylaw.vocabulary.functions import is_list, is_text
+from bylaw.values import Json, identity, is_list, is_text
 from bylaw.vocabulary.local import Moment, Reader, Test
 from bylaw.vocabulary.reading import UNSEEN, Seen, as_object
 from bylaw.vocabulary.view import Kleene

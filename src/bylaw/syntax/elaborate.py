@@ -18,7 +18,7 @@ from bylaw.syntax.elaborate_values import NO_VALUE, ValueElaborator, kind_of_sha
 from bylaw.syntax.scope import Scope
 from bylaw.trace.event import ROLES
 from bylaw.values import LARGEST
-from bylaw.vocabulary.function_table import FUNCTIONS
+from bylaw.vocabulary.functions import FUNCTIONS
 from bylaw.vocabulary.predicates import PREDICATES
 from bylaw.vocabulary.signature import OperandKind, Parameter, Predicate
 

@@ -37,8 +37,7 @@ from bylaw.logic.walk import Steps, run
 from bylaw.syntax import shapes as s
 from bylaw.syntax.scope import Scope
 from bylaw.vocabulary.domains import PathError, compile_path
-from bylaw.vocabulary.function_table import FUNCTIONS, compiled
-from bylaw.vocabulary.functions import PATTERN
+from bylaw.vocabulary.functions import FUNCTIONS, PATTERN, compiled
 
 NO_VALUE: Final = Literal.of(None)
 _NO_TOOL: Final = ToolName("?")

@@ -47,7 +47,7 @@ from bylaw.syntax.json_writer import VERSION
 from bylaw.trace.event import ROLES
 from bylaw.values import MAX_DEPTH, Json
 from bylaw.vocabulary.domains import PathError, compile_path
-from bylaw.vocabulary.function_table import FUNCTIONS
+from bylaw.vocabulary.functions import FUNCTIONS
 from bylaw.vocabulary.predicates import PREDICATES
 from bylaw.vocabulary.signature import OperandKind
 

@@ -27,7 +27,7 @@ from bylaw.logic.terms import (
 )
 from bylaw.logic.walk import Steps, everything, run
 from bylaw.values import write_json
-from bylaw.vocabulary.function_table import compiled
+from bylaw.vocabulary.functions import compiled
 from bylaw.vocabulary.predicates import PREDICATES
 from bylaw.vocabulary.signature import OperandKind
 

@@ -29,7 +29,7 @@ from bylaw.logic.operators import ARITHMETIC, BY_SPELLING, COMPARISONS, KEYWORDS
 from bylaw.logic.walk import Steps, run
 from bylaw.syntax import shapes as s
 from bylaw.values import JsonError, read_json
-from bylaw.vocabulary.function_table import compiled
+from bylaw.vocabulary.functions import compiled
 
 
 def read_shape(text: str) -> s.Shape:

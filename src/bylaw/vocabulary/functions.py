@@ -1,77 +1,77 @@
-"""What a function of the language is: total, and applied to each element of a list.
+"""The functions that terms can apply: a closed set, one row each.
 
-An operand that is undefined, or of a kind that the function is not made for, makes the result
-undefined. A function of a single number or text that is given a list is applied to each element.
+Every function is total. An operand that is undefined, or not of the kind that the function takes,
+makes the result undefined. A function of a single number or text is applied to each element of a
+list. Names and meanings are JMESPath's where it has the function.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import json
+import math
+import re
+import unicodedata
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from functools import lru_cache
+from typing import Any, Final, TypeAlias
 
 from bylaw.trace.event import MISSING, Missing
-from bylaw.values import Json
+from bylaw.values import (
+    Json,
+    JsonError,
+    identity,
+    is_list,
+    is_number,
+    is_object,
+    is_text,
+    problem,
+    read_json,
+)
 
 Result: TypeAlias = Json | Missing
-
-
-def is_number(value: object) -> bool:
-    """Is this a JSON number? `true` is not."""
-    return type(value) in (int, float)
-
-
-def is_text(value: object) -> bool:
-    """Is this a JSON string?"""
-    return isinstance(value, str)
-
-
-def is_list(value: object) -> bool:
-    """Is this a JSON array?"""
-    return isinstance(value, list | tuple)
-
-
-def is_object(value: object) -> bool:
-    """Is this a JSON object?"""
-    return isinstance(value, Mapping)
+_MAX_BITS: Final = 1000
+"""Longer whole numbers are undefined, because sums and products could grow without limit."""
 
 
 @dataclass(frozen=True, slots=True)
-class Operand:
-    """What a function takes in one place."""
+class ArgumentType:
+    """The values that a function takes as one of its operands."""
 
     word: str
     fits: Callable[[object], bool]
     lifts: bool = False
-    """Is a list in this place taken element by element?"""
+    """Is the function applied to each element of a list?"""
 
 
-NUMBER: Final = Operand("number", is_number, lifts=True)
-TEXT: Final = Operand("text", is_text, lifts=True)
-PATTERN: Final = Operand("regular expression", is_text)
-SEPARATOR: Final = Operand("text", is_text)
-LIST: Final = Operand("list", is_list)
-OBJECT: Final = Operand("object", is_object, lifts=True)
-SIZED: Final = Operand("text, list or object", lambda v: is_text(v) or is_list(v) or is_object(v))
-ROW: Final = Operand("text or list", lambda v: is_text(v) or is_list(v))
-SCALAR: Final = Operand("value", lambda v: True, lifts=True)
-ANY: Final = Operand("value", lambda v: True)
+NUMBER: Final = ArgumentType("number", is_number, lifts=True)
+TEXT: Final = ArgumentType("text", is_text, lifts=True)
+PATTERN: Final = ArgumentType("regular expression", is_text)
+SEPARATOR: Final = ArgumentType("text", is_text)
+LIST: Final = ArgumentType("list", is_list)
+OBJECT: Final = ArgumentType("object", is_object, lifts=True)
+SIZED: Final = ArgumentType(
+    "text, list or object", lambda v: is_text(v) or is_list(v) or is_object(v)
+)
+ROW: Final = ArgumentType("text or list", lambda v: is_text(v) or is_list(v))
+SCALAR: Final = ArgumentType("value", lambda v: True, lifts=True)
+ANY: Final = ArgumentType("value", lambda v: True)
 
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """One function: what it takes, what it computes, and how it is told."""
+    """One function: its operands, its computation and its documentation."""
 
     name: str
-    takes: tuple[Operand, ...]
+    takes: tuple[ArgumentType, ...]
     compute: Callable[..., Result]
     example: str
     doc: str
     asks: bool = False
-    """Is its value true or false?"""
+    """Is its result true or false?"""
 
     def __call__(self, *operands: Result) -> Result:
-        """The value for these operands; undefined where there is none."""
+        """The result for these operands; MISSING if it is undefined."""
         if MISSING in operands:
             return MISSING
         given: Sequence[Json] = operands
@@ -82,11 +82,11 @@ class Function:
             return MISSING
         return self.compute(*given)
 
-    def _places(self, operands: Sequence[Json]) -> zip[tuple[Operand, Json]]:
+    def _places(self, operands: Sequence[Json]) -> zip[tuple[ArgumentType, Json]]:
         return zip(self.takes, operands, strict=True)
 
     def _each(self, operands: Sequence[Json], lengths: Sequence[int]) -> Result:
-        """The list of values for the elements; lists side by side must be equally long."""
+        """The list of results for the elements. Several lists must be equally long."""
         if len(set(lengths)) > 1:
             return MISSING
         columns = [
@@ -95,3 +95,307 @@ class Function:
         ]
         found = [self(*row) for row in zip(*columns, strict=True)]
         return MISSING if MISSING in found else found
+
+
+# ── numbers ───────────────────────────────────────────────────────────────────────────────
+
+
+def _number(value: float) -> Result:
+    """A computed number, if JSON can represent it."""
+    if isinstance(value, int):
+        return value if value.bit_length() < _MAX_BITS else MISSING
+    return value if math.isfinite(value) else MISSING
+
+
+def _arithmetic(operation: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Result]:
+    def compute(left: float, right: float) -> Result:
+        try:
+            return _number(operation(left, right))
+        except ArithmeticError:
+            return MISSING
+
+    return compute
+
+
+def _whole(operation: Callable[[float], int]) -> Callable[[float], Result]:
+    return lambda value: _number(operation(value))
+
+
+def _to_number(value: Json) -> Result:
+    if is_number(value):
+        return value
+    if not is_text(value):
+        return MISSING
+    try:
+        found = read_json(value)
+    except JsonError:
+        return MISSING
+    return found if is_number(found) else MISSING
+
+
+def _to_string(value: Json) -> str:
+    """Equal values give equal texts: keys are sorted, and `1.0` is written as `1`."""
+    if isinstance(value, str):
+        return value
+    return json.dumps(read_json(identity(value)), ensure_ascii=False, separators=(",", ":"))
+
+
+def _sum(values: list[Json]) -> Result:
+    try:
+        return _number(sum(values)) if all(map(is_number, values)) else MISSING
+    except OverflowError:
+        return MISSING
+
+
+def _average(values: list[Json]) -> Result:
+    total = _sum(values)
+    return MISSING if total is MISSING or not values else _number(total / len(values))
+
+
+def _extreme(pick: Callable[[list[Any]], Any]) -> Callable[[list[Json]], Result]:
+    def compute(values: list[Json]) -> Result:
+        alike = all(map(is_number, values)) or all(map(is_text, values))
+        return pick(values) if values and alike else MISSING
+
+    return compute
+
+
+def _sorted(values: list[Json]) -> Result:
+    alike = all(map(is_number, values)) or all(map(is_text, values))
+    return sorted(values) if alike else MISSING
+
+
+def _zip(left: list[Json], right: list[Json]) -> list[Json]:
+    return [list(pair) for pair in zip(left, right, strict=False)]
+
+
+# ── text ──────────────────────────────────────────────────────────────────────────────────
+
+
+@lru_cache(maxsize=1024)
+def compiled(pattern: str) -> re.Pattern[str] | None:
+    """The compiled regular expression; None if the text is not one."""
+    try:
+        return re.compile(pattern)
+    except (re.error, OverflowError, RecursionError):
+        return None
+
+
+def _find(text: str, pattern: str) -> Result:
+    expression = compiled(pattern)
+    if expression is None:
+        return MISSING
+    group = 1 if expression.groups == 1 else 0
+    return [found[group] for found in expression.finditer(text) if found[group] is not None]
+
+
+def _replace(text: str, pattern: str, new: str) -> Result:
+    expression = compiled(pattern)
+    try:
+        return MISSING if expression is None else expression.sub(new, text)
+    except (re.error, IndexError):  # `new` refers to a group that does not exist
+        return MISSING
+
+
+def _normalised(text: str) -> str:
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+
+
+@lru_cache(maxsize=4096)
+def _decoded(text: str) -> Json:
+    try:
+        value = read_json(text)
+    except JsonError:
+        return text
+    return value if is_list(value) or is_object(value) else text
+
+
+def _decode(value: Json) -> Json:
+    return _decoded(value) if is_text(value) else value
+
+
+def _join(separator: str, items: list[Json]) -> Result:
+    return separator.join(items) if all(map(is_text, items)) else MISSING
+
+
+_TYPES: Final = {bool: "boolean", int: "number", float: "number", str: "string", type(None): "null"}
+
+
+def _type(value: Json) -> str:
+    return "array" if is_list(value) else _TYPES.get(type(value), "object")
+
+
+def _unique(values: list[Json]) -> list[Json]:
+    found: dict[str, Json] = {}
+    for value in values:
+        found.setdefault(identity(value), value)
+    return list(found.values())
+
+
+def _round(value: float) -> int:
+    below = math.floor(value)
+    return below + (value - below >= 0.5)
+
+
+_ROWS: Final = (
+    Function("abs", (NUMBER,), abs, "abs(-2)", "The absolute value."),
+    Function("avg", (LIST,), _average, "avg([1, 2])", "The mean; undefined for an empty list."),
+    Function("ceil", (NUMBER,), _whole(math.ceil), "ceil(1.2)", "The number rounded up."),
+    Function(
+        "decode",
+        (ANY,),
+        _decode,
+        'decode("[1]")',
+        "The JSON array or object that a text encodes; any other value as it is.",
+    ),
+    Function(
+        "ends_with",
+        (TEXT, SEPARATOR),
+        str.endswith,
+        'ends_with("ab", "b")',
+        "Does the text end with the other?",
+        asks=True,
+    ),
+    Function(
+        "find",
+        (TEXT, PATTERN),
+        _find,
+        'find("a1b2", /\\d/)',
+        "All matches of a regular expression, or of its group if it has one.",
+    ),
+    Function("floor", (NUMBER,), _whole(math.floor), "floor(1.8)", "The number rounded down."),
+    Function(
+        "join",
+        (SEPARATOR, LIST),
+        _join,
+        'join(", ", ["a", "b"])',
+        "The texts joined by the separator.",
+    ),
+    Function("keys", (OBJECT,), sorted, 'keys({"a": 1})', "The keys of an object, sorted."),
+    Function(
+        "length",
+        (SIZED,),
+        len,
+        "length([1, 2])",
+        "The number of characters, elements or keys.",
+    ),
+    Function("lower", (TEXT,), str.lower, 'lower("Ab")', "The text in lower case."),
+    Function(
+        "max",
+        (LIST,),
+        _extreme(max),
+        "max([1, 2])",
+        "The largest number, or the last text.",
+    ),
+    Function(
+        "min",
+        (LIST,),
+        _extreme(min),
+        "min([1, 2])",
+        "The smallest number, or the first text.",
+    ),
+    Function(
+        "normalise",
+        (TEXT,),
+        _normalised,
+        'normalise(" A  b ")',
+        "The text in a form that ignores case and the amount of white space.",
+    ),
+    Function(
+        "replace",
+        (TEXT, PATTERN, SEPARATOR),
+        _replace,
+        'replace("a1", /\\d/, "")',
+        "The text with all matches of a regular expression replaced.",
+    ),
+    Function(
+        "reverse",
+        (ROW,),
+        lambda v: v[::-1],
+        "reverse([1, 2])",
+        "The elements or characters in reverse order.",
+    ),
+    Function(
+        "round",
+        (NUMBER,),
+        _whole(_round),
+        "round(1.5)",
+        "The nearest whole number; halves are rounded up.",
+    ),
+    Function("sort", (LIST,), _sorted, "sort([2, 1])", "The numbers or texts in ascending order."),
+    Function(
+        "split",
+        (TEXT, SEPARATOR),
+        lambda t, s: t.split(s) if s else MISSING,
+        'split("a,b", ",")',
+        "The parts of a text between separators.",
+    ),
+    Function(
+        "starts_with",
+        (TEXT, SEPARATOR),
+        str.startswith,
+        'starts_with("ab", "a")',
+        "Does the text start with the other?",
+        asks=True,
+    ),
+    Function("sum", (LIST,), _sum, "sum([1, 2])", "The sum; 0 for an empty list."),
+    Function(
+        "to_number",
+        (SCALAR,),
+        _to_number,
+        'to_number("1.5")',
+        "The number itself, or the number that a text contains.",
+    ),
+    Function(
+        "to_string",
+        (SCALAR,),
+        _to_string,
+        "to_string(1)",
+        "The text itself, or the value as JSON.",
+    ),
+    Function(
+        "trim",
+        (TEXT,),
+        str.strip,
+        'trim(" a ")',
+        "The text without leading and trailing white space.",
+    ),
+    Function("type", (ANY,), _type, "type([])", "number, string, boolean, array, object or null."),
+    Function("unique", (LIST,), _unique, "unique([1, 1])", "The elements without duplicates."),
+    Function("upper", (TEXT,), str.upper, 'upper("Ab")', "The text in upper case."),
+    Function(
+        "values",
+        (OBJECT,),
+        lambda o: [o[key] for key in sorted(o)],
+        'values({"a": 1})',
+        "The values of an object, sorted by key.",
+    ),
+    Function(
+        "zip",
+        (LIST, LIST),
+        _zip,
+        "zip([1, 2], [3, 4])",
+        "Pairs of elements with the same index, up to the length of the shorter list.",
+    ),
+    Function(
+        "+", (NUMBER, NUMBER), _arithmetic(lambda a, b: a + b), "1 + 2", "The sum of two numbers."
+    ),
+    Function("-", (NUMBER, NUMBER), _arithmetic(lambda a, b: a - b), "3 - 2", "The difference."),
+    Function("*", (NUMBER, NUMBER), _arithmetic(lambda a, b: a * b), "2 * 3", "The product."),
+    Function(
+        "/",
+        (NUMBER, NUMBER),
+        _arithmetic(lambda a, b: a / b),
+        "3 / 2",
+        "The quotient; undefined if the divisor is 0.",
+    ),
+)
+
+FUNCTIONS: Final = {function.name: function for function in _ROWS}
+
+
+def apply(name: str, operands: Sequence[Result]) -> Result:
+    """The result of a function; MISSING if it is undefined."""
+    found = FUNCTIONS[name](*operands)
+    # Lists and computed texts may not be JSON values, for example if they nest too deeply.
+    return found if found is MISSING or problem(found) is None else MISSING

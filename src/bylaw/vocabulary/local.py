@@ -31,7 +31,7 @@ from bylaw.logic.terms import (
 from bylaw.names import FINAL_ANSWER
 from bylaw.trace.event import MISSING, Call, Event, Message
 from bylaw.values import Json, equal
-from bylaw.vocabulary.function_table import apply
+from bylaw.vocabulary.functions import apply
 from bylaw.vocabulary.patterns import forms_of, is_named, is_tool, lookup, names_of
 from bylaw.vocabulary.reading import (
     UNSEEN,

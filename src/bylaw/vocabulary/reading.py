@@ -26,9 +26,8 @@ from bylaw.logic.terms import (
     Variable,
 )
 from bylaw.trace.event import MISSING, Call, Event, Missing
-from bylaw.values import Json, write_json
-from bylaw.vocabulary.function_table import apply
-from bylaw.vocabulary.functions import is_list
+from bylaw.values import Json, is_list, write_json
+from bylaw.vocabulary.functions import apply
 
 
 class Unseen(Enum):

@@ -6,7 +6,7 @@ import re
 from importlib import import_module
 from typing import Any, Final
 
-from bylaw.vocabulary.function_table import compiled
+from bylaw.vocabulary.functions import compiled
 
 codes: Any = import_module("re._constants")  # the parser that `re` itself uses: none is public
 parser: Any = import_module("re._parser")

@@ -14,7 +14,7 @@ from bylaw.errors import Diagnostic, SpecError
 from bylaw.logic.operators import is_plain
 from bylaw.trace.event import MISSING, Missing
 from bylaw.values import Json, decoded, equal
-from bylaw.vocabulary.function_table import FUNCTIONS
+from bylaw.vocabulary.functions import FUNCTIONS
 
 Metrics: TypeAlias = Mapping[str, Json]
 OpenFunction: TypeAlias = Callable[..., object]

@@ -7,9 +7,8 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from bylaw.trace.event import MISSING, Missing
-from bylaw.values import Json, equal
-from bylaw.vocabulary.function_table import compiled
-from bylaw.vocabulary.functions import is_list, is_number, is_text
+from bylaw.values import Json, equal, is_list, is_number, is_text
+from bylaw.vocabulary.functions import compiled
 
 
 def _ordered(compare: Callable[[Any, Any], bool]) -> Callable[[Json, Json], bool]:
