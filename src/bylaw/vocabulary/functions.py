@@ -50,10 +50,8 @@ PATTERN: Final = ArgumentType("regular expression", is_text)
 SEPARATOR: Final = ArgumentType("text", is_text)
 LIST: Final = ArgumentType("list", is_list)
 OBJECT: Final = ArgumentType("object", is_object, lifts=True)
-SIZED: Final = ArgumentType(
-    "text, list or object", lambda v: is_text(v) or is_list(v) or is_object(v)
-)
 ROW: Final = ArgumentType("text or list", lambda v: is_text(v) or is_list(v))
+SIZED: Final = ArgumentType("text, list or object", lambda v: ROW.fits(v) or is_object(v))
 SCALAR: Final = ArgumentType("value", lambda v: True, lifts=True)
 ANY: Final = ArgumentType("value", lambda v: True)
 
@@ -358,7 +356,7 @@ _ROWS: Final = (
         (TEXT,),
         str.strip,
         'trim(" a ")',
-        "The text without leading and trailing white space.",
+        "The text without white space around it.",
     ),
     Function("type", (ANY,), _type, "type([])", "number, string, boolean, array, object or null."),
     Function("unique", (LIST,), _unique, "unique([1, 1])", "The elements without duplicates."),
