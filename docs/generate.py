@@ -9,13 +9,15 @@ A page marks such a part with `<!-- generated: NAME -->` and `<!-- end -->`.
 from __future__ import annotations
 
 import argparse
+import ast
 import inspect
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib import import_module
+from itertools import pairwise
 from pathlib import Path
-from typing import Final
+from typing import Final, get_args
 
 import bylaw
 from bylaw import Trace, holds, parse
@@ -302,24 +304,37 @@ def layers() -> str:
     return table(["layer", "isolates"], [[code(name), told] for name, told in LAYERS.items()])
 
 
-_SUMMARIES: Final = {"Severity": "How serious a violation is, strongest first"}
-"""Where a docstring says more than this release does."""
-
-
 def public_names() -> str:
     """What `import bylaw` offers."""
     rows = []
     for name in bylaw.__all__:
-        documented = inspect.getdoc(getattr(bylaw, name)) or ""
-        summary = _SUMMARIES.get(name) or documented.split("\n\n")[0].rstrip(".")
-        rows.append([code(name), _kind(getattr(bylaw, name)), summary])
+        thing = getattr(bylaw, name)
+        documented = _alias_doc(name) if _kind(thing) == "type" else inspect.getdoc(thing) or ""
+        summary = documented.split("\n\n")[0].rstrip(".")
+        rows.append([code(name), _kind(thing), summary.replace("\n", " ")])
     return table(["name", "", "what it is"], rows)
 
 
 def _kind(thing: object) -> str:
-    if not inspect.isclass(thing):
+    if inspect.isclass(thing):
+        return "exception" if issubclass(thing, Exception) else "class"
+    if inspect.isfunction(thing):
         return "function"
-    return "exception" if issubclass(thing, Exception) else "class"
+    return "value" if thing is bylaw.MISSING else "type"
+
+
+def _alias_doc(name: str) -> str:
+    """The string after the definition of a type alias, or its choices."""
+    module = sys.modules[bylaw._HOMES[name]]
+    body = ast.parse(inspect.getsource(module)).body
+    for statement, after in pairwise([*body, ast.Pass()]):
+        if isinstance(statement, ast.AnnAssign) and ast.unparse(statement.target) == name:
+            if isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant):
+                return inspect.cleandoc(str(after.value.value))
+            return " or ".join(
+                code(write_json(choice)) for choice in get_args(getattr(bylaw, name))
+            )
+    raise AssertionError(f"{name} is not a type alias")
 
 
 _AREAS: Final = {

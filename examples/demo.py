@@ -25,7 +25,7 @@ def gate() -> None:
     for call in (Call("refund", {"amount": 20}), Call("verify"), Call("refund", {"amount": 20})):
         (decision,) = guard.propose([call])
         print(f"> {call.tool} {dict(call.args) or ''}")
-        print(f"{decision.action.value}{': ' + decision.message if decision.message else ''}\n")
+        print(f"{decision.action}{': ' + decision.message if decision.message else ''}\n")
         if decision.allowed:
             guard.record(decision, "done")
     print(f"score {guard.finish().score:.2f}: the customer was not told.\n")

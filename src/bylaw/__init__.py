@@ -4,15 +4,28 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from bylaw.enforcement.decision import Action, ConstraintViolationError, Decision
+    from bylaw.enforcement.asking import Ask
+    from bylaw.enforcement.decision import (
+        Action,
+        ConstraintViolationError,
+        Decision,
+        Violation,
+        ViolationKind,
+    )
+    from bylaw.enforcement.events import EnforcementEvent, Resolution, Statistics
     from bylaw.enforcement.guard import Guard
-    from bylaw.enforcement.log import AuditLog
-    from bylaw.enforcement.severity import SoftBlockMode
-    from bylaw.errors import BylawError, Diagnostic, SpecError, TraceError
+    from bylaw.enforcement.hints import Hints
+    from bylaw.enforcement.log import AuditLog, LogError
+    from bylaw.enforcement.report import ConstraintStanding, GuardReport
+    from bylaw.enforcement.severity import Setting, SoftBlockMode
+    from bylaw.errors import BylawError, Diagnostic, SpecError, TraceError, UsageError
+    from bylaw.logic.formula import Formula
     from bylaw.procedure.constraint import Constraint, Severity
+    from bylaw.procedure.failure import Failure
+    from bylaw.procedure.files import Finish
     from bylaw.procedure.procedure import Procedure
     from bylaw.scoring.explain import Explanation, explain
-    from bylaw.scoring.verify import ConstraintResult, Report, verify_trace
+    from bylaw.scoring.verify import ConstraintResult, Label, LayerResult, Report, verify_trace
     from bylaw.semantics.enforceability import enforceable
     from bylaw.semantics.monitor import Monitor
     from bylaw.semantics.reference import holds
@@ -22,74 +35,98 @@ if TYPE_CHECKING:
     from bylaw.syntax.parser import parse
     from bylaw.syntax.printer import to_text
     from bylaw.syntax.python_form import to_python
-    from bylaw.trace.event import Call, Message
-    from bylaw.trace.files import read_trace, read_traces
-    from bylaw.trace.trace import Trace
+    from bylaw.trace.event import MISSING, Call, Event, Message, Role
+    from bylaw.trace.files import Entry, read_trace, read_traces
+    from bylaw.trace.trace import Events, Trace
     from bylaw.vocabulary.registry import Vocabulary
+    from bylaw.vocabulary.view import Order
 
 __version__ = "0.1.0"
 
 _HOMES = {
-    "Action": "bylaw.enforcement.decision",
-    "AuditLog": "bylaw.enforcement.log",
-    "BylawError": "bylaw.errors",
-    "Call": "bylaw.trace.event",
-    "Constraint": "bylaw.procedure.constraint",
-    "ConstraintResult": "bylaw.scoring.verify",
-    "ConstraintViolationError": "bylaw.enforcement.decision",
-    "Decision": "bylaw.enforcement.decision",
-    "Diagnostic": "bylaw.errors",
-    "Explanation": "bylaw.scoring.explain",
-    "Guard": "bylaw.enforcement.guard",
-    "Message": "bylaw.trace.event",
-    "Monitor": "bylaw.semantics.monitor",
-    "Outcome": "bylaw.semantics.verdict",
-    "Procedure": "bylaw.procedure.procedure",
-    "Report": "bylaw.scoring.verify",
-    "Severity": "bylaw.procedure.constraint",
-    "SoftBlockMode": "bylaw.enforcement.severity",
-    "SpecError": "bylaw.errors",
-    "Trace": "bylaw.trace.trace",
-    "TraceError": "bylaw.errors",
-    "Verdict": "bylaw.semantics.verdict",
-    "Vocabulary": "bylaw.vocabulary.registry",
-    "enforceable": "bylaw.semantics.enforceability",
-    "explain": "bylaw.scoring.explain",
-    "from_json": "bylaw.syntax.json_form",
-    "holds": "bylaw.semantics.reference",
-    "parse": "bylaw.syntax.parser",
-    "read_trace": "bylaw.trace.files",
-    "read_traces": "bylaw.trace.files",
-    "to_json": "bylaw.syntax.json_writer",
-    "to_python": "bylaw.syntax.python_form",
-    "to_text": "bylaw.syntax.printer",
-    "verify_trace": "bylaw.scoring.verify",
+    name: f"bylaw.{module}"
+    for module, names in {
+        "enforcement.asking": "Ask",
+        "enforcement.decision": "Action ConstraintViolationError Decision Violation ViolationKind",
+        "enforcement.events": "EnforcementEvent Resolution Statistics",
+        "enforcement.guard": "Guard",
+        "enforcement.hints": "Hints",
+        "enforcement.log": "AuditLog LogError",
+        "enforcement.report": "ConstraintStanding GuardReport",
+        "enforcement.severity": "Setting SoftBlockMode",
+        "errors": "BylawError Diagnostic SpecError TraceError UsageError",
+        "logic.formula": "Formula",
+        "procedure.constraint": "Constraint Severity",
+        "procedure.failure": "Failure",
+        "procedure.files": "Finish",
+        "procedure.procedure": "Procedure",
+        "scoring.explain": "Explanation explain",
+        "scoring.verify": "ConstraintResult Label LayerResult Report verify_trace",
+        "semantics.enforceability": "enforceable",
+        "semantics.monitor": "Monitor",
+        "semantics.reference": "holds",
+        "semantics.verdict": "Outcome Verdict",
+        "syntax.json_form": "from_json",
+        "syntax.json_writer": "to_json",
+        "syntax.parser": "parse",
+        "syntax.printer": "to_text",
+        "syntax.python_form": "to_python",
+        "trace.event": "Call Event MISSING Message Role",
+        "trace.files": "Entry read_trace read_traces",
+        "trace.trace": "Events Trace",
+        "vocabulary.registry": "Vocabulary",
+        "vocabulary.view": "Order",
+    }.items()
+    for name in names.split()
 }
-"""Each public name and the module it lives in, imported when first asked for."""
+"""Each public name and the module that defines it, imported when the name is first used."""
 
-__all__ = [  # spelt out for editors; a test holds it to the table above
+__all__ = [  # written out for type checkers and editors; a test compares it with the table above
+    "MISSING",
     "Action",
+    "Ask",
     "AuditLog",
     "BylawError",
     "Call",
     "Constraint",
     "ConstraintResult",
+    "ConstraintStanding",
     "ConstraintViolationError",
     "Decision",
     "Diagnostic",
+    "EnforcementEvent",
+    "Entry",
+    "Event",
+    "Events",
     "Explanation",
+    "Failure",
+    "Finish",
+    "Formula",
     "Guard",
+    "GuardReport",
+    "Hints",
+    "Label",
+    "LayerResult",
+    "LogError",
     "Message",
     "Monitor",
+    "Order",
     "Outcome",
     "Procedure",
     "Report",
+    "Resolution",
+    "Role",
+    "Setting",
     "Severity",
     "SoftBlockMode",
     "SpecError",
+    "Statistics",
     "Trace",
     "TraceError",
+    "UsageError",
     "Verdict",
+    "Violation",
+    "ViolationKind",
     "Vocabulary",
     "enforceable",
     "explain",

@@ -1,12 +1,14 @@
-"""What can go wrong, and how it is told.
+"""Exceptions and the diagnostics that they carry.
 
     BylawError
-    ├── SpecError      a formula or a procedure cannot be used
-    ├── TraceError     a trace record cannot be used
-    └── UsageError     a command was asked for something it cannot do
+    ├── SpecError                      a formula or a procedure cannot be used
+    ├── TraceError                     a trace record cannot be used
+    │   └── LogError                   an audit log cannot be written, or was altered
+    ├── UsageError                     an argument or a command line cannot be used
+    └── ConstraintViolationError       a gate refused a call
 
-Every error carries diagnostics, all of them at once: a code that `bylaw explain CODE`
-explains, the place, what is wrong, and what to do about it.
+Every error carries all its diagnostics at once: a code that `bylaw explain CODE` explains, the
+place, what is wrong, and what to do about it.
 """
 
 from __future__ import annotations
@@ -18,16 +20,16 @@ from itertools import islice
 from typing import Final, NamedTuple
 
 MAX_DIAGNOSTICS: Final = 50
-"""How many mistakes of one file or record are reported before reading stops."""
+"""The most mistakes that are reported of one file or record."""
 
 _EXCERPT: Final = 100
-"""How much of a long line is shown, in characters."""
+"""The length of the excerpt from a long line, in characters."""
 _BEFORE: Final = 40
-"""How much of that stands before the mistake."""
+"""The part of the excerpt before the mistake."""
 _MESSAGE: Final = 500
-"""How long a message may be."""
+"""The longest message."""
 _SUGGESTIONS: Final = 500
-"""Among how many names a misspelt one is looked for."""
+"""The most names that a misspelt one is compared with."""
 
 
 class Span(NamedTuple):
@@ -39,7 +41,7 @@ class Span(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """One mistake: where it is, what it is, how to mend it."""
+    """One mistake: its place, what is wrong, and how to fix it."""
 
     code: str
     message: str
@@ -52,9 +54,9 @@ class Diagnostic:
     """Counted from 1, in characters."""
     width: int = 1
     excerpt: str | None = None
-    """The line that holds the mistake, or the part of a long line around it."""
+    """The line with the mistake, or the part of a long line around it."""
     excerpt_column: int = 1
-    """The column at which the excerpt begins."""
+    """The column at which the excerpt starts."""
     where: str | None = None
     """A path inside the data, such as `tool_calls[3].step`, where there is no line."""
 
@@ -88,16 +90,16 @@ class Diagnostic:
                 object.__setattr__(self, name, cut)
 
     def located(self, source: str) -> Diagnostic:
-        """The same diagnostic, naming the file it is about unless it names one already."""
+        """The same diagnostic with the name of its file, unless it has one."""
         return self if self.source else replace(self, source=source)
 
     def inside(self, where: str) -> Diagnostic:
-        """The same diagnostic, said to be inside some part of the data."""
+        """The same diagnostic, located inside a part of the data."""
         inner = f".{self.where}" if self.where else ""
         return replace(self, where=where + inner)
 
     def render(self) -> str:
-        """The diagnostic as people read it: place, message, the line with a caret, help."""
+        """The diagnostic as text: place, message, the line with a caret, help."""
         place = ":".join(
             str(part) for part in (self.source, self.line, self.column) if part is not None
         )
@@ -111,7 +113,7 @@ class Diagnostic:
         return "\n".join(lines).encode("utf-8", "backslashreplace").decode()
 
     def to_dict(self) -> dict[str, object]:
-        """The diagnostic as JSON, without the parts that are absent."""
+        """The diagnostic as JSON, without the fields that are None."""
         fields = {name: getattr(self, name) for name in self.__slots__}
         del fields["excerpt_column"]
         if self.line is None:
@@ -128,7 +130,7 @@ def _caret(excerpt: str, line: int, start: int, width: int) -> list[str]:
 
 
 class BylawError(Exception):
-    """The root of every error that Bylaw raises on purpose."""
+    """The base class of every error that Bylaw raises on purpose."""
 
     def __init__(self, diagnostics: Iterable[Diagnostic] | Diagnostic) -> None:
         if isinstance(diagnostics, Diagnostic):
@@ -137,7 +139,7 @@ class BylawError(Exception):
         super().__init__("\n\n".join(d.render() for d in self.diagnostics))
 
     def __reduce__(self) -> tuple[type[BylawError], tuple[tuple[Diagnostic, ...]]]:
-        return type(self), (self.diagnostics,)  # an error may have to cross to another process
+        return type(self), (self.diagnostics,)  # errors are pickled between processes
 
 
 class SpecError(BylawError):
@@ -149,18 +151,25 @@ class TraceError(BylawError):
 
 
 class UsageError(BylawError):
-    """A command was asked for something it cannot do."""
+    """An argument or a command line cannot be used."""
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str | None:
-    """`did you mean 'refund'?` if some known word is close to this one."""
+    """`did you mean 'refund'?` if a known word is close to this one."""
     lowered = {name.lower(): name for name in islice(known, _SUGGESTIONS)}
     close = difflib.get_close_matches(word.lower(), lowered, n=1, cutoff=0.6)
     return f"did you mean '{lowered[close[0]]}'?" if close else None
 
 
+def not_a_choice(name: str, given: object, choices: Sequence[str]) -> tuple[str, str]:
+    """The message and the help for a value that is not one of the choices."""
+    close = did_you_mean(given, choices) if isinstance(given, str) else None
+    help = f"It is one of: {', '.join(choices)}."
+    return f"'{name}' cannot be {shown(given)}", f"{close} {help}" if close else help
+
+
 def shown(value: object, most: int = 60) -> str:
-    """A value as a message quotes it: short, whatever was handed over."""
+    """A value as messages quote it, cut to a short text."""
     try:
         text = repr(value)
     except (RecursionError, ValueError):  # nested without end, or a number without end
@@ -169,6 +178,6 @@ def shown(value: object, most: int = 60) -> str:
 
 
 def listing(names: Sequence[str], most: int = 12) -> str:
-    """`a, b, c`, and how many more there are where the list is long."""
+    """`a, b, c`, or `a, b and 7 more` for a long list."""
     shown = ", ".join(names[:most])
     return shown if len(names) <= most else f"{shown} and {len(names) - most} more"

@@ -20,7 +20,6 @@ from bylaw import (
     Guard,
     Monitor,
     Procedure,
-    Severity,
     Trace,
     explain,
     formulas,
@@ -97,7 +96,7 @@ def judge_corpus(table: list[Row]) -> None:
 def _procedure(table: list[Row]) -> Procedure:
     texts = dict.fromkeys(row.formula for row in table)
     constraints = [
-        Constraint(f"rule {number}", parse(text), severity=Severity.TOLERATE)
+        Constraint(f"rule {number}", parse(text), severity="TOLERATE")
         for number, text in enumerate(texts, start=1)
     ]
     order: Any = table[0].order

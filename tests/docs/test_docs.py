@@ -20,7 +20,7 @@ from bylaw import formulas, parse
 from bylaw.cli.main import COMMANDS
 from bylaw.codes import CODES
 from bylaw.logic.operators import COMPARISONS, KEYWORDS, OPERATORS
-from bylaw.procedure.constraint import Severity
+from bylaw.procedure.constraint import SEVERITIES
 from bylaw.procedure.files import CONSTRAINT_FIELDS, PROCEDURE_FIELDS
 from bylaw.trace.record import _CALL_FIELDS, _OWN_FIELDS
 from bylaw.vocabulary.predicates import PREDICATES
@@ -126,8 +126,7 @@ def test_every_command_is_described() -> None:
 
 def test_every_field_of_a_procedure_is_described() -> None:
     code = set(_reference("procedure-files.md").code())
-    severities = {severity.value for severity in Severity}
-    assert code >= {*PROCEDURE_FIELDS, *CONSTRAINT_FIELDS, *severities}
+    assert code >= {*PROCEDURE_FIELDS, *CONSTRAINT_FIELDS, *SEVERITIES}
 
 
 def test_every_field_of_a_record_is_described() -> None:

@@ -1,7 +1,7 @@
 """The notation of gate scenarios: rules, then turns with what the gate is expected to say.
 
     == a soft block refuses, and the third of one rule stops
-    @mode in a row
+    @mode in-a-row
     once SOFT_BLOCK: CalledN(pay, <= 1)
     > pay get          | allow allow
     > pay              | block:once
@@ -25,9 +25,8 @@ from typing import Any
 from notation import trace
 
 from bylaw import Call, Message, Procedure
-from bylaw.enforcement.decision import Action, Decision, Violation
+from bylaw.enforcement.decision import Decision, Violation
 from bylaw.enforcement.guard import Guard
-from bylaw.enforcement.severity import SoftBlockMode
 from bylaw.names import FINAL_ANSWER
 from bylaw.trace.event import MISSING, Event
 
@@ -55,7 +54,7 @@ class Scenario:
         """A gate for them."""
         given: dict[str, Any] = {k: v for k, v in self.options.items() if k in _GUARD}
         if "mode" in given:
-            given["soft_block"] = SoftBlockMode(given.pop("mode"))
+            given["soft_block"] = given.pop("mode")
         if "limit" in given:
             given["soft_block_limit"] = int(given.pop("limit"))
         if "ask" in given:
@@ -73,7 +72,7 @@ class Scenario:
                 assert f"{report.score:g} {report.label}" == line[1:].strip(), self.place
             elif line == "!approve":
                 for decision in decisions:
-                    if decision.action is Action.ASK:
+                    if decision.action == "ask":
                         guard.approve(decision)
             else:
                 shown, _, expected = line.removeprefix(">").rpartition("|")
@@ -104,7 +103,7 @@ def said(decision: Decision) -> str:
     names = ",".join(violation.constraint.name for violation in decision.violations)
     mark = "~" if decision.allowed else ":"
     overridden = "".join(f"^{name}" for name in decision.overridden)
-    return decision.action.value + (f"{mark}{names}" if names else "") + overridden
+    return decision.action + (f"{mark}{names}" if names else "") + overridden
 
 
 def _yes(call: Call, violations: tuple[Violation, ...]) -> bool:

@@ -9,18 +9,19 @@ import threading
 import time
 from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from gate_notation import Scenario, play, said, scenarios
 from notation import trace
 
-from bylaw import BylawError, Call, Procedure, Severity, verify_trace
+from bylaw import BylawError, Call, Procedure, verify_trace
 from bylaw.enforcement.decision import Action, ConstraintViolationError, Violation
 from bylaw.enforcement.guard import Guard
 from bylaw.enforcement.hints import HINTS
 from bylaw.enforcement.report import GuardReport
-from bylaw.enforcement.severity import SETTINGS, SoftBlockMode
+from bylaw.enforcement.severity import SETTINGS, SOFT_BLOCK_MODES
+from bylaw.procedure.constraint import SEVERITIES
 from bylaw.values import Json
 
 TABLE = list(scenarios(Path(__file__).parent / "decisions.cases"))
@@ -34,15 +35,15 @@ def test_scenario(scenario: Scenario) -> None:
 def test_the_table_covers_what_can_be_set() -> None:
     """A severity, setting, mode or answer that no scenario shows is not decided by anybody."""
     shown = Counter(rule["severity"] for scenario in TABLE for rule in scenario.rules)
-    assert set(shown) == {severity.value for severity in Severity}
+    assert set(shown) == set(SEVERITIES)
     options: dict[str, set[str]] = {}
     for scenario in TABLE:
         for option, value in scenario.options.items():
             options.setdefault(option, set()).add(value)
     assert options["setting"] == set(SETTINGS)
-    assert options["mode"] | {"same constraint"} == {mode.value for mode in SoftBlockMode}
+    assert options["mode"] | {"same-constraint"} == set(SOFT_BLOCK_MODES)
     words = {word for scenario in TABLE for turn in scenario.turns for word in turn.split()}
-    assert {action.value for action in Action} <= {word.partition(":")[0] for word in words}
+    assert set(get_args(Action)) <= {word.partition(":")[0] for word in words}
 
 
 def _procedure(**rules: str) -> Procedure:
@@ -95,7 +96,7 @@ def test_a_person_who_does_not_answer_does_not_keep_the_program_alive(tmp_path: 
         "rule = {'name': 'n', 'rule': 'G !pay', 'severity': 'ASK'}\n"
         "p = Procedure.from_dict({'constraints': [rule]})\n"
         "g = Guard(p, ask=lambda call, rules: time.sleep(60), ask_timeout=0.05)\n"
-        "print(g.propose([Call('pay')])[0].action.value)\n"
+        "print(g.propose([Call('pay')])[0].action)\n"
     )
     run = subprocess.run(
         [sys.executable, str(script)], capture_output=True, text=True, timeout=30, check=True
@@ -350,7 +351,7 @@ def test_an_approval_is_for_one_call() -> None:
     guard.approve(asked)
     assert guard.propose([Call("verify")])[0].allowed
     assert guard.propose([PAY])[0].allowed  # it breaks nothing, and uses the approval up
-    assert guard.propose([PAY])[0].action is Action.ASK
+    assert guard.propose([PAY])[0].action == "ask"
 
 
 class Interrupt(BaseException):
@@ -504,8 +505,8 @@ def test_what_was_lost_is_not_held_against_the_agent() -> None:
 
 def test_an_obligation_is_no_deadlock() -> None:
     """Each call leaves the demand unmet, and brings it nearer."""
-    for severity in Severity:
-        guard = Guard(_procedure(twice=f"{severity.value}: CalledN(a, >= 2)"))
+    for severity in SEVERITIES:
+        guard = Guard(_procedure(twice=f"{severity}: CalledN(a, >= 2)"))
         assert [said(guard.propose([Call("a")])[0]) for _ in range(3)] == ["allow"] * 3
         assert guard.finish().label == "FULL"
 

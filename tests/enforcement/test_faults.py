@@ -205,7 +205,7 @@ guard = Guard(Procedure.from_dict({"constraints": [rule]}), log=AuditLog(sys.arg
 told = []
 for number in range(20):
     for decision in guard.propose([Call("pay", {"n": number}), Call("pay", {"n": number})]):
-        told.append([decision.action.value, decision.message])
+        told.append([decision.action, decision.message])
 report = guard.finish()
 print(json.dumps({"told": told, "score": report.score, "reason": report.reason}))
 """
@@ -306,7 +306,7 @@ def work(path, left, pipe):
         calls = [Call("pay", {"n": number + i}) for i in range(number % 3 + 1)]
         number += len(calls)
         for decision in guard.propose(calls):
-            told = [decision.turn, decision.index, decision.action.value]
+            told = [decision.turn, decision.index, decision.action]
             os.write(pipe, json.dumps(told).encode() + b"\\n")
 
 

@@ -32,7 +32,7 @@ def _guard(rule: str = "G(pay -> known(args.to, step))", *, final: bool = True) 
 
 
 def _actions(guard: Guard, *calls: Call) -> list[str]:
-    return [decision.action.value for decision in guard.propose(calls)]
+    return [decision.action for decision in guard.propose(calls)]
 
 
 PAY = Call("pay", {"to": "acme"})

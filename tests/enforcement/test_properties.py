@@ -17,7 +17,6 @@ from bylaw import (
     Message,
     Monitor,
     Procedure,
-    Severity,
     Trace,
     Verdict,
     verify_trace,
@@ -25,9 +24,10 @@ from bylaw import (
 from bylaw.enforcement.decision import Decision
 from bylaw.enforcement.guard import Guard
 from bylaw.enforcement.replay import Replayer, replay
-from bylaw.enforcement.severity import SETTINGS, SoftBlockMode, blocks
+from bylaw.enforcement.severity import SETTINGS, SOFT_BLOCK_MODES, blocks
 from bylaw.logic.formula import Formula
 from bylaw.names import FINAL_ANSWER
+from bylaw.procedure.constraint import SEVERITIES
 from bylaw.semantics.monitors import Monitors
 from bylaw.trace.event import MISSING, Event
 
@@ -47,7 +47,7 @@ def procedures(draw: st.DrawFn) -> Procedure:
             formula,
             weight=draw(st.sampled_from([1.0, 2.5, 1e-9])),
             layer=draw(st.sampled_from([None, "L1", "L6"])),
-            severity=draw(st.sampled_from(list(Severity))),
+            severity=draw(st.sampled_from(SEVERITIES)),
         )
         for number, formula in enumerate(draw(st.lists(RULES, min_size=1, max_size=4)))
     ]
@@ -60,7 +60,7 @@ def guards(draw: st.DrawFn, procedure: Procedure) -> dict[str, Any]:
     """How a gate may be set up."""
     return {
         "setting": draw(st.sampled_from(SETTINGS)),
-        "soft_block": draw(st.sampled_from(list(SoftBlockMode))),
+        "soft_block": draw(st.sampled_from(SOFT_BLOCK_MODES)),
         "soft_block_limit": draw(st.sampled_from([2, 3, 50])),
         "enforce_l6": draw(st.booleans()),
         "ask": draw(st.sampled_from([None, lambda call, rules: len(rules) == 1])),

@@ -20,7 +20,7 @@ def _guard() -> Guard:
 
 
 def _actions(guard: Guard, *calls: Call) -> list[str]:
-    return [decision.action.value for decision in guard.propose(calls)]
+    return [decision.action for decision in guard.propose(calls)]
 
 
 def test_the_run_goes_on_and_is_scored_without_the_answer() -> None:

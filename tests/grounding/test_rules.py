@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from bylaw import Call, Guard, Message, Procedure, Trace, explain, verify_trace
-from bylaw.enforcement.decision import Action
 from bylaw.grounding import REFUSAL, Grounding, vocabulary
 from bylaw.values import Json
 
@@ -116,23 +115,23 @@ def _answer(text: str) -> Call:
 def test_a_gate_refuses_an_answer_that_is_not_grounded() -> None:
     guard = Guard(_procedure(GROUNDED, finish="met"))
     (decision,) = guard.propose([_answer("It is in src/retry.py.")])
-    assert decision.action is Action.BLOCK
+    assert decision.action == "block"
     assert "Name only what read_file returned." in decision.message
     (read,) = guard.propose([Call("read_file", {"path": "src/retry.py"})])
     guard.record(read, READ.result)
     (decision,) = guard.propose([_answer("It is in src/retry.py.")])
-    assert decision.action is Action.ALLOW
+    assert decision.action == "allow"
     assert guard.finish().score == 1.0
 
 
 def test_a_gate_lets_a_refusal_pass() -> None:
     guard = Guard(_procedure(GROUNDED, finish="met"))
-    assert guard.propose([_answer(REFUSAL)])[0].action is Action.ALLOW
+    assert guard.propose([_answer(REFUSAL)])[0].action == "allow"
 
 
 def test_a_gate_warns_once_and_an_agent_may_insist() -> None:
     guard = Guard(_procedure({**GROUNDED, "severity": "BLOCK_AND_WARN"}, finish="met"))
-    assert guard.propose([_answer("See made_up().")])[0].action is Action.WARN
+    assert guard.propose([_answer("See made_up().")])[0].action == "warn"
     (decision,) = guard.propose([_answer("See made_up().")])
     assert decision.overridden == ("grounded",)
     assert guard.finish().score == 0.0
@@ -260,7 +259,7 @@ def test_a_gate_refuses_unsourced_arguments_by_a_rule_about_the_past() -> None:
     guard = Guard(_procedure(rule))
     guard.say("user", "Refund W17, please.")
     wrong, right = guard.propose([Call("refund", {"order_id": order}) for order in ("W18", "W17")])
-    assert [wrong.action, right.action] == [Action.BLOCK, Action.ALLOW]
+    assert [wrong.action, right.action] == ["block", "allow"]
 
 
 def test_numbers_days_and_lists_may_be_written_anew() -> None:

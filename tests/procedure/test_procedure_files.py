@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bylaw import Procedure, Severity, SpecError, Vocabulary, parse, to_json
+from bylaw import Procedure, SpecError, Vocabulary, parse, to_json
 
 FIVE_MISTAKES = """\
 bylaw: 1
@@ -123,7 +123,7 @@ def test_yaml_words_stay_words(tmp_path: Path) -> None:
 def test_defaults() -> None:
     procedure = Procedure.from_dict({"constraints": [{"name": "a", "rule": "Called(x)"}]})
     constraint = procedure["a"]
-    assert (constraint.weight, constraint.severity) == (1.0, Severity.SOFT_BLOCK)
+    assert (constraint.weight, constraint.severity) == (1.0, "SOFT_BLOCK")
     assert (procedure.order, procedure.events, procedure.tools) == ("position", "calls", None)
 
 

@@ -9,7 +9,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from notation import trace
 
-from bylaw import Call, Message, Outcome, Procedure, Trace, Vocabulary, verify_trace
+from bylaw import (
+    Call,
+    Constraint,
+    Message,
+    Outcome,
+    Procedure,
+    SpecError,
+    Trace,
+    Vocabulary,
+    parse,
+    verify_trace,
+)
 
 
 def procedure(*rules: tuple[str, float], **settings: Any) -> Procedure:
@@ -302,3 +313,21 @@ def test_parts_of_rules_are_called_by_the_names_that_the_procedure_defines(
     spec = {"define": define, "constraints": [{"name": "c", "rule": rule}]}
     (result,) = verify_trace(trace(shown), Procedure.from_dict(spec)).constraints
     assert result.detail.endswith(told)
+
+
+def test_a_procedure_verifies_a_trace_as_verify_trace_does() -> None:
+    calls_a = procedure(("F a", 1.0))
+    record = {"tool_calls": [{"tool_name": "a"}]}
+    assert calls_a.verify(record) == verify_trace(record, calls_a)
+    assert calls_a.verify(Trace()).label == "NONE"
+
+
+@pytest.mark.parametrize("options", [{"order": "steps"}, {"events": "al"}, {"finish": "always"}])
+def test_a_choice_that_there_is_not_is_refused(options: dict[str, Any]) -> None:
+    with pytest.raises(SpecError, match="E212"):
+        Procedure([Constraint("a", parse("F a"))], **options)
+
+
+def test_a_severity_that_there_is_not_is_refused() -> None:
+    with pytest.raises(SpecError, match="did you mean 'SOFT_BLOCK'"):
+        Constraint("a", parse("F a"), severity="SOFTBLOCK")  # type: ignore[arg-type]  # the mistake

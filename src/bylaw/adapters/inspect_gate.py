@@ -13,7 +13,7 @@ from inspect_ai.log import Transcript, transcript
 from inspect_ai.model import ChatMessage, ChatMessageAssistant, ChatMessageTool
 from inspect_ai.tool import ToolCall, ToolCallView
 
-from bylaw.enforcement.decision import Action, Decision
+from bylaw.enforcement.decision import Decision
 from bylaw.enforcement.guard import Guard
 from bylaw.enforcement.tools import as_json
 from bylaw.names import FINAL_ANSWER
@@ -39,7 +39,7 @@ def gate(procedure: str | Procedure, submit: str = "submit", **options: Any) -> 
         metadata = {"violations": [violation.to_dict() for violation in decision.violations]}
         if decision.allowed:
             return Approval(decision="approve", metadata=metadata)
-        kind = "terminate" if decision.action is Action.STOP else "reject"
+        kind = "terminate" if decision.action == "stop" else "reject"
         return Approval(decision=kind, explanation=decision.message, metadata=metadata)
 
     return decide

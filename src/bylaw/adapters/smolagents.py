@@ -24,7 +24,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from bylaw.enforcement.decision import Action, ConstraintViolationError, Decision
+from bylaw.enforcement.decision import ConstraintViolationError, Decision
 from bylaw.enforcement.guard import Guard
 from bylaw.enforcement.tools import as_json, executed
 from bylaw.names import FINAL_ANSWER
@@ -136,7 +136,7 @@ class GuardedToolCallingAgent(_Guarded, ToolCallingAgent):
                 yield ToolOutput(call.id, refusals[call.id], False, refusals[call.id], call)
         memory_step.observations = "".join(f"{text}\n" for text in refusals.values()) or None
         passed_on = replace(chat_message, tool_calls=[call for call, _ in allowed])
-        stop = next((d.error() for d in decisions if d.action is Action.STOP), None)
+        stop = next((d.error() for d in decisions if d.action == "stop"), None)
         try:
             yield from super().process_tool_calls(passed_on, memory_step)
         except AgentError as failure:
@@ -205,7 +205,7 @@ class GuardedCodeAgent(_Guarded, CodeAgent):
             if name == FINAL_ANSWER and (reason := _argument_error(tool, given)):
                 raise TypeError(reason)
             (decision,) = self._propose([Call(name, dict(as_json(given)))])
-            if decision.action is Action.STOP:
+            if decision.action == "stop":
                 raise _RunStopped(decision.error())
             if not decision.allowed:
                 raise decision.error()

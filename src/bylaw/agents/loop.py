@@ -130,7 +130,7 @@ class Episode:
         """Runs a call if it is allowed. Returns the text that the model reads."""
         if not decision.allowed:
             broken = tuple(violation.constraint.name for violation in decision.violations)
-            reason = decision.action.value
+            reason = decision.action
             self.refused.append(RefusedCall(decision.turn, call, reason, decision.message, broken))
             return json.dumps({"error": decision.message, "violation_type": reason})
         if call.tool == FINAL_ANSWER:

@@ -90,7 +90,7 @@ class _RecordingGuard(Guard):
         for decision in decisions:
             if not decision.allowed:
                 broken = tuple(each.constraint.name for each in decision.violations)
-                reason, told = decision.action.value, decision.message
+                reason, told = decision.action, decision.message
                 self._episode.refused.append(
                     RefusedCall(decision.turn, decision.call, reason, told, broken)
                 )

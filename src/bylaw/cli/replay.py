@@ -115,7 +115,7 @@ def _refused(found: Replay) -> Iterator[str]:
         many = f", {len(found.refusals)} refused" if len(found.refusals) > 1 else ""
         answer = refusal.tool == FINAL_ANSWER
         place = "the answer" if answer else f"#{refusal.call + 1} {refusal.tool}"
-        yield f"{refusal.action.value} at {place}: {rules}{many}"
+        yield f"{refusal.action} at {place}: {rules}{many}"
 
 
 def _lost(found: Replay) -> Iterator[str]:

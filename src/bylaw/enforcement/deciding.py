@@ -19,7 +19,6 @@ from bylaw.enforcement.still_open import still_open
 from bylaw.enforcement.turn import Turn, exactly
 from bylaw.errors import Diagnostic, UsageError
 from bylaw.names import FINAL_ANSWER
-from bylaw.procedure.constraint import Severity
 from bylaw.trace.event import Call
 
 
@@ -60,12 +59,12 @@ def _decide(run: Run, turn: Turn, *, asks: bool) -> Decision | Question:
     proposed, index = turn.calls[len(turn.decisions)], len(turn.decisions)
     if run.stopped or run.finished:
         told = f"{proposed.tool}: Not executed. The run has ended."
-        action = Action.STOP if run.stopped else Action.BLOCK
+        action: Action = "stop" if run.stopped else "block"
         return Decision(proposed, action, turn.number, index, message=told)
     if turn.denied is not None:
         (question, why), turn.denied = turn.denied, None
         refused = question.call, question.violations
-        return _refused(run, turn, *refused, Action.BLOCK, denied=why)
+        return _refused(run, turn, *refused, "block", denied=why)
     alone = proposed.tool == FINAL_ANSWER and turn.occupied  # it has a step of its own
     step = turn.number + alone
     call = Call(proposed.tool, proposed.args, step=step, id=proposed.id, agent=proposed.agent)
@@ -79,32 +78,32 @@ def _decide(run: Run, turn: Turn, *, asks: bool) -> Decision | Question:
         turn.approve(run.approved.get(same, set()))
     against = [v for i, v in violations.items() if i not in turn.waived]
     action = _action(against, run.escalation)
-    if action is Action.ALLOW:
+    if action == "allow":
         if before is not None:
             run.finished = True
             run.answer = Answer(*before, run.judge.monitors.length - 1)
         return _allowed(run, turn, call, trial)
     trial.take_back()
-    if action is Action.ASK and asks:
+    if action == "ask" and asks:
         return Question(call, violations)
     return _refused(run, turn, call, violations, action)
 
 
 def _action(against: Sequence[Violation], escalation: Escalation) -> Action:
     if not against:
-        return Action.ALLOW
+        return "allow"
     match strongest(violation.severity for violation in against):
-        case Severity.HARD_STOP:
-            return Action.STOP
-        case Severity.SOFT_BLOCK:
-            names = [v.constraint.name for v in against if v.severity is Severity.SOFT_BLOCK]
-            return Action.STOP if escalation.block(names) else Action.BLOCK
-        case Severity.ASK:
-            return Action.ASK
-        case Severity.BLOCK_AND_WARN:
-            return Action.WARN
+        case "HARD_STOP":
+            return "stop"
+        case "SOFT_BLOCK":
+            names = [v.constraint.name for v in against if v.severity == "SOFT_BLOCK"]
+            return "stop" if escalation.block(names) else "block"
+        case "ASK":
+            return "ask"
+        case "BLOCK_AND_WARN":
+            return "warn"
         case _:
-            return Action.ALLOW
+            return "allow"
 
 
 def _allowed(run: Run, turn: Turn, call: Call, trial: Trial) -> Decision:
@@ -126,7 +125,7 @@ def _allowed(run: Run, turn: Turn, call: Call, trial: Trial) -> Decision:
         run.recent.note(call.tool)
     return Decision(
         call,
-        Action.ALLOW,
+        "allow",
         turn.number,
         len(turn.decisions),
         tuple(tolerated),
@@ -144,12 +143,12 @@ def _refused(
     *,
     denied: str | None = None,
 ) -> Decision:
-    if action is Action.WARN:
+    if action == "warn":
         run.pointers.setdefault(exactly(call), set()).update(violations)
-    if action is Action.STOP:
+    if action == "stop":
         run.stopped = True
     for violation in violations.values():
-        run.journal.note(turn.number, call, violation, action.value)
+        run.journal.note(turn.number, call, violation, action)
     # What is tolerated is not told: a rule of layer L6 would hand its values over.
     enforced = {i: v for i, v in violations.items() if blocks(v.severity)}
     tools = frozenset().union(*(run.judge.named[i] for i in enforced))

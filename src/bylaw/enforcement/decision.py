@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
 from typing import Literal, TypeAlias
 
 from bylaw.errors import BylawError, Diagnostic
@@ -11,22 +10,10 @@ from bylaw.procedure.constraint import Constraint, Severity
 from bylaw.trace.event import Call
 from bylaw.values import Json
 
-
-class Action(Enum):
-    """What happens to a proposed call."""
-
-    ALLOW = "allow"
-    WARN = "warn"
-    """Not executed; the same call again, at once, is a deliberate override."""
-    BLOCK = "block"
-    """Not executed."""
-    STOP = "stop"
-    """Not executed, and the run ends."""
-    ASK = "ask"
-    """Not executed until a person approves."""
-
-
-Kind: TypeAlias = Literal["doomed", "joint", "unmet", "error", "stopped"]
+Action: TypeAlias = Literal["allow", "warn", "block", "stop", "ask"]
+"""What happens to a proposed call. Only `allow` executes it. After `warn`, the same call in the
+next turn runs; after `stop`, the run has ended; after `ask`, a person may approve it."""
+ViolationKind: TypeAlias = Literal["doomed", "joint", "unmet", "error", "stopped"]
 """Why a rule speaks against a call: nothing could satisfy it any more; nothing could satisfy it
 together with the others; it is still to be met and the agent wants to finish; it could not be
 decided; the run has ended."""
@@ -38,7 +25,7 @@ class Violation:
 
     constraint: Constraint
     severity: Severity
-    kind: Kind = "doomed"
+    kind: ViolationKind = "doomed"
     reason: str = ""
     """What went wrong, where that is more than the rule."""
 
@@ -47,7 +34,7 @@ class Violation:
         return {
             "constraint": self.constraint.name,
             "layer": self.constraint.layer,
-            "severity": self.severity.value,
+            "severity": self.severity,
             "kind": self.kind,
             "reason": self.reason,
         }
@@ -76,7 +63,7 @@ class Decision:
     @property
     def allowed(self) -> bool:
         """May the call run?"""
-        return self.action is Action.ALLOW
+        return self.action == "allow"
 
     def error(self) -> ConstraintViolationError:
         """The refusal as an exception."""
@@ -90,7 +77,7 @@ class ConstraintViolationError(BylawError):
         super().__init__(Diagnostic("E410", decision.message))
         self.args = (decision.message,)  # an agent reads the message, not a diagnostic
         self.decision = decision
-        self.violation_type = decision.action.value
+        self.violation_type = decision.action
 
     def to_dict(self) -> dict[str, Json]:
         """The observation that an agent gets."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from threading import TIMEOUT_MAX
 from typing import Any
@@ -16,11 +16,6 @@ from bylaw.values import copied, problem
 def unusable(message: str, help: str) -> UsageError:
     """The error for something that a guard does not know."""
     return UsageError(Diagnostic("E414", message, help))
-
-
-def one_of(choices: Sequence[object]) -> str:
-    """What may stand there, in words."""
-    return f"It is one of: {', '.join(map(str, choices))}."
 
 
 def check_procedure(given: object) -> None:

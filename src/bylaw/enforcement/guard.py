@@ -12,23 +12,29 @@ import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, Self
 
 from bylaw.enforcement.asking import Ask, Question
 from bylaw.enforcement.deciding import advance
-from bylaw.enforcement.decision import Action, Decision
+from bylaw.enforcement.decision import Decision
 from bylaw.enforcement.events import EnforcementEvent
-from bylaw.enforcement.given import check_asking, check_procedure, checked, one_of, unusable
+from bylaw.enforcement.given import check_asking, check_procedure, checked, unusable
 from bylaw.enforcement.hints import HINTS, Hints
 from bylaw.enforcement.journal import Journal
 from bylaw.enforcement.judge import Judge
 from bylaw.enforcement.log import AuditLog
 from bylaw.enforcement.report import GuardReport
 from bylaw.enforcement.run import Run
-from bylaw.enforcement.severity import SETTINGS, Escalation, Setting, SoftBlockMode
+from bylaw.enforcement.severity import (
+    SETTINGS,
+    SOFT_BLOCK_MODES,
+    Escalation,
+    Setting,
+    SoftBlockMode,
+)
 from bylaw.enforcement.tools import Tool, run_turn, run_turn_async, wrap
 from bylaw.enforcement.turn import Turn
-from bylaw.errors import Diagnostic, UsageError, shown
+from bylaw.errors import Diagnostic, UsageError, not_a_choice, shown
 from bylaw.procedure.procedure import Procedure
 from bylaw.trace.event import MISSING, ROLES, Call, Role
 from bylaw.values import Json, copied, problem
@@ -44,6 +50,9 @@ class Guard:
     rules that it breaks, and has `ask_timeout` seconds to return True or False; without it, such
     calls are refused until `approve` lets them pass. `save` and `restore` carry a run over to
     another process.
+
+    `with Guard(procedure) as guard:` finishes the run at the end of the block, unless that was
+    done: without an answer if none was proposed, also when an exception leaves the block.
     """
 
     def __init__(
@@ -52,7 +61,7 @@ class Guard:
         setting: Setting = "as-written",
         *,
         hints: Hints = "rule",
-        soft_block: SoftBlockMode = SoftBlockMode.SAME_CONSTRAINT,
+        soft_block: SoftBlockMode = "same-constraint",
         soft_block_limit: int = 3,
         ask: Ask | None = None,
         ask_timeout: float | None = None,
@@ -65,10 +74,10 @@ class Guard:
         for given, name, choices in (
             (setting, "setting", SETTINGS),
             (hints, "hints", HINTS),
-            (soft_block, "soft_block", tuple(SoftBlockMode)),
+            (soft_block, "soft_block", SOFT_BLOCK_MODES),
         ):
             if given not in choices:
-                raise unusable(f"{name} cannot be {shown(given)}", one_of(choices))
+                raise unusable(*not_a_choice(name, given, choices))
         if type(soft_block_limit) is not int or soft_block_limit < 1:
             message = f"soft_block_limit cannot be {shown(soft_block_limit)}"
             raise unusable(message, "It is a whole number, 1 or more.")
@@ -81,6 +90,7 @@ class Guard:
         escalation = Escalation(soft_block, soft_block_limit)
         self._run: Final = Run(procedure, setting, hints, judge, Journal(log, hints), escalation)
         self._lock: Final = threading.RLock()
+        self._report: GuardReport | None = None
 
     @property
     def turn(self) -> int:
@@ -173,14 +183,14 @@ class Guard:
         What the assistant says belongs to the calls that it proposes next.
         """
         if role not in ROLES:
-            raise unusable(f"nobody is called {shown(role)}", one_of(ROLES))
+            raise unusable(*not_a_choice("role", role, ROLES))
         with self._lock:
             self._run.say(role, text)
 
     def approve(self, decision: Decision) -> None:
         """A person approves a call that was refused with `ask`: proposed again, it may run."""
-        if decision.action is not Action.ASK:
-            message = f"the answer to the call was {decision.action.value}, not ask"
+        if decision.action != "ask":
+            message = f"the answer to the call was {decision.action}, not ask"
             raise UsageError(Diagnostic("E413", message, "Approve calls that wait for a person."))
         with self._lock:
             self._run.approve(decision)
@@ -198,7 +208,20 @@ class Guard:
     def finish(self, answer: str | None = None) -> GuardReport:
         """Ends the run and scores it. An answer that was proposed is not given again."""
         with self._lock:
-            return self._run.finish(answer)
+            self._report = self._run.finish(answer)
+            return self._report
+
+    @property
+    def report(self) -> GuardReport | None:
+        """What `finish` returned, once it was called."""
+        return self._report
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._report is None:
+            self.finish()
 
     def save(self) -> dict[str, Json]:
         """Where the run stands, as JSON; `restore` goes on from there."""

@@ -15,10 +15,10 @@ Hints: TypeAlias = Literal["none", "rule", "open"]
 HINTS: Final[tuple[Hints, ...]] = ("none", "rule", "open")
 
 _OPENING: Final = {
-    Action.WARN: "Not executed. To insist, make exactly the same call again now.",
-    Action.BLOCK: "Not executed.",
-    Action.STOP: "Not executed. The run ends here.",
-    Action.ASK: "Not executed: a person has to approve it first.",
+    "warn": "Not executed. To insist, make exactly the same call again now.",
+    "block": "Not executed.",
+    "stop": "Not executed. The run ends here.",
+    "ask": "Not executed: a person has to approve it first.",
 }
 TOLD_IN_FULL: Final = 3
 """How many rules a message explains; of the others it has the names."""

@@ -61,7 +61,7 @@ class Journal:
             "index": decision.index,
             "tool": decision.call.tool,
             "arguments": dict(decision.call.args),
-            "action": decision.action.value,
+            "action": decision.action,
             "violations": [violation.to_dict() for violation in decision.violations],
             "overridden": list(decision.overridden),
             "hints": self._hints,

@@ -6,9 +6,9 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from bylaw.enforcement.decision import Kind, Violation
+from bylaw.enforcement.decision import Violation, ViolationKind
 from bylaw.enforcement.joint.continuation import JointTest
-from bylaw.enforcement.report import Outcome
+from bylaw.enforcement.report import ConstraintStanding
 from bylaw.enforcement.rules import Rules
 from bylaw.enforcement.severity import Setting, blocks, severity_of
 from bylaw.errors import listing
@@ -118,7 +118,7 @@ class Judge:
                     found[i] = self.violation(i, "unmet")
         return found
 
-    def violation(self, index: int, kind: Kind, reason: str = "") -> Violation:
+    def violation(self, index: int, kind: ViolationKind, reason: str = "") -> Violation:
         """One rule that speaks against a call."""
         constraint = self.procedure.constraints[index]
         return Violation(constraint, self.severities[index], kind, reason)
@@ -154,11 +154,11 @@ class Judge:
             return True
         return self._joint_on and self._joint.decided and self._joint.include(self._blocking)
 
-    def outcomes(self) -> list[Outcome]:
+    def outcomes(self) -> list[ConstraintStanding]:
         """How each rule stands."""
         faults = self.monitors.faults()
         return [
-            Outcome(
+            ConstraintStanding(
                 constraint.name,
                 constraint.layer,
                 constraint.weight,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from bylaw.enforcement.decision import Action, Decision
+from bylaw.enforcement.decision import Decision
 from bylaw.names import FINAL_ANSWER
 from bylaw.trace.event import Call, Role
 from bylaw.values import Json
@@ -25,7 +25,7 @@ class OpenGate:
         number, spoke = self.turn, self._speaking
         self.turn, self._speaking = number + 1, False
         made = (_at(call, number + (spoke and call.tool == FINAL_ANSWER)) for call in calls)
-        return [Decision(call, Action.ALLOW, number, at) for at, call in enumerate(made)]
+        return [Decision(call, "allow", number, at) for at, call in enumerate(made)]
 
     def record(self, decision: Decision, result: Json, *, error: str | None = None) -> None:
         """Takes in the result of a call."""

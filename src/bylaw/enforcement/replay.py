@@ -39,7 +39,7 @@ class Refusal:
         return {
             "call": self.call,
             "tool": self.tool,
-            "action": self.action.value,
+            "action": self.action,
             "constraints": list(self.constraints),
         }
 
@@ -62,7 +62,7 @@ class Replay:
     @property
     def actions(self) -> Counter[str]:
         """How often the gate would have done what."""
-        return Counter(refusal.action.value for refusal in self.refusals)
+        return Counter(refusal.action for refusal in self.refusals)
 
     def to_dict(self) -> dict[str, Json]:
         """The replay as JSON."""

@@ -11,8 +11,8 @@ from bylaw.values import Json
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
-    """How one rule stands at the end of a run."""
+class ConstraintStanding:
+    """One constraint at the end of a run."""
 
     name: str
     layer: str | None
@@ -23,7 +23,7 @@ class Outcome:
     """Why it was no longer enforced: overridden, or lost through a result or a message."""
 
     def to_dict(self) -> dict[str, Json]:
-        """The outcome as JSON."""
+        """The standing as JSON."""
         return {
             "name": self.name,
             "layer": self.layer,
@@ -40,7 +40,7 @@ class GuardReport:
     score: float | None
     """None where it is not known; then `reason` says why."""
     label: str | None
-    constraints: tuple[Outcome, ...]
+    constraints: tuple[ConstraintStanding, ...]
     events: tuple[EnforcementEvent, ...]
     statistics: Statistics
     stopped: bool
@@ -51,22 +51,22 @@ class GuardReport:
     @classmethod
     def of(
         cls,
-        outcomes: Sequence[Outcome],
+        standings: Sequence[ConstraintStanding],
         events: Sequence[EnforcementEvent],
         *,
         stopped: bool,
         fully_decided: bool,
         reason: str | None,
     ) -> GuardReport:
-        """The report on these outcomes; with a reason, there is no score."""
-        undecided = [each.name for each in outcomes if each.passed is None]
+        """The report on these standings; with a reason, there is no score."""
+        undecided = [each.name for each in standings if each.passed is None]
         if undecided and reason is None:
             reason = f"could not be decided: {', '.join(undecided)}"
-        score, label = (None, None) if reason else _score(outcomes)
+        score, label = (None, None) if reason else _score(standings)
         return cls(
             score,
             label,
-            tuple(outcomes),
+            tuple(standings),
             tuple(events),
             Statistics.of(events),
             stopped,
@@ -75,12 +75,12 @@ class GuardReport:
         )
 
     @property
-    def violated(self) -> tuple[Outcome, ...]:
+    def violated(self) -> tuple[ConstraintStanding, ...]:
         """The rules that were violated."""
         return tuple(each for each in self.constraints if each.passed is False)
 
     @property
-    def undecided(self) -> tuple[Outcome, ...]:
+    def undecided(self) -> tuple[ConstraintStanding, ...]:
         """The rules that could not be decided."""
         return tuple(each for each in self.constraints if each.passed is None)
 
@@ -117,10 +117,10 @@ class GuardReport:
         }
 
 
-def _score(outcomes: Sequence[Outcome]) -> tuple[float, str]:
-    violated = [each for each in outcomes if not each.passed]
-    if len(violated) == len(outcomes):
+def _score(standings: Sequence[ConstraintStanding]) -> tuple[float, str]:
+    violated = [each for each in standings if not each.passed]
+    if len(violated) == len(standings):
         return 0.0, "NONE"
     lost = math.fsum(each.weight for each in violated)
-    score = 1 - lost / math.fsum(each.weight for each in outcomes)
+    score = 1 - lost / math.fsum(each.weight for each in standings)
     return score, "PARTIAL" if violated else "FULL"

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Final
 
 from bylaw.enforcement.answer import Answer
-from bylaw.enforcement.decision import Action, Decision
+from bylaw.enforcement.decision import Decision
 from bylaw.enforcement.hints import Hints
 from bylaw.enforcement.journal import Journal
 from bylaw.enforcement.judge import Judge
@@ -157,7 +157,7 @@ class Run:
             self.stopped = True
             told = f"Not executed: {self.journal.unlogged}. The run ends here."
             turn.decisions[turn.logged :] = [
-                replace(each, action=Action.STOP, message=told, position=None) for each in fresh
+                replace(each, action="stop", message=told, position=None) for each in fresh
             ]
         turn.logged = len(turn.decisions)
 
@@ -203,7 +203,7 @@ class Run:
 
     def _fingerprint(self) -> str:
         """What a saved run must agree on: the rules, and how they act."""
-        severities: Json = [severity.value for severity in self.judge.severities]
+        severities: Json = list(self.judge.severities)
         text = canonical([self.procedure.to_dict(), self.setting, severities])
         return hashlib.sha256(text.encode()).hexdigest()
 

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from enum import Enum
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias, get_args
 
-from bylaw.procedure.constraint import Constraint, Severity
+from bylaw.procedure.constraint import SEVERITIES, Constraint, Severity
 from bylaw.values import Json
 
 Setting: TypeAlias = Literal["as-written", "baseline", "block-and-warn", "soft-block"]
-SETTINGS: Final[tuple[Setting, ...]] = ("as-written", "baseline", "block-and-warn", "soft-block")
+SETTINGS: Final[tuple[Setting, ...]] = get_args(Setting)
+SoftBlockMode: TypeAlias = Literal["same-constraint", "in-a-row", "in-total"]
+"""Which soft blocks count towards the end of the run: those of one constraint, those with no call
+allowed in between, or all of them."""
+SOFT_BLOCK_MODES: Final[tuple[SoftBlockMode, ...]] = get_args(SoftBlockMode)
 
-_REPLACED: Final = {
-    "baseline": Severity.TOLERATE,
-    "block-and-warn": Severity.BLOCK_AND_WARN,
-    "soft-block": Severity.SOFT_BLOCK,
+_REPLACED: Final[dict[Setting, Severity]] = {
+    "baseline": "TOLERATE",
+    "block-and-warn": "BLOCK_AND_WARN",
+    "soft-block": "SOFT_BLOCK",
 }
-_STRONGEST_FIRST: Final = tuple(Severity)
 UNENFORCED_LAYER: Final = "L6"
 """Its values are computed from earlier results: a refusal would hand them to the model."""
 
@@ -26,29 +28,18 @@ UNENFORCED_LAYER: Final = "L6"
 def severity_of(constraint: Constraint, setting: Setting, *, enforce_l6: bool) -> Severity:
     """The severity that acts for a constraint in a setting."""
     if constraint.layer == UNENFORCED_LAYER and not enforce_l6:
-        return Severity.TOLERATE
+        return "TOLERATE"
     return _REPLACED.get(setting, constraint.severity)
 
 
 def strongest(severities: Iterable[Severity]) -> Severity:
     """The one that decides among several."""
-    return min(severities, key=_STRONGEST_FIRST.index)
+    return min(severities, key=SEVERITIES.index)
 
 
 def blocks(severity: Severity) -> bool:
     """Does it keep a call from running?"""
-    return severity is not Severity.TOLERATE
-
-
-class SoftBlockMode(Enum):
-    """Which soft blocks count towards the end of the run."""
-
-    SAME_CONSTRAINT = "same constraint"
-    """Those of one constraint."""
-    IN_A_ROW = "in a row"
-    """Those with no call allowed in between."""
-    IN_TOTAL = "in total"
-    """All of them."""
+    return severity != "TOLERATE"
 
 
 class Escalation:
@@ -66,10 +57,10 @@ class Escalation:
         self.of_constraint.update(names)
         self.in_a_row += 1
         self.in_total += 1
-        reached = {
-            SoftBlockMode.SAME_CONSTRAINT: max(self.of_constraint[name] for name in names),
-            SoftBlockMode.IN_A_ROW: self.in_a_row,
-            SoftBlockMode.IN_TOTAL: self.in_total,
+        reached: dict[SoftBlockMode, int] = {
+            "same-constraint": max(self.of_constraint[name] for name in names),
+            "in-a-row": self.in_a_row,
+            "in-total": self.in_total,
         }
         return reached[self.mode] >= self.limit
 

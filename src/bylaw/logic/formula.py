@@ -467,3 +467,4 @@ Nary: TypeAlias = And | Or
 Quantifier: TypeAlias = ForAll | Exists
 Atom: TypeAlias = Truth | Event | Says | Compare | TracePredicate | OpenPredicate
 Formula: TypeAlias = Unary | Binary | Nary | Quantifier | Atom
+"""A formula: a frozen value, whichever node it is."""

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
-from typing import Final
+from typing import Final, Literal, TypeAlias, get_args
 
-from bylaw.errors import Diagnostic, SpecError
+from bylaw.errors import Diagnostic, SpecError, not_a_choice
 from bylaw.logic.formula import Formula
 from bylaw.syntax.printer import to_text
 from bylaw.trace.trace import Events
@@ -26,15 +25,9 @@ LAYERS: Final = {
 }
 """The six layers of the paper. A layer is a label: procedures may use these, others, or none."""
 
-
-class Severity(Enum):
-    """What a gate does with a call that dooms the constraint, strongest first."""
-
-    HARD_STOP = "HARD_STOP"
-    SOFT_BLOCK = "SOFT_BLOCK"
-    ASK = "ASK"
-    BLOCK_AND_WARN = "BLOCK_AND_WARN"
-    TOLERATE = "TOLERATE"
+Severity: TypeAlias = Literal["HARD_STOP", "SOFT_BLOCK", "ASK", "BLOCK_AND_WARN", "TOLERATE"]
+"""What a gate does with a call that dooms the constraint, strongest first."""
+SEVERITIES: Final[tuple[Severity, ...]] = get_args(Severity)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +38,7 @@ class Constraint:
     formula: Formula
     weight: float = 1.0
     layer: str | None = None
-    severity: Severity = Severity.SOFT_BLOCK
+    severity: Severity = "SOFT_BLOCK"
     why: str | None = None
     """Why the rule exists, for people and for an agent that is refused."""
     fix: str | None = None
@@ -58,6 +51,9 @@ class Constraint:
     def __post_init__(self) -> None:
         if reason := weight_problem(self.weight):
             raise SpecError(Diagnostic("E205", reason, where=f"{self.name}.weight"))
+        if self.severity not in SEVERITIES:
+            message, help = not_a_choice("severity", self.severity, SEVERITIES)
+            raise SpecError(Diagnostic("E212", message, help, where=f"{self.name}.severity"))
         if not self.rule:
             object.__setattr__(self, "rule", to_text(self.formula))
 
@@ -73,7 +69,7 @@ class Constraint:
             "name": self.name,
             "rule": self.rule,
             "weight": self.weight,
-            "severity": self.severity.value,
+            "severity": self.severity,
         } | {key: value for key, value in optional.items() if value is not None}
 
 

@@ -38,7 +38,7 @@ _OF_RULES: Final = (
     _ComparedField("`events`", lambda procedure, rule: procedure.events_of(rule), decides=False),
     _ComparedField("The weight", lambda _, rule: rule.weight),
     _ComparedField("The layer", lambda _, rule: rule.layer),
-    _ComparedField("The severity", lambda _, rule: rule.severity.value),
+    _ComparedField("The severity", lambda _, rule: rule.severity),
 )
 _OF_PROCEDURES: Final = (("`finish`", attrgetter("finish")),)
 

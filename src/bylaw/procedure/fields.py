@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeVar
 
-from bylaw.errors import MAX_DIAGNOSTICS, Diagnostic, Span, SpecError, did_you_mean, listing, shown
+from bylaw.errors import (
+    MAX_DIAGNOSTICS,
+    Diagnostic,
+    Span,
+    SpecError,
+    did_you_mean,
+    listing,
+    not_a_choice,
+)
 from bylaw.procedure.constraint import weight_problem
 from bylaw.procedure.document import Located, align
 from bylaw.values import kind_of
 from bylaw.vocabulary.registry import Vocabulary
+
+_Choice = TypeVar("_Choice", bound=str)
 
 
 class FieldReader:
@@ -88,18 +99,17 @@ class FieldReader:
             return 1.0
         return float(node.value)
 
-    def choice(self, node: Located | None, where: str, choices: Sequence[str]) -> str:
+    def choice(self, node: Located | None, where: str, choices: Sequence[_Choice]) -> _Choice:
         """One of the choices; the first is the default."""
         if node is None or node.value is None:
             return choices[0]
         if node.value not in choices:
             given = node.value if isinstance(node.value, str) else kind_of(node.value)
-            close = did_you_mean(given, choices)
-            message = f"'{where.rpartition('.')[2]}' cannot be {shown(given)}"
-            help = " ".join(filter(None, [close, f"It is one of: {', '.join(choices)}."]))
+            message, help = not_a_choice(where.rpartition(".")[2], given, choices)
             self.complain(node.span, where, "E212", message, help)
             return choices[0]
-        return str(node.value)
+        chosen: _Choice = node.value
+        return chosen
 
     def names(self, node: Located, where: str) -> list[str]:
         """The tool names in a list."""

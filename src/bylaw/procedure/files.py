@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final, Literal, TypeAlias, TypedDict
+from typing import Any, Final, Literal, TypeAlias, TypedDict, get_args
 
 from bylaw.errors import Diagnostic, Span, SpecError, shown
 from bylaw.logic.formula import Formula
 from bylaw.logic.operators import is_plain, may_be_variable
-from bylaw.procedure.constraint import Constraint, Severity
+from bylaw.procedure.constraint import SEVERITIES, Constraint, Severity
 from bylaw.procedure.document import Located, locate, read_document
 from bylaw.procedure.failure import Failure, failure_problem
 from bylaw.procedure.fields import FieldReader
@@ -31,10 +31,10 @@ PROCEDURE_FIELDS: Final = (
     *("order", "events", "finish", "constraints"),
 )
 CONSTRAINT_FIELDS: Final = ("name", "rule", "events", "weight", "layer", "severity", "why", "fix")
-_SEVERITIES: Final = tuple(severity.value for severity in Severity)
-_EVENTS: Final = ("calls", "all")
+_ORDERS: Final[tuple[Order, ...]] = get_args(Order)
+_EVENTS: Final[tuple[Events, ...]] = get_args(Events)
 Finish: TypeAlias = Literal["free", "met"]
-FINISH: Final = ("free", "met")
+FINISH: Final[tuple[Finish, ...]] = get_args(Finish)
 """When an agent may finish: at any time, or only once every rule that a gate enforces is met."""
 
 
@@ -105,9 +105,9 @@ class _ProcedureReader(FieldReader):
             constants=constants,
             define=define,
             failed=self.failed(fields.get("failed"), scope),
-            order=self.choice(fields.get("order"), "order", ("position", "step")),  # type: ignore[typeddict-item]  # a choice
-            events=self.choice(fields.get("events"), "events", _EVENTS),  # type: ignore[typeddict-item]  # a choice
-            finish=self.choice(fields.get("finish"), "finish", FINISH),  # type: ignore[typeddict-item]  # a choice
+            order=self.choice(fields.get("order"), "order", _ORDERS),
+            events=self.choice(fields.get("events"), "events", _EVENTS),
+            finish=self.choice(fields.get("finish"), "finish", FINISH),
             constraints=self.constraints(document, scope),
         )
         if self.problems:
@@ -237,12 +237,12 @@ class _ProcedureReader(FieldReader):
             for each in ("layer", "why", "fix", "name")
         )
         severity_node = fields.get("severity")
-        severity = Severity.SOFT_BLOCK
+        severity: Severity = "SOFT_BLOCK"
         if severity_node is not None and severity_node.value is not None:
-            severity = Severity(self.choice(severity_node, f"{where}.severity", _SEVERITIES))
+            severity = self.choice(severity_node, f"{where}.severity", SEVERITIES)
         events: Events | None = None
         if "events" in fields and fields["events"].value is not None:
-            events = self.choice(fields["events"], f"{where}.events", _EVENTS)  # type: ignore[assignment]  # a choice
+            events = self.choice(fields["events"], f"{where}.events", _EVENTS)
         rule = self.rule(fields.get("rule"), f"{where}.rule", scope)
         if rule is None or not name:
             return None

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar, get_args
 
-from bylaw.errors import Diagnostic, SpecError, did_you_mean, listing
+from bylaw.errors import Diagnostic, SpecError, did_you_mean, listing, not_a_choice
 from bylaw.procedure.constraint import Constraint
 from bylaw.procedure.failure import Failure
 from bylaw.procedure.files import Finish, ProcedureFields, read_file, read_mapping
@@ -16,6 +16,9 @@ from bylaw.trace.trace import Events, Trace
 from bylaw.values import Json
 from bylaw.vocabulary.registry import EMPTY, Vocabulary
 from bylaw.vocabulary.view import Order
+
+if TYPE_CHECKING:
+    from bylaw.scoring.verify import Report
 
 VERSION: Final = 1
 _T = TypeVar("_T")
@@ -72,6 +75,13 @@ class Procedure:
         if not self.constraints:
             help = "Add at least one rule under 'constraints'."
             problems.append(Diagnostic("E208", "the procedure has no constraints", help))
+        for field, given, choices in (
+            ("order", self.order, get_args(Order)),
+            ("events", self.events, get_args(Events)),
+            ("finish", self.finish, get_args(Finish)),
+        ):
+            if given not in choices:
+                problems.append(Diagnostic("E212", *not_a_choice(field, given, choices)))
         names = Counter(constraint.name for constraint in self.constraints)
         problems += [
             Diagnostic("E209", f"two constraints are called '{name}'")
@@ -102,6 +112,12 @@ class Procedure:
     def marked(self, trace: Trace) -> Trace:
         """The trace with the failures marked that the procedure's tools report in their own way."""
         return trace if self.failed is None else self.failed.marked_trace(trace)
+
+    def verify(self, trace: Trace | Mapping[str, Any]) -> Report:
+        """Scores a trace, or a record in any format that is read: `verify_trace`."""
+        from bylaw.scoring.verify import verify_trace  # the room above: a method to find it by
+
+        return verify_trace(trace, self)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Procedure) and self.to_dict() == other.to_dict()

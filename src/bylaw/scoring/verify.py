@@ -61,7 +61,7 @@ class ConstraintResult:
             "vacuous": self.outcome is Outcome.VACUOUS,
             "witness": list(self.witness),
             "rule": constraint.rule,
-            "severity": constraint.severity.value,
+            "severity": constraint.severity,
         } | {key: value for key, value in optional.items() if value is not None}
 
 

@@ -124,3 +124,4 @@ class Message:
 
 
 Event: TypeAlias = Call | Message
+"""One thing that happened: a call or a message."""

@@ -102,7 +102,7 @@ def _block(runs: Sequence[RunRecord], step: Callable[[], None]) -> dict[str, Jso
 def _severities(task: TaskInstance, setting: Setting) -> list[str]:
     """What acts for each rule in a setting."""
     return [
-        severity_of(constraint, setting, enforce_l6=False).value
+        severity_of(constraint, setting, enforce_l6=False)
         for constraint in task.procedure.constraints
     ]
 
