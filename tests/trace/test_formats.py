@@ -511,7 +511,7 @@ def test_an_answer_of_the_api_is_told_to_be_a_part_of_a_run() -> None:
     with pytest.raises(TraceError) as caught:
         read(answer)
     (found,) = caught.value.diagnostics
-    assert "Save the messages" in (found.help or "")
+    assert "Save all messages" in (found.help or "")
     assert "choices[0].message" in (found.help or "")
     assert "The formats read are" not in (found.help or "")
 

@@ -148,7 +148,7 @@ def test_all_mistakes_are_reported_at_once() -> None:
     with pytest.raises(TraceError) as caught:
         Trace.from_record({**record, "labels": [1]})
     assert len(caught.value.diagnostics) == 5
-    assert "Is 'tool_nam' meant for it?" in str(caught.value)
+    assert "Should 'tool_nam' be 'tool_name'?" in str(caught.value)
 
 
 def test_two_answers_are_a_contradiction() -> None:

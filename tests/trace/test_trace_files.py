@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from bylaw import TraceError, read_trace, read_traces
-from bylaw.trace.formats import LISTS
+from bylaw.trace.formats import LIST_FIELDS
 
 GOOD = '{"tool_calls": [{"tool_name": "a"}]}'
 
@@ -44,7 +44,7 @@ def _read(path: Path, text: str | bytes) -> list[str]:
         ("x.txt", f'{{"tool_calls": [}}\n{GOOD}\n', ["E315", "a"]),
         ("x.json", '{"tool_calls": [\n{"tool_name": "a"}\n]}', ["a"]),
         ("x.json", '{"tool_calls": [\n{"tool_name": "a"}\n', ["E315"]),
-        *[("x.json", f'{{"n": 1, "{key}": [\n{GOOD}\n]}}', ["a"]) for key in LISTS],
+        *[("x.json", f'{{"n": 1, "{key}": [\n{GOOD}\n]}}', ["a"]) for key in LIST_FIELDS],
         ("x.json", "", ["E311"]),
         ("x.json", "[]", ["E311"]),
         ("x.json", "  \n \n", ["E311"]),

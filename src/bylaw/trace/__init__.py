@@ -1,1 +1,1 @@
-"""What happened: calls, messages, the answer, and the records that hold them."""
+"""Traces: calls, messages and the answer of a run, and the files and formats that record them."""

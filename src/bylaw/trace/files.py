@@ -1,9 +1,8 @@
 """Trace files: one JSON document, or JSONL with one record a line, read as a stream.
 
-A file yields one item per record, a trace or the error that kept it from being one, so that
-one damaged record never hides the others. Memory holds one record at a time. Each record may be
-of any known format (`bylaw.trace.formats`). Where a line is one of a session, as in the files of
-Claude Code, all lines are one record.
+A file yields an entry for each record: its trace, or the error that makes it unusable. A malformed
+record never hides the others. Memory holds one record at a time. Each record may be in any known
+format (`bylaw.trace.formats`). In the session files of Claude Code, all lines are one record.
 """
 
 from __future__ import annotations
@@ -16,41 +15,41 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from bylaw.errors import Diagnostic, Span, TraceError
-from bylaw.trace.formats import LISTS, format_of, opens_session, read, records_in
+from bylaw.trace.formats import LIST_FIELDS, format_of, opens_session, read, records_in
 from bylaw.trace.trace import Trace
 from bylaw.values import JsonError, read_json
 
 MEGABYTE: Final = 1 << 20
 MAX_LINE: Final = 64 * MEGABYTE
-"""The longest line that is read; a line is a record, or part of one that is spread out."""
+"""The longest line that is read: a record, or part of a record that spans several lines."""
 MAX_DOCUMENT: Final = 1024 * MEGABYTE
 """The largest file that is read as a single JSON document."""
 
 _JSONL_ENDINGS: Final = (".jsonl", ".ndjson")
-_OPENS_A_LIST: Final = re.compile(rf'(?:\{{.*"(?:{"|".join(LISTS)})"\s*:\s*)?\[')
-"""The first line of a document whose next line may be a whole record."""
+_OPENS_A_LIST: Final = re.compile(rf'(?:\{{.*"(?:{"|".join(LIST_FIELDS)})"\s*:\s*)?\[')
+"""The first line of a document whose second line may be a complete record."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One record of a file: the trace, or why there is none."""
+    """One record of a file: its trace, or the error that makes it unusable."""
 
     name: str
     """`run.json`, or `runs.jsonl:17` for the record on line 17."""
     trace: Trace | None
     error: TraceError | None = None
     notes: tuple[Diagnostic, ...] = ()
-    """What was odd about the record and did not keep it from being read."""
+    """Oddities of a record that could be read."""
 
     def required(self) -> Trace:
-        """The trace; raises the error if there is none."""
+        """The trace; raises the error if the record is unusable."""
         if self.trace is None:
             raise self.error or AssertionError("an entry has a trace or an error")
         return self.trace
 
 
 def read_traces(path: str | Path, *, max_line: int = MAX_LINE) -> Iterator[Entry]:
-    """The records of a file, one after the other. Errors are entries, never exceptions."""
+    """The records of a file, in order. Errors are entries, never exceptions."""
     name = str(path)
     try:
         with Path(path).open("rb") as file:
@@ -64,13 +63,13 @@ def read_trace(path: str | Path) -> Trace:
     """The only record of a file."""
     entries = list(itertools.islice(read_traces(path), 2))
     if len(entries) > 1:
-        message = "the file holds several records, and one was expected"
+        message = "the file has several records, but one was expected"
         raise TraceError(Diagnostic("E312", message, source=str(path)))
     return entries[0].required()
 
 
 def read_stream(file: BinaryIO, name: str, max_line: int = MAX_LINE) -> Iterator[Entry]:
-    """The records of an open file; `name` is what diagnostics call it."""
+    """The records of an open file. Diagnostics call it `name`."""
     lines = _lines(file, name, max_line)
     first = next(lines, None)
     if first is None:
@@ -93,12 +92,12 @@ def read_stream(file: BinaryIO, name: str, max_line: int = MAX_LINE) -> Iterator
 def read_lines(
     file: BinaryIO, name: str, first_line: int = 1, max_line: int = MAX_LINE
 ) -> Iterator[Entry]:
-    """The records of an open file, or of a piece of one, that has one record a line."""
+    """The records of an open file, or of part of one, with one record a line."""
     return _records(name, _lines(file, name, max_line, first_line))
 
 
 def is_jsonl(file: BinaryIO, name: str, max_line: int = MAX_LINE) -> bool:
-    """Has the file, read from its start, one record a line?"""
+    """Does the file, read from its start, have one record a line?"""
     lines = _lines(file, name, max_line)
     first, second = next(lines, None), next(lines, None)
     if first is None or not isinstance(first.content, bytes) or opens_session(_value(first)):
@@ -118,7 +117,7 @@ class _Line:
 
 
 def _lines(file: BinaryIO, name: str, max_line: int, first_line: int = 1) -> Iterator[_Line]:
-    """The lines that are not blank; an overlong one as a diagnostic, skipped in small pieces."""
+    """The lines that are not blank. A line that is too long is a diagnostic."""
     for number in itertools.count(first_line):
         line, size = _next_line(file, max_line)
         if not size:
@@ -139,7 +138,7 @@ def _lines(file: BinaryIO, name: str, max_line: int, first_line: int = 1) -> Ite
 
 
 def _next_line(file: BinaryIO, max_line: int) -> tuple[bytes, int]:
-    """The next line and its length; nothing of a line that is too long is kept."""
+    """The next line and its length. Nothing is kept of a line that is too long."""
     pieces: list[bytes] = []
     size = 0
     while piece := file.readline(MEGABYTE):
@@ -151,26 +150,26 @@ def _next_line(file: BinaryIO, max_line: int) -> tuple[bytes, int]:
 
 
 def _is_jsonl(first: _Line, second: _Line) -> bool:
-    """Is each line a record by itself? Otherwise the file is one document, spread over lines."""
-    assert isinstance(first.content, bytes), "the caller looked"
+    """Is each line a record? Otherwise the file is one document that spans several lines."""
+    assert isinstance(first.content, bytes), "the caller checks this"
     try:
         text = first.content.decode("utf-8-sig").rstrip()
         read_json(text)
     except JsonError as error:
-        goes_on = error.position is not None and error.position >= len(text)
-        # A first line that just ends early is the start of a document, or a damaged record
-        # if a whole record follows it.
-        if not goes_on:
+        incomplete = error.position is not None and error.position >= len(text)
+        # A first line that ends too early is the start of a document, or a malformed record if
+        # a complete record follows it.
+        if not incomplete:
             return True
-        whole = isinstance(second.content, bytes) and _is_record(second.content)
-        return whole and not _OPENS_A_LIST.fullmatch(text)
+        complete = isinstance(second.content, bytes) and _is_record(second.content)
+        return complete and not _OPENS_A_LIST.fullmatch(text)
     except UnicodeDecodeError:
         return True
     return True
 
 
 def _value(line: _Line) -> object:
-    """What a line holds; nothing if it is damaged."""
+    """The JSON value on a line; None if it is malformed."""
     try:
         return (
             read_json(line.content.decode("utf-8-sig")) if isinstance(line.content, bytes) else None
@@ -180,7 +179,7 @@ def _value(line: _Line) -> object:
 
 
 def _session(name: str, lines: Iterator[_Line]) -> Iterator[Entry]:
-    """All lines as one record, after the errors of those that are damaged."""
+    """All lines as one record, after the errors of malformed lines."""
     values: list[object] = []
     for line in lines:
         if (value := _value(line)) is None:
@@ -195,12 +194,12 @@ def _is_record(line: bytes) -> bool:
         value = read_json(line.decode())
     except (JsonError, UnicodeDecodeError):
         return False
-    # A message can have tool calls as a record can, and be one of a list that is spread out.
+    # A message may have tool calls like a record, and be an item of a list that spans lines.
     return isinstance(value, dict) and format_of(value) is not None and "role" not in value
 
 
 def _document(name: str, lines: Iterator[_Line]) -> Iterator[Entry]:
-    """The whole file as one JSON value: a record, or several."""
+    """The records in a file that is one JSON value."""
     pieces: list[bytes] = []
     size, number = 0, 0
     for line in lines:
@@ -225,7 +224,7 @@ def _entry(entry: str, content: bytes | Diagnostic, source: str, line: int) -> E
 
 
 def _parsed(entry: str, content: bytes, source: str, line: int | None) -> Iterator[Entry]:
-    """The records in one JSON text. Several are taken apart only in a document."""
+    """The records in one JSON text. A line is always a single record."""
     try:
         text = content.decode("utf-8-sig").rstrip()
         value = read_json(text)
@@ -241,7 +240,7 @@ def _parsed(entry: str, content: bytes, source: str, line: int | None) -> Iterat
         yield _traced(entry, value, source, line)
         return
     if not several:
-        yield _failure(entry, Diagnostic("E311", "the file holds no record", source=source))
+        yield _failure(entry, Diagnostic("E311", "the file has no records", source=source))
     for number, item in enumerate(several):
         yield _traced(f"{entry}[{number}]", item, source, line)
 

@@ -1,10 +1,10 @@
-"""The metrics record: the paper's JSON for one run, read and written.
+"""The metrics record, the paper's JSON for one run: reading and writing it.
 
     {"bylaw": 1, "tool_calls": [{"step": 0, "tool_name": "search",
      "arguments": {"q": "x"}, "tool_result": "…"}], "answer": "…", "num_steps": 7}
 
 `bylaw` (the format version), `answer`, `messages` and `labels` are optional; every other
-field is a metric. A message says `before` which call it stands, as an index into `tool_calls`.
+field is a metric. The field `before` of a message is the index in `tool_calls` of the next call.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _Item = TypeVar("_Item")
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """What a record says, field by field."""
+    """The contents of a record, field by field."""
 
     events: Sequence[Event]
     answer: str | None
@@ -36,8 +36,8 @@ class Contents:
 
 
 @dataclass(frozen=True, slots=True)
-class _Field:
-    """One field of a call in a record."""
+class _CallField:
+    """A field of a call in a record."""
 
     attribute: str
     expected: str
@@ -58,32 +58,32 @@ def _is_number(value: object) -> bool:
 
 
 _CALL_FIELDS: Final = {
-    "tool_name": _Field("tool", "a non-empty string", lambda v: _is_text(v) and v != "", False),
-    "arguments": _Field("args", "an object", lambda v: isinstance(v, Mapping)),
-    "tool_result": _Field("result", "a JSON value", lambda v: True, False),
-    "step": _Field("step", "a whole number, 0 or more", _is_whole),
-    "error": _Field("error", "a string", _is_text),
-    "id": _Field("id", "a string", _is_text),
-    "start": _Field("start", "a number", _is_number),
-    "end": _Field("end", "a number", _is_number),
-    "agent": _Field("agent", "a string", _is_text),
+    "tool_name": _CallField("tool", "a non-empty string", lambda v: _is_text(v) and v != "", False),
+    "arguments": _CallField("args", "an object", lambda v: isinstance(v, Mapping)),
+    "tool_result": _CallField("result", "a JSON value", lambda v: True, False),
+    "step": _CallField("step", "a whole number, 0 or more", _is_whole),
+    "error": _CallField("error", "a string", _is_text),
+    "id": _CallField("id", "a string", _is_text),
+    "start": _CallField("start", "a number", _is_number),
+    "end": _CallField("end", "a number", _is_number),
+    "agent": _CallField("agent", "a string", _is_text),
 }
 
 
 def read_record(record: object, *, checked: bool = False) -> Contents:
-    """What a record says; all its mistakes at once as a TraceError.
+    """The contents of a record. Raises all its mistakes as one TraceError.
 
-    `checked` promises that the record was read by `read_json`, so that its values are JSON.
+    `checked` promises that the record's values are JSON, because `read_json` returned it.
     """
-    reader = _Reader(checked)
+    reader = _RecordReader(checked)
     contents = reader.record(record)
     if contents is None:
         raise TraceError(reader.problems)
     return contents
 
 
-class _Reader:
-    """Collects every mistake of one record while reading it."""
+class _RecordReader:
+    """Reads one record and collects its mistakes."""
 
     def __init__(self, checked: bool) -> None:
         self.checked = checked
@@ -91,7 +91,7 @@ class _Reader:
 
     def complain(self, code: str, where: str, message: str, help: str | None = None) -> None:
         self.problems.append(Diagnostic(code, message, help, where=where))
-        if len(self.problems) >= MAX_DIAGNOSTICS:  # a record of zeros has a million mistakes
+        if len(self.problems) >= MAX_DIAGNOSTICS:
             raise TraceError(self.problems)
 
     def record(self, record: object) -> Contents | None:
@@ -126,7 +126,7 @@ class _Reader:
     def missing(self, data: Mapping[str, Any], field: str, where: str) -> None:
         keys = [key for key in islice(data, 100) if isinstance(key, str)]
         close = difflib.get_close_matches(field, keys, 1)
-        help = f"Is '{close[0]}' meant for it?" if close else None
+        help = f"Should '{close[0]}' be '{field}'?" if close else None
         self.complain("E302", where, f"the field '{field}' is missing", help)
 
     def items(
@@ -172,7 +172,7 @@ class _Reader:
             self.complain("E303", f"{where}.text", f"expected a string, found {kind_of(text)}")
         if not _is_whole(before):
             self.complain(
-                "E303", f"{where}.before", "expected the index of the call it stands before"
+                "E303", f"{where}.before", "expected the index of the call that follows it"
             )
         if step is not None and not _is_whole(step):
             self.complain("E303", f"{where}.step", "expected a whole number, 0 or more")
@@ -191,7 +191,7 @@ class _Reader:
 
 
 def _merged(calls: Sequence[Call], messages: Iterable[tuple[int, Message]]) -> list[Event]:
-    """Calls and messages in one order: each message before the call that it names."""
+    """Calls and messages in one order, each message before the call at its index."""
     before: dict[int, list[Event]] = {}
     for index, message in messages:
         before.setdefault(min(index, len(calls)), []).append(message)
@@ -202,7 +202,7 @@ def _merged(calls: Sequence[Call], messages: Iterable[tuple[int, Message]]) -> l
 
 
 def write_record(contents: Contents) -> dict[str, Json]:
-    """The record that `read_record` reads back as the same contents."""
+    """The record of the contents; `read_record` reads it back."""
     calls: list[dict[str, Json]] = []
     messages: list[dict[str, Json]] = []
     for event in contents.events:

@@ -1,4 +1,4 @@
-"""A trace: what an agent did, in order, and what it answered."""
+"""A trace: the events of a run, in order, and its answer."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ Events: TypeAlias = Literal["calls", "all"]
 
 
 class Trace:
-    """Events in order, the final answer, the metrics record and labels. Never changes.
+    """Events in order, the final answer, the metrics record and labels. Immutable.
 
-    Events that carry no step get one: each call is a step of its own; an assistant's text
-    shares the step of the calls that follow it; other messages stand alone. Where only some
-    carry one, all are numbered anew, and neighbouring calls of one step stay together.
+    Events without a step get one. Each call is a step of its own, an assistant's text shares the
+    step of the calls that follow it, and every other message is a step of its own. If only some
+    events have a step, all are renumbered, and adjacent calls of one step stay together.
     """
 
     __slots__ = ("_views", "answer", "calls", "events", "labels", "metrics", "name")
@@ -70,7 +70,7 @@ class Trace:
         return f"<Trace {tools}{more}{answer}>"
 
     def seen(self, events: Events = "calls", answer: bool = False) -> tuple[Event, ...]:
-        """The events a rule sees: calls or all events, the final answer last if it is asked for."""
+        """The events that a rule sees. With `answer`, the final answer comes last, as a call."""
         key = (events, answer)
         if key not in self._views:
             seen: tuple[Event, ...] = self.calls if events == "calls" else self.events
@@ -101,7 +101,7 @@ class Trace:
 
 
 def _answer_of(call: Call) -> str:
-    """The text that a `final_answer` call hands over."""
+    """The answer in a `final_answer` call."""
     given = call.args.get("answer", dict(call.args) or "")
     return given if isinstance(given, str) else write_json(given)
 
@@ -111,7 +111,7 @@ def _agreed(stated: str | None, called: str) -> str:
         raise TraceError(
             Diagnostic(
                 "E306",
-                "the record states one answer, and its final_answer call another",
+                "the record and its final_answer call state different answers",
                 "Keep one of them.",
             )
         )
@@ -119,12 +119,12 @@ def _agreed(stated: str | None, called: str) -> str:
 
 
 def _stepped(events: list[Event]) -> tuple[Event, ...]:
-    """The events with a step each, never decreasing."""
+    """The events, each with a step; steps never decrease."""
     _check_order(events)
     if all(event.step is not None for event in events):
         return tuple(events)
-    # Beside events that carry none, recorded steps only say which calls belong together, because
-    # there may be no number left for what stands between two of them.
+    # If some events have no step, the recorded steps only say which calls belong together:
+    # between two of them there may be no number left.
     stepped: list[Event] = []
     for event, previous in zip(events, [None, *events], strict=False):
         last = (stepped[-1].step or 0) if stepped else -1
@@ -134,7 +134,7 @@ def _stepped(events: list[Event]) -> tuple[Event, ...]:
 
 
 def _same_turn(previous: Event | None, event: Event) -> bool:
-    """Did one model turn produce both? Assistant text comes before the calls of its turn."""
+    """Do both belong to one model turn? An assistant's text precedes the calls of its turn."""
     if not isinstance(event, Call) or previous is None:
         return False
     if isinstance(previous, Message):
@@ -151,7 +151,7 @@ def _check_order(events: list[Event]) -> None:
             number += 1
             if event.tool == FINAL_ANSWER:
                 message = "'final_answer' is reserved for the answer and can only be the last call"
-                help = "Rename the tool, or end the trace there."
+                help = "Rename the tool, or end the trace with this call."
                 problems.append(Diagnostic("E305", message, help, where=where))
         if event.step is not None:
             if event.step < last:

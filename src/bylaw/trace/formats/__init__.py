@@ -1,40 +1,37 @@
-"""The trace formats that are read, and how each is told from the others.
+"""The trace formats, and detection of the format of a value.
 
 A format is one file and one row of `FORMATS`. The first row that detects a value reads it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Final
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Final
 
 from bylaw.errors import Diagnostic, TraceError
-from bylaw.trace.formats import (
-    agentdojo,
-    anthropic_messages,
-    claude_code,
-    inspect_log,
-    langchain_messages,
-    openai_chat,
-    openai_responses,
-    otel_genai,
-    smolagents_memory,
-    tau2_bench,
-    tau_bench,
-)
-from bylaw.trace.formats.claude_code import opens as opens_session
-from bylaw.trace.formats.conversation import RAW_ARGUMENTS, Reading
-from bylaw.trace.formats.otlp import traces_of
+from bylaw.trace.formats.agentdojo import AGENTDOJO
+from bylaw.trace.formats.anthropic_messages import ANTHROPIC
+from bylaw.trace.formats.claude_code import CLAUDE_CODE
+from bylaw.trace.formats.conversation import RAW_ARGUMENTS
+from bylaw.trace.formats.format import Format, NotedTrace
+from bylaw.trace.formats.inspect_log import INSPECT
+from bylaw.trace.formats.langchain_messages import LANGCHAIN
+from bylaw.trace.formats.openai_chat import OPENAI_CHAT
+from bylaw.trace.formats.openai_responses import OPENAI_RESPONSES
+from bylaw.trace.formats.otel_genai import OPENTELEMETRY
+from bylaw.trace.formats.smolagents_memory import SMOLAGENTS
+from bylaw.trace.formats.tau2_bench import TAU2_BENCH
+from bylaw.trace.formats.tau_bench import TAU_BENCH
 from bylaw.trace.trace import Trace
 from bylaw.values import problem
 
 __all__ = [
     "FORMATS",
-    "LISTS",
+    "LIST_FIELDS",
     "RAW_ARGUMENTS",
     "Format",
-    "Reading",
+    "NotedTrace",
     "format_of",
     "opens_session",
     "read",
@@ -42,105 +39,47 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class Format:
-    """One way to record a run as a JSON value."""
-
-    name: str
-    shape: str
-    """What an object of this format has, or what a list of it holds, for people."""
-    detects: Callable[[object], bool]
-    read: Callable[[Any, str | None], Reading]
-    """The trace of a JSON value, under a name; raises a TraceError."""
-    several: Callable[[Any], Sequence[object]] | None = None
-    """The runs in a value that may hold several, each as a value of its own."""
-
-
 def _is_record(value: object) -> bool:
     return isinstance(value, Mapping) and ("tool_calls" in value or "bylaw" in value)
 
 
-def _read_record(value: object, name: str | None) -> Reading:
-    return Reading(Trace.from_record(value, name=name, checked=True))
+def _read_record(value: object, name: str | None) -> NotedTrace:
+    return NotedTrace(Trace.from_record(value, name=name, checked=True))
 
 
-_RECORD: Final = Format("record", "tool_calls", _is_record, _read_record)
+RECORD: Final = Format("record", "tool_calls", _is_record, _read_record)
 FORMATS: Final = (
-    _RECORD,
-    Format("τ-bench", "traj", tau_bench.detects, tau_bench.read),
-    Format(
-        "AgentDojo",
-        "messages and suite_name",
-        agentdojo.detects,
-        agentdojo.read,
-    ),
-    Format(
-        "τ²-bench",
-        "messages and termination_reason",
-        tau2_bench.detects,
-        tau2_bench.read,
-    ),
-    Format(
-        "Inspect",
-        "messages and epoch",
-        inspect_log.detects,
-        inspect_log.read,
-    ),
-    Format(
-        "OpenTelemetry",
-        "resourceSpans",
-        otel_genai.detects,
-        otel_genai.read,
-        traces_of,
-    ),
-    Format(
-        "smolagents",
-        "steps, or a list of them",
-        smolagents_memory.detects,
-        smolagents_memory.read,
-    ),
-    Format(
-        "Claude Code",
-        "a list of lines of a session",
-        claude_code.detects,
-        claude_code.read,
-    ),
-    Format(
-        "LangChain",
-        "messages with a type, or a list of them",
-        langchain_messages.detects,
-        langchain_messages.read,
-    ),
-    Format(
-        "OpenAI Responses",
-        "output, or a list of items",
-        openai_responses.detects,
-        openai_responses.read,
-    ),
-    Format(
-        "Anthropic",
-        "messages with blocks, or a list of them",
-        anthropic_messages.detects,
-        anthropic_messages.read,
-    ),
-    Format(
-        "OpenAI chat",
-        "messages, or a list of them",
-        openai_chat.detects,
-        openai_chat.read,
-    ),
+    RECORD,
+    TAU_BENCH,
+    AGENTDOJO,
+    TAU2_BENCH,
+    INSPECT,
+    OPENTELEMETRY,
+    SMOLAGENTS,
+    CLAUDE_CODE,
+    LANGCHAIN,
+    OPENAI_RESPONSES,
+    ANTHROPIC,
+    OPENAI_CHAT,
 )
+LIST_FIELDS: Final = tuple(known.list_field for known in FORMATS if known.list_field)
+"""The fields in which an object may list records."""
 
 
 def format_of(value: object) -> Format | None:
-    """The format of a value, if it is a known one."""
+    """The format of a value, or None if no format detects it."""
     return next((known for known in FORMATS if known.detects(value)), None)
 
 
-def read(value: object, *, name: str | None = None, checked: bool = False) -> Reading:
-    """The trace that a value of any known format holds; all its mistakes at once as a TraceError.
+def opens_session(value: object) -> bool:
+    """Is this the first line of a file whose lines are together one run?"""
+    return any(known.opens_session(value) for known in FORMATS if known.opens_session)
 
-    `checked` promises that the value was read by `read_json`, so that it is JSON.
+
+def read(value: object, *, name: str | None = None, checked: bool = False) -> NotedTrace:
+    """The trace in a value of any known format. Raises all its mistakes as one TraceError.
+
+    `checked` promises that the value is JSON, because `read_json` returned it.
     """
     if not checked and (reason := problem(value)):
         raise TraceError(Diagnostic("E303", f"not a JSON value: {reason}", where="record"))
@@ -148,23 +87,23 @@ def read(value: object, *, name: str | None = None, checked: bool = False) -> Re
     if known is not None:
         return known.read(value, name)
     try:
-        return _RECORD.read(value, name)
+        return RECORD.read(value, name)
     except TraceError as error:
         advice = _advice(value)
         raise TraceError(_helped(each, advice) for each in error.diagnostics) from None
 
 
-_NEARLY: Final = {
-    "choices": "This is a response of the OpenAI API, and a part of a run. Save the messages: "
-    "those that were sent, then choices[0].message, with the results of its calls behind it.",
+_PARTIAL: Final = {
+    "choices": "This is a response of the OpenAI API, which is only part of a run. Save all "
+    "messages: those sent, then choices[0].message, then the results of its calls.",
 }
-"""What to do with an object that is no trace, by a field that tells what it is."""
+"""Advice for objects that hold only part of a run, by a field that identifies them."""
 
 
 def _advice(value: object) -> str:
-    """What to save instead, where that is known; else what could be read."""
+    """The data to save instead, if the value is recognised; otherwise the formats."""
     if isinstance(value, Mapping):
-        for field, advice in _NEARLY.items():
+        for field, advice in _PARTIAL.items():
             if field in value:
                 return advice
     listed = "; ".join(f"{known.name} ({known.shape})" for known in FORMATS)
@@ -175,15 +114,11 @@ def _helped(diagnostic: Diagnostic, advice: str) -> Diagnostic:
     return replace(diagnostic, help=" ".join(filter(None, (diagnostic.help, advice))))
 
 
-LISTS: Final = ("results", "simulations", "samples")
-"""Where an object keeps a list of records."""
-
-
 def records_in(document: object) -> Sequence[object] | None:
-    """The records of a document that holds several; None if the document is one record.
+    """The records in a document that holds several; None if the document is a single record.
 
-    Several are a list of records, an object with such a list in `results`, `simulations` or
-    `samples`, or spans of several traces. A list of messages, items or steps is one.
+    Several records are a list of them, an object with such a list in one of `LIST_FIELDS`, or the
+    spans of several traces. A list of messages, items or steps is a single record.
     """
     known = format_of(document)
     if isinstance(document, list):
@@ -193,7 +128,7 @@ def records_in(document: object) -> Sequence[object] | None:
         return None if len(runs) == 1 else runs
     if not isinstance(document, dict) or known is not None:
         return None
-    for listed in map(document.get, LISTS):
+    for listed in map(document.get, LIST_FIELDS):
         if isinstance(listed, list) and (not listed or format_of(listed[0]) is not None):
             return listed
     return None

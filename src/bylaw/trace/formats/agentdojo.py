@@ -5,8 +5,8 @@
       {"role": "assistant", "content": null, "tool_calls": [{"function": "pay", "args": {}}]},
       {"role": "tool", "content": [{"type": "text", "content": ""}], "error": "ValueError: …"}]}
 
-A tool message's `error` is the call's error. What names the run and its two verdicts are labels,
-`duration` is a metric.
+A tool message's `error` is the call's error. The fields that identify the run, and its two
+verdicts, are labels; `duration` is a metric.
 """
 
 from __future__ import annotations
@@ -14,30 +14,26 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from bylaw.trace.formats.conversation import CallFields, Conversation, Reading
-from bylaw.trace.formats.fields import scalars
+from bylaw.trace.formats.conversation import CallFields, ConversationReader, scalars
+from bylaw.trace.formats.format import Format, NotedTrace
 
 _CALLS: Final = CallFields(("function",), ("args",))
 _LABELS: Final = (
-    "suite_name",
-    "user_task_id",
-    "injection_task_id",
-    "attack_type",
-    "pipeline_name",
-    "utility",
-    "security",
+    *("suite_name", "user_task_id", "injection_task_id", "attack_type", "pipeline_name"),
+    *("utility", "security"),
 )
 _METRICS: Final = ("duration",)
 
 
-def detects(value: object) -> bool:
-    """Is this an object with `messages` that names a task of a suite?"""
+def _detects(value: object) -> bool:
     wanted = {"messages", "suite_name", "user_task_id"}
     return isinstance(value, Mapping) and wanted <= value.keys()
 
 
-def read(value: Any, name: str | None = None) -> Reading:
-    """The trace of one run."""
-    conversation = Conversation(_CALLS)
-    conversation.read(value["messages"], "messages")
-    return conversation.reading(name, scalars(value, _LABELS), scalars(value, _METRICS))
+def _read(value: Any, name: str | None) -> NotedTrace:
+    reader = ConversationReader(_CALLS)
+    reader.read(value["messages"], "messages")
+    return reader.trace(name, scalars(value, _LABELS), scalars(value, _METRICS))
+
+
+AGENTDOJO: Final = Format("AgentDojo", "messages and suite_name", _detects, _read)

@@ -7,9 +7,9 @@
      {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t1", "is_error": true,
       "content": "no such order"}]}]}
 
-Results come in messages of the user. What else such a message says is the user's, and follows
-them. A tool that runs on the server has its result in the assistant's own message. Of an object
-around the messages, strings, numbers and booleans are labels, but `system` is a message.
+Results come in messages of the user. Anything else in such a message is said by the user after
+the results. A tool that runs on the server has its result in the assistant's own message. The
+strings, numbers and booleans of an object around the messages are labels; `system` is a message.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, TypeGuard
 
-from bylaw.trace.formats.conversation import CallFields, Conversation, Reading
-from bylaw.trace.formats.fields import scalars
+from bylaw.trace.formats.conversation import CallFields, ConversationReader, scalars
+from bylaw.trace.formats.format import Format, NotedTrace
 
 _CALLS: Final = CallFields(("name",), ("input",))
 
 
-class BlockConversation(Conversation):
-    """A conversation whose messages have content in blocks."""
+class BlockReader(ConversationReader):
+    """Reads a conversation whose messages have content in blocks."""
 
     def __init__(self) -> None:
         super().__init__(_CALLS)
 
     def message(self, message: object, where: str) -> None:
-        """Takes in one message, with the calls and the results among its blocks."""
+        """Reads one message, with the calls and the results among its blocks."""
         content = message.get("content") if isinstance(message, Mapping) else None
         if isinstance(message, Mapping) and isinstance(content, list | tuple):
             placed = [(block, f"{where}.content[{i}]") for i, block in enumerate(content)]
@@ -41,7 +41,7 @@ class BlockConversation(Conversation):
     def blocks(
         self, message: Mapping[str, Any], placed: Sequence[tuple[Any, str]], where: str
     ) -> None:
-        """Takes in a message that has these blocks, each with its place."""
+        """Reads a message that has these blocks, each with its place."""
         content = [block for block, _ in placed]
         results = [(block, at) for block, at in placed if _kind(block).endswith("tool_result")]
         if message.get("role") == "assistant":
@@ -55,14 +55,14 @@ class BlockConversation(Conversation):
 
 
 def _result(block: Mapping[str, Any]) -> dict[str, Any]:
-    """A result as a tool message. Server tools have an object that names the error."""
+    """A result as a tool message. Server tools report an error as an object."""
     content = block.get("content")
     failed = block.get("is_error") or _kind(content).endswith("_error")
     return {"tool_call_id": block.get("tool_use_id"), "content": content, "is_error": failed}
 
 
 def _kind(block: object) -> str:
-    """What a block says it is; nothing if it says nothing."""
+    """The type of a block, or an empty string."""
     kind = block.get("type") if isinstance(block, Mapping) else None
     return kind if isinstance(kind, str) else ""
 
@@ -78,8 +78,8 @@ def _blocks(value: object) -> Iterator[object]:
         yield from content if isinstance(content, list | tuple) else ()
 
 
-def detects(value: object) -> bool:
-    """Are there messages with calls or results as blocks, or a `system` beside plain ones?"""
+def _detects(value: object) -> bool:
+    """Are there calls or results as blocks, or plain messages and a separate `system`?"""
     messages = value.get("messages") if isinstance(value, Mapping) else value
     if any(_kind(block).endswith(("tool_use", "tool_result")) for block in _blocks(messages)):
         return True
@@ -89,7 +89,7 @@ def detects(value: object) -> bool:
 
 
 def _is_plain(message: object) -> bool:
-    """Can this be a message of a conversation that has its system prompt elsewhere?"""
+    """Can this be a message of a conversation with a separate system prompt?"""
     return (
         _has_role(message)
         and message["role"] in ("user", "assistant")
@@ -97,12 +97,13 @@ def _is_plain(message: object) -> bool:
     )
 
 
-def read(value: Any, name: str | None = None) -> Reading:
-    """The trace of a conversation."""
+def _read(value: Any, name: str | None) -> NotedTrace:
     around = value if isinstance(value, Mapping) else {}
-    conversation = BlockConversation()
+    reader = BlockReader()
     if (system := around.get("system")) is not None:
-        conversation.said("system", conversation.text(system, "system"))
-    conversation.read(around.get("messages", value), "messages")
-    labels = {k: v for k, v in scalars(around).items() if k != "system"}
-    return conversation.reading(name, labels, {})
+        reader.said("system", reader.text(system, "system"))
+    reader.read(around.get("messages", value), "messages")
+    return reader.trace(name, {k: v for k, v in scalars(around).items() if k != "system"})
+
+
+ANTHROPIC: Final = Format("Anthropic", "messages with blocks, or a list of them", _detects, _read)

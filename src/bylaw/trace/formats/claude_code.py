@@ -6,15 +6,15 @@
     {"type": "user", …, "message": {"role": "user", "content": [
      {"type": "tool_result", "tool_use_id": "t1", "is_error": true, "content": "…"}]}}
 
-One message of the model is spread over several lines, a block each, sometimes with results in
-between: lines with the same message id are one turn, which stands where it began. A line that is
-repeated, as resumed sessions do, counts once.
+A message of the model takes several lines, one for each block, sometimes with results in between.
+Lines with the same message id are one turn, at the place of the first. Resumed sessions repeat
+lines; a repeated line counts once.
 
-Lines of a subagent (sidechains) are left out, unless there are no others: the call that started
-it has what it reported. What the program itself put into the conversation (`isMeta`, and the
-summary of what was compacted) is a message of the system. Summaries, snapshots and other lines
-that are no messages are left out. Lines are taken in their order; those of a branch that was
-given up happened, too.
+Lines of a subagent (sidechains) are left out unless there are no others: the call that started the
+subagent has its report as result. Messages that the program itself adds (`isMeta`, and the summary
+of a compacted conversation) are messages of the system. Summaries, snapshots and other lines that
+are not messages are left out. Lines are read in order, and abandoned branches are kept: they
+happened.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from bylaw.trace.formats.anthropic_messages import BlockConversation
-from bylaw.trace.formats.conversation import Reading
-from bylaw.trace.formats.fields import scalars
+from bylaw.trace.formats.anthropic_messages import BlockReader
+from bylaw.trace.formats.conversation import scalars
+from bylaw.trace.formats.format import Format, NotedTrace
 from bylaw.values import kind_of
 
 _SPEAKERS: Final = ("user", "assistant")
@@ -36,17 +36,17 @@ _BY_THE_PROGRAM: Final = ("isMeta", "isCompactSummary")
 
 
 @dataclass(frozen=True, slots=True)
-class _Said:
-    """A message, with all its blocks if it has any, and where it begins."""
+class _SessionMessage:
+    """A message, its blocks if it has any, and the place where it begins."""
 
     message: Mapping[str, Any]
     blocks: list[tuple[Any, str]] | None
     where: str
 
 
-class _Session(BlockConversation):
+class _SessionReader(BlockReader):
     def lines(self, lines: list[object]) -> None:
-        """Takes in the lines of a session; raises what is wrong with them."""
+        """Reads the lines of a session; raises their mistakes."""
         for said in self.gathered(lines):
             if said.blocks is None:
                 self.message(said.message, said.where)
@@ -54,10 +54,10 @@ class _Session(BlockConversation):
                 self.blocks(said.message, said.blocks, said.where)
         self.end()
 
-    def gathered(self, lines: list[object]) -> list[_Said]:
-        """The messages that the lines hold, those in several lines put together."""
-        alone = not any(is_line(line) and not _is_side(line) for line in lines)
-        gathered: list[_Said] = []
+    def gathered(self, lines: list[object]) -> list[_SessionMessage]:
+        """The messages in the lines. Blocks of one message are put together."""
+        alone = not any(_is_line(line) and not _is_side(line) for line in lines)
+        gathered: list[_SessionMessage] = []
         begun: dict[str, list[tuple[Any, str]]] = {}  # the blocks of the model's messages, by id
         seen: set[str] = set()
         for index, line in enumerate(lines):
@@ -83,7 +83,7 @@ class _Session(BlockConversation):
             gathered.append(said)
         return gathered
 
-    def one(self, line: Mapping[str, Any], where: str) -> _Said | None:
+    def one(self, line: Mapping[str, Any], where: str) -> _SessionMessage | None:
         """The message of one line."""
         where = f"{where}.message"
         message = line.get("message")
@@ -94,13 +94,13 @@ class _Session(BlockConversation):
             message = {**message, "role": "system"}
         content = message.get("content")
         if not isinstance(content, list | tuple):
-            return _Said(message, None, where)
+            return _SessionMessage(message, None, where)
         placed = [(block, f"{where}.content[{i}]") for i, block in enumerate(content)]
-        return _Said(message, placed, where)
+        return _SessionMessage(message, placed, where)
 
 
-def is_line(value: object) -> bool:
-    """Is this a line of a session that holds a message?"""
+def _is_line(value: object) -> bool:
+    """Is this a line of a session, with a message?"""
     return (
         isinstance(value, Mapping)
         and value.get("type") in _SPEAKERS
@@ -109,8 +109,8 @@ def is_line(value: object) -> bool:
     )
 
 
-def opens(value: object) -> bool:
-    """Is this the first line of a session, be it a message or not?"""
+def _opens_session(value: object) -> bool:
+    """Is this the first line of a session, with a message or not?"""
     return (
         isinstance(value, Mapping)
         and isinstance(value.get("type"), str)
@@ -124,14 +124,20 @@ def _is_side(line: object) -> bool:
     return isinstance(line, Mapping) and any(line.get(key) for key in _SIDE)
 
 
-def detects(value: object) -> bool:
-    """Is there a line of a session among these?"""
-    return isinstance(value, list | tuple) and any(map(is_line, value))
+def _detects(value: object) -> bool:
+    return isinstance(value, list | tuple) and any(map(_is_line, value))
 
 
-def read(value: Any, name: str | None = None) -> Reading:
-    """The trace of a session."""
-    session = _Session()
-    session.lines(value)
-    first = next(filter(is_line, value))
-    return session.reading(name, scalars(first, _LABELS), {})
+def _read(value: Any, name: str | None) -> NotedTrace:
+    reader = _SessionReader()
+    reader.lines(value)
+    return reader.trace(name, scalars(next(filter(_is_line, value)), _LABELS))
+
+
+CLAUDE_CODE: Final = Format(
+    "Claude Code",
+    "a list of lines of a session",
+    _detects,
+    _read,
+    opens_session=_opens_session,
+)

@@ -1,53 +1,46 @@
-"""Chat messages become events: what the readers of foreign formats share.
+"""Chat messages become events: the rules that the readers of conversations share.
 
-- A message of the system (or the developer) and of the user is a `Message` in a step of its own.
+- A message of the system (or the developer) or of the user is a `Message` in a step of its own.
 - An assistant's text is a `Message` unless it is blank. It precedes the message's calls, and all
-  of them share one step. Of content that comes in parts, the text is kept.
-- A tool message that names a call answers it, and no other. Call ids may repeat in a conversation,
-  so the calls of the latest turn with that id are meant, the first that has no result yet. The
-  messages that name no call answer those of the turn before them that are left, in order.
-- A call has failed if its tool message says so: with an `error`, `is_error` or
-  `"status": "error"`. A text such as `Error: not found` is a result like any other here, because
-  only a procedure knows how its tools report failure: `failed: text ~ /^Error/`.
-- A conversation that ends with an assistant's text has that text as its answer too. It stays a
-  message, so that rules over messages see the whole conversation.
+  of them share one step. Of content in parts, the text is kept.
+- A tool message that names a call answers that call and no other. Call ids may repeat in a
+  conversation: the latest turn with that id is meant, and in it the first call without a result.
+  Tool messages that name no call answer the remaining calls of the turn before them, in order.
+- A call has failed if its tool message has an `error`, `is_error` or `"status": "error"`. A text
+  such as `Error: not found` is an ordinary result here, because only a procedure knows how its
+  tools report failure: `failed: text ~ /^Error/`.
+- The assistant's text at the end of a conversation is also the answer. It stays a message, so
+  that rules over messages see the whole conversation.
 
-What is odd and can still be read becomes a note; what cannot be read is a mistake, and all
-mistakes are raised at once.
+An oddity that can still be read becomes a note. Anything else is a mistake, and all mistakes are
+raised together.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import Any, Final
 
 from bylaw.errors import MAX_DIAGNOSTICS, Diagnostic, TraceError, shown
-from bylaw.trace.event import MISSING, Call, Event, Message, Missing, Role
-from bylaw.trace.formats.fields import answered, down, id_of, joined
+from bylaw.trace.event import MISSING, Call, Event, Message, Missing, Role, read_arguments
+from bylaw.trace.formats.format import NotedTrace
 from bylaw.trace.trace import Trace
-from bylaw.values import Json, JsonError, kind_of, read_json, write_json
+from bylaw.values import Json, JsonError, kind_of, write_json
 
 RAW_ARGUMENTS: Final = "_raw"
-"""The argument that holds a call's arguments as text where they are not a JSON object."""
+"""The argument that holds a call's arguments as text if they are not a JSON object."""
 
-_SPEAKERS: Final[Mapping[str, Role]] = {"system": "system", "developer": "system", "user": "user"}
+SPEAKERS: Final[Mapping[str, Role]] = {"system": "system", "developer": "system", "user": "user"}
 _RESULTS: Final = ("tool", "function")
-_ROLES: Final = (*_SPEAKERS, "assistant", *_RESULTS)
-
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """The trace that was found in a value, and what was odd about it."""
-
-    trace: Trace
-    notes: tuple[Diagnostic, ...] = ()
+_ROLES: Final = (*SPEAKERS, "assistant", *_RESULTS)
+_TEXT_PARTS: Final = ("text", "input_text", "output_text")
 
 
 @dataclass(frozen=True, slots=True)
 class CallFields:
-    """Where a tool call keeps its tool and its arguments: the keys that lead there."""
+    """The keys that lead to a tool call's tool and arguments, one inside the other."""
 
     tool: tuple[str, ...]
     arguments: tuple[str, ...]
@@ -57,11 +50,11 @@ class CallFields:
 _FUNCTION_CALL: Final = CallFields(("name",), ("arguments",))
 
 
-class Conversation:
+class ConversationReader:
     """Collects the events, the notes and the mistakes of one conversation.
 
-    A format whose messages look otherwise overrides `message`, and tells what it finds in one as
-    something that was `said`, as a `turn` of the assistant, or as what a call `returned`.
+    A format with other messages overrides `message`, which reports what it finds to `said`,
+    `turn` and `returned`.
     """
 
     def __init__(self, fields: CallFields) -> None:
@@ -72,16 +65,16 @@ class Conversation:
         self.problems: list[Diagnostic] = []
         self.step = -1
         self.waiting: dict[int, Call] = {}  # the latest calls, by position among the events
-        self.named: dict[str, list[int]] = {}  # the calls of an id that wait, from any turn
+        self.named: dict[str, list[int]] = {}  # the waiting calls with an id, from any turn
         self.results: list[tuple[Mapping[str, Any], str]] = []  # tool messages since then
 
     def read(self, messages: object, where: str) -> None:
-        """Takes in all messages; raises what is wrong with them."""
+        """Reads all messages; raises their mistakes."""
         self.take(messages, where)
         self.end()
 
     def take(self, messages: object, where: str) -> None:
-        """Takes in messages, and more may follow."""
+        """Reads messages that others may follow."""
         if isinstance(messages, list | tuple):
             for index, message in enumerate(messages):
                 self.message(message, f"{where}[{index}]")
@@ -89,30 +82,35 @@ class Conversation:
             self.complain(where, f"expected a list of messages, found {kind_of(messages)}")
 
     def end(self) -> None:
-        """There are no more messages: raises what was wrong with them."""
+        """Ends the conversation; raises its mistakes."""
         self.settle()
         if self.problems:
             raise TraceError(self.problems)
 
-    def reading(
-        self, name: str | None, labels: Mapping[str, Json], metrics: Mapping[str, Json]
-    ) -> Reading:
-        """What was read, as a trace."""
+    def trace(
+        self,
+        name: str | None,
+        labels: Mapping[str, Json] | None = None,
+        metrics: Mapping[str, Json] | None = None,
+    ) -> NotedTrace:
+        """The conversation as a trace."""
         trace = Trace(self.events, answer=self.answer, metrics=metrics, labels=labels, name=name)
-        return Reading(trace, tuple(self.notes))
+        return NotedTrace(trace, tuple(self.notes))
 
     def complain(self, where: str, message: str, help: str | None = None) -> None:
+        """Reports a mistake."""
         self.problems.append(Diagnostic("E320", message, help, where=where))
         if len(self.problems) >= MAX_DIAGNOSTICS:
             raise TraceError(self.problems)
 
     def note(self, code: str, where: str, message: str, help: str) -> None:
+        """Reports an oddity."""
         self.notes.append(Diagnostic(code, message, help, where=where))
 
     # ── messages ─────────────────────────────────────────────────────────────────────────
 
     def message(self, message: object, where: str) -> None:
-        """Takes in one message."""
+        """Reads one message."""
         if not isinstance(message, Mapping):
             self.complain(where, f"expected a message, found {kind_of(message)}")
             return
@@ -121,10 +119,10 @@ class Conversation:
             self.assistant(message, where)
         elif role in _RESULTS:
             self.returned(message, where)
-        elif isinstance(role, str) and role in _SPEAKERS:
+        elif isinstance(role, str) and role in SPEAKERS:
             if "content" not in message:
                 self.complain(where, "the field 'content' is missing")
-            self.said(_SPEAKERS[role], self.text(message.get("content"), f"{where}.content"))
+            self.said(SPEAKERS[role], self.text(message.get("content"), f"{where}.content"))
         elif "role" not in message:
             self.complain(where, "the field 'role' is missing")
         else:
@@ -133,18 +131,18 @@ class Conversation:
 
     def assistant(self, message: Mapping[str, Any], where: str) -> None:
         if message.get("tool_calls") or message.get("function_call"):
-            self.settle()  # what is odd about earlier results is noted before these calls
+            self.settle()  # oddities of earlier results are noted before these calls
         text = self.text(message.get("content"), f"{where}.content")
         self.turn(text, self.calls(message, where))
 
     def said(self, role: Role, text: str) -> None:
-        """Somebody said something, in a step of its own."""
+        """A message of the system or of the user, in a step of its own."""
         self.step += 1
         self.events.append(Message(role, text, self.step))
         self.answer = None
 
     def turn(self, text: str, calls: Sequence[Call]) -> None:
-        """The assistant spoke, made calls, or both. Calls that have their result wait for none."""
+        """A turn of the assistant: its text, its calls, or both. Calls may have results already."""
         if calls:
             self.settle()
         if text.strip() or calls:
@@ -163,12 +161,12 @@ class Conversation:
             self.events.append(call)
 
     def returned(self, result: Mapping[str, Any], where: str) -> None:
-        """A call came back: a tool message, with the call's id in `tool_call_id`."""
+        """A tool message: the result of a call, with the call's id in `tool_call_id`."""
         self.results.append((result, where))
         self.answer = None
 
     def text(self, content: object, where: str) -> str:
-        """The text of a message's content: a string, or the text among its parts."""
+        """The text of a message's content, which is a string or a list of parts."""
         if content is None or isinstance(content, str):
             return content or ""
         if not isinstance(content, list | tuple):
@@ -177,7 +175,7 @@ class Conversation:
         for index, part in enumerate(content):
             if not isinstance(part, Mapping | str):
                 self.complain(f"{where}[{index}]", f"expected a part, found {kind_of(part)}")
-        return joined(content)
+        return _joined(content)
 
     # ── calls ────────────────────────────────────────────────────────────────────────────
 
@@ -197,46 +195,46 @@ class Conversation:
         if not isinstance(entry, Mapping):
             self.complain(where, f"expected an object, found {kind_of(entry)}")
             return Call("?")
-        tool, at = down(entry, fields.tool), ".".join((where, *fields.tool))
+        tool, at = _down(entry, fields.tool), ".".join((where, *fields.tool))
         if tool is MISSING:
             self.complain(at, "the field is missing")
         elif not isinstance(tool, str) or not tool:
             self.complain(at, f"expected a non-empty string, found {kind_of(tool)}")
-        given = down(entry, fields.arguments)
+        given = _down(entry, fields.arguments)
         args = self.arguments(given, ".".join((where, *fields.arguments)))
-        return Call(tool if isinstance(tool, str) else "?", args, id=id_of(entry.get(fields.id)))
+        return Call(tool if isinstance(tool, str) else "?", args, id=_id(entry.get(fields.id)))
 
     def arguments(self, given: Json | Missing, where: str) -> dict[str, Json]:
-        """The arguments as an object, whether they came as one or as JSON text."""
-        value, reason = given, ""
-        if isinstance(given, str):
-            try:
-                value = read_json(given) if given.strip() else None
-            except JsonError as error:
-                reason = f"not JSON: {error.message}"
-        if value is None or value is MISSING:
+        """The arguments as an object, given as an object or as JSON text."""
+        if given is None or given is MISSING:
             return {}
-        if isinstance(value, Mapping):
-            return dict(value)
-        message = f"the arguments are {reason or kind_of(value) + ', not an object'}"
-        self.note("W520", where, message, f"They are kept as text, as {RAW_ARGUMENTS}.")
-        return {RAW_ARGUMENTS: given if isinstance(given, str) else write_json(given)}
+        if isinstance(given, Mapping):
+            return dict(given)
+        try:
+            if isinstance(given, str):
+                return read_arguments(given)
+            reason, text = f"{kind_of(given)}, not an object", write_json(given)
+        except JsonError as error:
+            reason, text = error.message, given
+        help = f"They are kept as text, as {RAW_ARGUMENTS}."
+        self.note("W520", where, f"the arguments are {reason}", help)
+        return {RAW_ARGUMENTS: text}
 
     # ── results ──────────────────────────────────────────────────────────────────────────
 
     def settle(self) -> None:
-        """Gives the results that arrived to their calls."""
+        """Assigns the results that arrived to their calls."""
         nameless = [position for position, call in self.waiting.items() if call.id is None]
         others: list[tuple[Mapping[str, Any], str]] = []
         for message, where in self.results:
-            id = id_of(message.get("tool_call_id"))
+            id = _id(message.get("tool_call_id"))
             if id in self.named:
                 if meant := self.named[id]:
-                    self.give(meant[0], message)
-                else:  # the call has its result, and no other must pass for answered
+                    self.assign(meant[0], message)
+                else:  # the call has its result, and this one must not answer another call
                     self.leave_out(where)
             elif id is None and len(nameless) == 1:
-                self.give(nameless.pop(), message)
+                self.assign(nameless.pop(), message)
             else:
                 others.append((message, where))
         left = list(self.waiting)[: len(others)]
@@ -244,11 +242,11 @@ class Conversation:
             if position is None:
                 self.leave_out(where)
             else:
-                self.give(position, message)
+                self.assign(position, message)
         self.waiting, self.results = {}, []
 
-    def give(self, position: int, message: Mapping[str, Any]) -> None:
-        """The call at a position has its result, and waits no longer."""
+    def assign(self, position: int, message: Mapping[str, Any]) -> None:
+        """Gives the call at a position its result."""
         call = self.events[position]
         assert isinstance(call, Call), "only calls wait"
         self.events[position] = answered(call, message)
@@ -258,3 +256,51 @@ class Conversation:
 
     def leave_out(self, where: str) -> None:
         self.note("W521", where, "a result answers no call", "It is left out.")
+
+
+def answered(call: Call, message: Mapping[str, Any]) -> Call:
+    """The call with the result or the error in a tool message."""
+    content, error = message.get("content"), message.get("error")
+    in_parts = isinstance(content, list | tuple) and all(
+        isinstance(part, Mapping) and "type" in part for part in content
+    )
+    result: Json = _joined(content) if in_parts else content
+    if not (error or message.get("is_error") or message.get("status") == "error"):
+        return replace(call, result=result)
+    reason = result if error is True or not error else error
+    text = reason if isinstance(reason, str) else "" if reason is None else write_json(reason)
+    nothing_else = result in ("", None, text)
+    return replace(call, result=MISSING if nothing_else else result, error=text)
+
+
+def scalars(value: object, names: Iterable[str] | None = None) -> dict[str, Json]:
+    """The strings, numbers and booleans among the fields of an object, or among those named."""
+    if not isinstance(value, Mapping):
+        return {}
+    kept = value if names is None else [name for name in names if name in value]
+    return {name: value[name] for name in kept if isinstance(value[name], str | int | float)}
+
+
+def _joined(parts: Json) -> str:
+    """The text of the parts that are text."""
+    texts = []
+    for part in parts:
+        if isinstance(part, Mapping):
+            kind = part.get("type")
+            is_text = isinstance(kind, str) and kind in _TEXT_PARTS
+            part = part.get("text", part.get("content")) if is_text else None
+        if isinstance(part, str):
+            texts.append(part)
+    return "\n".join(texts)
+
+
+def _down(value: Json, keys: Iterable[str]) -> Json | Missing:
+    """The value at the end of a path of keys."""
+    for key in keys:
+        value = value.get(key, MISSING) if isinstance(value, Mapping) else MISSING
+    return value
+
+
+def _id(value: object) -> str | None:
+    """A call's id, if it is a non-empty string."""
+    return value if isinstance(value, str) and value else None

@@ -9,8 +9,8 @@
      "scores": {"match": {"value": "C"}}}
 
 A tool message's `error` is the call's error. `id`, `epoch` and the values of the `scores` are
-labels; `total_time` and `working_time` are metrics. Contents that the log keeps once, as
-attachments, are put back where they belong.
+labels; `total_time` and `working_time` are metrics. Contents that the log stores once, as
+attachments, are inserted where they are used.
 
 A log has its samples in `samples`. It is read as JSON (`inspect log convert --to json`).
 """
@@ -20,8 +20,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from bylaw.trace.formats.conversation import CallFields, Conversation, Reading
-from bylaw.trace.formats.fields import scalars
+from bylaw.trace.formats.conversation import CallFields, ConversationReader, scalars
+from bylaw.trace.formats.format import Format, NotedTrace
 from bylaw.values import Json
 
 _CALLS: Final = CallFields(("function",), ("arguments",))
@@ -30,7 +30,7 @@ _METRICS: Final = ("total_time", "working_time")
 _ATTACHMENT: Final = "attachment://"
 
 
-class _Sample(Conversation):
+class _SampleReader(ConversationReader):
     def __init__(self, attachments: Mapping[str, Json]) -> None:
         super().__init__(_CALLS)
         self.attachments = attachments
@@ -45,7 +45,7 @@ class _Sample(Conversation):
         super().returned(result, where)
 
     def attached(self, value: Any) -> Any:
-        """The value with its attachments."""
+        """The value with its attachments inserted."""
         if isinstance(value, str) and value.startswith(_ATTACHMENT):
             return self.attachments.get(value.removeprefix(_ATTACHMENT), value)
         if isinstance(value, Mapping):
@@ -55,22 +55,17 @@ class _Sample(Conversation):
         return value
 
 
-def detects(value: object) -> bool:
-    """Is this an object with `messages`, `epoch` and `input`?"""
+def _detects(value: object) -> bool:
     return isinstance(value, Mapping) and {"messages", "epoch", "input"} <= value.keys()
 
 
-def read(value: Any, name: str | None = None) -> Reading:
-    """The trace of one sample."""
-    attachments = value.get("attachments")
-    conversation = _Sample(attachments if isinstance(attachments, Mapping) else {})
-    conversation.read(value["messages"], "messages")
-    labels = scalars(_scores(value.get("scores"))) | scalars(value, _LABELS)
-    return conversation.reading(name, labels, scalars(value, _METRICS))
+def _read(value: Any, name: str | None) -> NotedTrace:
+    attachments, scores = value.get("attachments"), value.get("scores")
+    reader = _SampleReader(attachments if isinstance(attachments, Mapping) else {})
+    reader.read(value["messages"], "messages")
+    scored = scores if isinstance(scores, Mapping) else {}
+    values = {key: s.get("value") for key, s in scored.items() if isinstance(s, Mapping)}
+    return reader.trace(name, scalars(values) | scalars(value, _LABELS), scalars(value, _METRICS))
 
 
-def _scores(scores: object) -> dict[str, Json]:
-    """The value of each score."""
-    if not isinstance(scores, Mapping):
-        return {}
-    return {key: s.get("value") for key, s in scores.items() if isinstance(s, Mapping)}
+INSPECT: Final = Format("Inspect", "messages and epoch", _detects, _read, list_field="samples")

@@ -5,10 +5,10 @@
       {"name": "refund", "args": {"order": 7}, "id": "c1"}]}},
      {"type": "tool", "data": {"content": "no", "tool_call_id": "c1", "status": "error"}}]
 
-That is `messages_to_dict`. `dumps` writes a constructor for each, with `lc`, `id` and `kwargs`;
-`model_dump` and LangGraph's state have the fields beside the `type`. A tool message with the
-status `error` is a failure. Calls that LangChain could not parse (`invalid_tool_calls`) follow
-the others, their arguments kept as text.
+That is `messages_to_dict`. `dumps` writes a constructor for each message, with `lc`, `id` and
+`kwargs`; `model_dump` and LangGraph's state have the fields next to the `type`. A tool message with
+the status `error` is a failure. Calls that LangChain could not parse (`invalid_tool_calls`) follow
+the others, with their arguments as text.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from typing import Any, Final
 
 from bylaw.errors import shown
 from bylaw.trace.event import Call
-from bylaw.trace.formats.conversation import CallFields, Conversation, Reading
-from bylaw.trace.formats.fields import scalars
+from bylaw.trace.formats.conversation import CallFields, ConversationReader, scalars
+from bylaw.trace.formats.format import Format, NotedTrace
 from bylaw.values import kind_of
 
 _CALLS: Final = CallFields(("name",), ("args",))
@@ -31,11 +31,11 @@ _ROLES: Final = {
     "tool": "tool",
     "function": "tool",
 }
-_BOOKKEEPING: Final = ("remove",)  # says that a message is no longer shown, not that it never was
+_BOOKKEEPING: Final = ("remove",)  # the removed message is hidden from now on, but it was sent
 _CLASSES: Final = ("MessageChunk", "Message")
 
 
-class _Messages(Conversation):
+class _MessageReader(ConversationReader):
     def __init__(self) -> None:
         super().__init__(_CALLS)
 
@@ -54,7 +54,7 @@ class _Messages(Conversation):
         super().message({**fields, "role": role}, at)
 
     def calls(self, message: Mapping[str, Any], where: str) -> list[Call]:
-        """The calls that were understood, then the others."""
+        """The calls that LangChain could parse, then the others."""
         invalid = message.get("invalid_tool_calls") or ()
         found = super().calls(message, where)
         if not isinstance(invalid, list | tuple):
@@ -66,7 +66,7 @@ class _Messages(Conversation):
 
 
 def _opened(message: Mapping[str, Any], where: str) -> tuple[str, Mapping[str, Any], str]:
-    """What kind of message this is, its fields, and where they stand."""
+    """The kind of a message, its fields, and the path to them."""
     kind = message.get("type")
     for key in ("data", "kwargs"):
         fields = message.get(key)
@@ -79,7 +79,7 @@ def _opened(message: Mapping[str, Any], where: str) -> tuple[str, Mapping[str, A
 
 
 def _short(kind: object) -> str:
-    """`AIMessageChunk` is an `ai`."""
+    """The kind in a class name: `AIMessageChunk` is `ai`."""
     if not isinstance(kind, str):
         return ""
     for ending in _CLASSES:
@@ -88,8 +88,7 @@ def _short(kind: object) -> str:
     return kind
 
 
-def detects(value: object) -> bool:
-    """Is the first message one of LangChain's?"""
+def _detects(value: object) -> bool:
     messages = value.get("messages") if isinstance(value, Mapping) else value
     first = messages[0] if isinstance(messages, list | tuple) and messages else None
     if not isinstance(first, Mapping):
@@ -100,9 +99,11 @@ def detects(value: object) -> bool:
     return (kind in _ROLES or kind == "chat") and "content" in fields and "role" not in first
 
 
-def read(value: Any, name: str | None = None) -> Reading:
-    """The trace of a conversation."""
+def _read(value: Any, name: str | None) -> NotedTrace:
     around = value if isinstance(value, Mapping) else {}
-    conversation = _Messages()
-    conversation.read(around.get("messages", value), "messages")
-    return conversation.reading(name, scalars(around), {})
+    reader = _MessageReader()
+    reader.read(around.get("messages", value), "messages")
+    return reader.trace(name, scalars(around))
+
+
+LANGCHAIN: Final = Format("LangChain", "messages with a type, or a list of them", _detects, _read)

@@ -6,16 +6,16 @@
                      {"key": "gen_ai.tool.name", "value": {"stringValue": "refund"}}],
       "status": {"code": 2, "message": "not allowed"}}]}]}]}
 
-- A span of the operation `execute_tool` is a call, wherever it stands in the tree. It has failed if
-  its status is an error. Arguments and results are there if they were recorded.
-- A span of the operation `chat` (or the like) is a turn. A call belongs to the last turn of its
-  agent, the nearest `invoke_agent` around it, that began before the call; turns come in the order
-  in which they began. A call that follows no turn is a step of its own.
-- Where messages were recorded, a turn has its text, and the calls that the model asked for and no
-  span tells of. A chat repeats what was said before it, so only what is new is read. Agents that
-  run inside a tool have calls, but the words they exchange are no part of the conversation.
+- A span of the operation `execute_tool` is a call, anywhere in the tree. It has failed if its
+  status is an error. Arguments and results are present if they were recorded.
+- A span of the operation `chat`, or a similar one, is a turn. A call belongs to the last turn of
+  its agent (the nearest enclosing `invoke_agent`) that began before the call. Turns are ordered by
+  their start. A call that follows no turn is a step of its own.
+- If messages were recorded, a turn has its text, and also the calls that the model asked for and
+  that have no span. A chat repeats earlier messages, so only new ones are read. Agents that run
+  inside a tool add calls, but their messages are not part of the conversation.
 
-One trace id is one run.
+The spans of one trace id are one run.
 """
 
 from __future__ import annotations
@@ -26,9 +26,15 @@ from dataclasses import replace
 from typing import Any, Final
 
 from bylaw.trace.event import MISSING, Call, Role
-from bylaw.trace.formats.conversation import CallFields, Conversation, Reading
-from bylaw.trace.formats.fields import answered, scalars
-from bylaw.trace.formats.otlp import OPERATION, Span, spans_of
+from bylaw.trace.formats.conversation import (
+    SPEAKERS,
+    CallFields,
+    ConversationReader,
+    answered,
+    scalars,
+)
+from bylaw.trace.formats.format import Format, NotedTrace
+from bylaw.trace.formats.otlp import OPERATION, OtlpSpan, spans_of, traces_of
 from bylaw.values import Json
 
 _ASKED: Final = CallFields(("name",), ("arguments",))
@@ -38,7 +44,6 @@ _RAN: Final = CallFields(
 _TOOL: Final = "execute_tool"
 _AGENT: Final = "invoke_agent"
 _TURNS: Final = ("chat", "generate_content", "text_completion")
-_SPEAKERS: Final[Mapping[str, Role]] = {"system": "system", "developer": "system", "user": "user"}
 _LABELS: Final = {
     "gen_ai.conversation.id": "conversation_id",
     "gen_ai.agent.name": "agent",
@@ -46,33 +51,33 @@ _LABELS: Final = {
 }
 
 
-class _Run(Conversation):
-    """The spans of one trace."""
+class _SpanReader(ConversationReader):
+    """Reads the spans of one trace."""
 
-    def __init__(self, spans: Sequence[Span]) -> None:
+    def __init__(self, spans: Sequence[OtlpSpan]) -> None:
         super().__init__(_RAN)
         self.spans = spans
         self.by_id = {span.id: span for span in spans if span.id}
-        self.heard: Counter[tuple[Role, str]] = Counter()  # what was said so far, and how often
-        self.returns: Counter[str] = Counter()  # how many results each agent was told so far
+        self.heard: Counter[tuple[Role, str]] = Counter()  # the messages read so far
+        self.returns: Counter[str] = Counter()  # the number of results each agent got so far
 
-    def around(self, span: Span) -> Iterable[Span]:
-        """The spans around a span, the nearest first."""
+    def around(self, span: OtlpSpan) -> Iterable[OtlpSpan]:
+        """The enclosing spans of a span, the nearest first."""
         seen = {span.id}
         while (outer := self.by_id.get(span.parent)) is not None and outer.id not in seen:
             seen.add(outer.id)
             yield outer
             span = outer
 
-    def agent(self, span: Span) -> str:
-        """The id of the agent's span around a span."""
+    def agent(self, span: OtlpSpan) -> str:
+        """The id of the enclosing span of an agent; empty if there is none."""
         return next((outer.id for outer in self.around(span) if _does(outer) == _AGENT), "")
 
-    def run(self) -> None:
-        """Takes in all turns; raises what is wrong with them."""
-        turns: list[tuple[Span, list[Span]]] = []  # each with the calls made in it
+    def read_spans(self) -> None:
+        """Reads all turns; raises their mistakes."""
+        turns: list[tuple[OtlpSpan, list[OtlpSpan]]] = []  # each with the calls made in it
         latest: dict[str, int] = {}
-        following: dict[int, Span] = {}  # the next chat of the same agent
+        following: dict[int, OtlpSpan] = {}  # the next chat of the same agent
         for span in self.spans:
             agent = self.agent(span)
             if _does(span) in _TURNS:
@@ -88,12 +93,12 @@ class _Run(Conversation):
             self.take_turn(first, ran, following.get(number))
         self.end()
 
-    def take_turn(self, first: Span, ran: list[Span], following: Span | None) -> None:
-        """What was said to the model, what it said, and the calls it made."""
+    def take_turn(self, first: OtlpSpan, ran: list[OtlpSpan], following: OtlpSpan | None) -> None:
+        """Reads a turn: new messages, the model's text, and its calls."""
         calls = [self.ran(span) for span in ran]
         text = ""
         if _does(first) in _TURNS:
-            self.responses(first)  # those of earlier turns, of which there may be no spans
+            self.responses(first)  # skips those of earlier turns, which may have no spans
             output = _messages(first, "gen_ai.output.messages")
             asked = [self.call(part, first.where, _ASKED) for part in _parts(output, "tool_call")]
             calls = _merged(_with_responses(asked, self.responses(following)), calls)
@@ -102,8 +107,8 @@ class _Run(Conversation):
                 text = "\n".join(map(_text, output))
         self.turn(text, calls)
 
-    def ran(self, span: Span) -> Call:
-        """The call that a span tells of."""
+    def ran(self, span: OtlpSpan) -> Call:
+        """The call that a span records."""
         call = self.call(span.attributes, f"{span.where}.attributes")
         outer = self.by_id.get(self.agent(span))
         agent = outer.attributes.get("gen_ai.agent.name") if outer else None
@@ -115,23 +120,23 @@ class _Run(Conversation):
             return answered(call, {**result, "error": span.error or True})
         return call if found["content"] is MISSING else answered(call, found)
 
-    def hear(self, chat: Span) -> None:
-        """What the system and the user said that no chat was told before, or not so often."""
+    def hear(self, chat: OtlpSpan) -> None:
+        """Reads the messages of the system and the user that are new in a chat."""
         system = _as_parts(chat.structured("gen_ai.system_instructions"))
-        told: list[tuple[Role, str]] = [("system", _text({"parts": system}))] if system else []
+        heard: list[tuple[Role, str]] = [("system", _text({"parts": system}))] if system else []
         for message in _messages(chat, "gen_ai.input.messages"):
             role = message.get("role")
-            if isinstance(role, str) and role in _SPEAKERS:
-                told.append((_SPEAKERS[role], _text(message)))
+            if isinstance(role, str) and role in SPEAKERS:
+                heard.append((SPEAKERS[role], _text(message)))
         times: Counter[tuple[Role, str]] = Counter()
-        for role, text in told:
+        for role, text in heard:
             times[role, text] += 1
             if times[role, text] > self.heard[role, text]:
                 self.heard[role, text] += 1
                 self.said(role, text)
 
-    def responses(self, chat: Span | None) -> list[Mapping[str, Any]]:
-        """What calls returned since the last chat of this agent."""
+    def responses(self, chat: OtlpSpan | None) -> list[Mapping[str, Any]]:
+        """The results of calls that are new in a chat, for its agent."""
         if chat is None:
             return []
         found = _parts(_messages(chat, "gen_ai.input.messages"), "tool_call_response")
@@ -141,12 +146,12 @@ class _Run(Conversation):
         return found[before:]
 
 
-def _does(span: Span) -> Json:
+def _does(span: OtlpSpan) -> Json:
     return span.attributes.get(OPERATION)
 
 
 def _merged(asked: list[Call], ran: list[Call]) -> list[Call]:
-    """The calls a model asked for, with what their spans tell; then those only spans tell of."""
+    """The calls a model asked for, completed from their spans; then the calls only spans record."""
     left = list(ran)
     merged = []
     for call in asked:
@@ -154,19 +159,19 @@ def _merged(asked: list[Call], ran: list[Call]) -> list[Call]:
         span = next((other for other in same if other.id == call.id), same[0] if same else None)
         if span is not None:
             left.remove(span)
-            told = span.result is not MISSING or span.failed
+            settled = span.result is not MISSING or span.failed
             call = replace(
                 span,
                 args=span.args or call.args,
                 id=span.id or call.id,
-                result=span.result if told else call.result,
+                result=span.result if settled else call.result,
             )
         merged.append(call)
     return merged + left
 
 
 def _with_responses(calls: list[Call], responses: list[Mapping[str, Any]]) -> list[Call]:
-    """The calls with what the next chat was told of them: by id where ids tell, or in order."""
+    """The calls with their results from the next chat: by id if ids are unique, else in order."""
     by_id = {part.get("id"): part for part in responses if isinstance(part.get("id"), str)}
     if len(by_id) == len(responses) and len({call.id for call in calls}) == len(calls):
         found = [by_id.get(call.id) for call in calls]
@@ -178,7 +183,7 @@ def _with_responses(calls: list[Call], responses: list[Mapping[str, Any]]) -> li
     ]
 
 
-def _messages(span: Span, name: str) -> list[Mapping[str, Any]]:
+def _messages(span: OtlpSpan, name: str) -> list[Mapping[str, Any]]:
     listed = span.structured(name)
     return [m for m in listed if isinstance(m, Mapping)] if isinstance(listed, list) else []
 
@@ -197,14 +202,12 @@ def _text(message: Mapping[str, Any]) -> str:
     return "\n".join(text for text in texts if isinstance(text, str))
 
 
-def detects(value: object) -> bool:
-    """Is this an object with `resourceSpans`?"""
+def _detects(value: object) -> bool:
     return isinstance(value, Mapping) and "resourceSpans" in value
 
 
-def read(value: Any, name: str | None = None) -> Reading:
-    """The trace of the spans, those of GenAI having one trace id."""
-    problems = Conversation(_RAN)
+def _read(value: Any, name: str | None) -> NotedTrace:
+    problems = ConversationReader(_RAN)
     spans = spans_of(value, problems.complain)
     ids = {span.trace for span in spans if OPERATION in span.attributes}
     spans = [span for span in spans if span.trace in ids]
@@ -213,10 +216,13 @@ def read(value: Any, name: str | None = None) -> Reading:
     elif not problems.problems and not ids:
         problems.complain("resourceSpans", f"no span has the attribute {OPERATION}")
     problems.end()
-    run = _Run(spans)
-    run.run()
+    reader = _SpanReader(spans)
+    reader.read_spans()
     labels: dict[str, Json] = {"trace_id": spans[0].trace}
     for span in spans:
         found = scalars(span.attributes, _LABELS)
         labels = {_LABELS[key]: text for key, text in found.items()} | labels
-    return run.reading(name, labels, {})
+    return reader.trace(name, labels)
+
+
+OPENTELEMETRY: Final = Format("OpenTelemetry", "resourceSpans", _detects, _read, traces_of)

@@ -1,6 +1,6 @@
-"""Spans as OTLP writes them in JSON: `resourceSpans`, in them `scopeSpans`, in them `spans`.
+"""Spans in OTLP's JSON encoding: `spans` inside `scopeSpans` inside `resourceSpans`.
 
-Attributes are a list of keys and typed values there; here they are an object. A span has failed
+OTLP's attributes are a list of keys and typed values; here they are an object. A span has failed
 if its status says so, or if it has the attribute `error.type`.
 """
 
@@ -9,24 +9,25 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from bylaw.values import Json, JsonError, kind_of, read_json
 
 OPERATION: Final = "gen_ai.operation.name"
-"""The attribute that says what a span of the GenAI conventions is."""
+"""The attribute that names the operation of a GenAI span."""
 
 _FAILED: Final = (2, "STATUS_CODE_ERROR")
 _GROUPS: Final = (("resourceSpans",), ("scopeSpans", "instrumentationLibrarySpans"), ("spans",))
 _IDS: Final = ("traceId", "spanId", "parentSpanId")
 _INTEGER: Final = re.compile(r"-?[0-9]{1,19}")
 
-Complain = Callable[[str, str], None]
+Complain: TypeAlias = Callable[[str, str], None]
+"""Reports a mistake: its place and a message."""
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
-    """One span, and where it stands in the document."""
+class OtlpSpan:
+    """One span, with its path in the document."""
 
     trace: str
     id: str
@@ -37,7 +38,7 @@ class Span:
     where: str
 
     def structured(self, name: str) -> Json:
-        """An attribute that is a structure, or one written as JSON text; None if it is neither."""
+        """An attribute that is a structure, perhaps as JSON text; None if it is neither."""
         value = self.attributes.get(name)
         if not isinstance(value, str):
             return value
@@ -47,37 +48,37 @@ class Span:
             return None
 
 
-def spans_of(document: Any, complain: Complain) -> list[Span]:
-    """All spans, in the order in which they began."""
-    found = [span(entry, where, complain) for entry, where in _entries(document, complain)]
+def spans_of(document: Any, complain: Complain) -> list[OtlpSpan]:
+    """All spans, ordered by their start."""
+    found = [_span(entry, where, complain) for entry, where in _entries(document, complain)]
     return sorted((span for span in found if span is not None), key=lambda span: span.start)
 
 
 def traces_of(document: Any) -> list[object]:
-    """A document for each trace with GenAI operations; the document itself if it is damaged."""
+    """A document for each trace with GenAI operations. A malformed document is returned whole."""
     damage: list[str] = []
 
     def complain(where: str, message: str) -> None:
         damage.append(where)
 
     entries: dict[str, list[Mapping[str, Any]]] = {}
-    told: set[str] = set()
+    with_operations: set[str] = set()
     for entry, where in _entries(document, complain):
-        if (found := span(entry, where, complain)) is not None:
+        if (found := _span(entry, where, complain)) is not None:
             entries.setdefault(found.trace, []).append(entry)
             if OPERATION in found.attributes:
-                told.add(found.trace)
+                with_operations.add(found.trace)
     if damage:
         return [document]
     return [
         {"resourceSpans": [{"scopeSpans": [{"spans": spans}]}]}
         for trace, spans in entries.items()
-        if trace in told
+        if trace in with_operations
     ]
 
 
 def _entries(document: Any, complain: Complain) -> Iterator[tuple[Mapping[str, Any], str]]:
-    """Every span as it is written, and where."""
+    """Every encoded span, with its path."""
     level = [(document, "")]
     for names in _GROUPS:
         below = []
@@ -98,8 +99,8 @@ def _entries(document: Any, complain: Complain) -> Iterator[tuple[Mapping[str, A
         yield value, where.removesuffix(".")
 
 
-def span(entry: Mapping[str, Any], where: str, complain: Complain) -> Span | None:
-    """A span as it is written, read."""
+def _span(entry: Mapping[str, Any], where: str, complain: Complain) -> OtlpSpan | None:
+    """A span decoded; None if it is malformed."""
     trace, id, parent = (entry.get(key) or "" for key in _IDS)
     for key, text in zip(_IDS, (trace, id, parent), strict=True):
         if not isinstance(text, str):
@@ -110,17 +111,16 @@ def span(entry: Mapping[str, Any], where: str, complain: Complain) -> Span | Non
     except (TypeError, ValueError, OverflowError):
         complain(f"{where}.startTimeUnixNano", "expected a number of nanoseconds")
         return None
-    own = attributes(entry.get("attributes"))
+    own = _attributes(entry.get("attributes"))
     events = [e for e in _listed(entry.get("events")) if isinstance(e, Mapping)]
-    told = [attributes(event.get("attributes")) for event in events]
-    for more in told:  # long contents may be recorded as events
-        own = {**more, **own}
+    for event in events:  # long contents may be recorded as events
+        own = {**_attributes(event.get("attributes")), **own}
     error = _error(entry.get("status"), own)
-    return Span(trace, id, parent, start, own, error, where)
+    return OtlpSpan(trace, id, parent, start, own, error, where)
 
 
 def _error(status: object, found: Mapping[str, Json]) -> str | None:
-    """What went wrong, in the words that say most; None if nothing did."""
+    """The most specific description of the error; None if there was none."""
     stated = status if isinstance(status, Mapping) else {}
     if stated.get("code") not in _FAILED and "error.type" not in found:
         return None
@@ -128,8 +128,8 @@ def _error(status: object, found: Mapping[str, Json]) -> str | None:
     return next((text for text in words if isinstance(text, str) and text), "")
 
 
-def attributes(listed: object) -> dict[str, Json]:
-    """The attributes of something as an object."""
+def _attributes(listed: object) -> dict[str, Json]:
+    """Encoded attributes as an object."""
     found = {}
     for entry in _listed(listed):
         key = entry.get("key") if isinstance(entry, Mapping) else None
@@ -139,7 +139,7 @@ def attributes(listed: object) -> dict[str, Json]:
 
 
 def _value(typed: object) -> Json:
-    """A value from `{"intValue": "7"}` and the like."""
+    """A decoded value: 7 for `{"intValue": "7"}`."""
     if not isinstance(typed, Mapping) or not typed:
         return None
     kind, value = next(iter(typed.items()))
@@ -147,7 +147,7 @@ def _value(typed: object) -> Json:
     if kind == "arrayValue":
         return [_value(item) for item in _listed(inside)]
     if kind == "kvlistValue":
-        return attributes(inside)
+        return _attributes(inside)
     if kind == "intValue" and isinstance(value, str):
         return int(value) if _INTEGER.fullmatch(value) else value
     return value

@@ -7,15 +7,16 @@ r"""smolagents' memory: `agent.memory.get_full_steps()`, or an object with it in
       "model_output_message": {"role": "assistant", "content": null, "tool_calls": […]},
       "observations": "done", "action_output": "done"}]
 
-The task is the user's message, a plan the assistant's. A step's calls are those of the model's
-message, because memory sorts its own by their ids and forgets them when one fails.
+The task is a message of the user, a plan one of the assistant. A step's calls are taken from the
+model's message, because the memory sorts its own list by id and drops it when a call fails.
 
-- `observations` hold the results of all calls of a step as one text. One call has it all; several
-  share it if each has a line. Otherwise no call has a result, and a note says so.
-- A step's `error` is the error of the calls it names, or of all if it names none.
-- `final_answer` is the answer, and no call. It is a message, too, so that a memory of several
-  tasks shows each answer. A step of a `CodeAgent` is a call of `python_interpreter`, with the
-  argument `code`; which tools the code called is not in the memory.
+- `observations` is one text with the results of all calls of a step. A single call gets all of it;
+  several calls get one line each if the number of lines fits. Otherwise no call has a result, and
+  a note says so.
+- A step's `error` belongs to the calls it names, or to all of the step if it names none.
+- `final_answer` is the answer, not a call. It is also a message, so that a memory of several tasks
+  shows each answer. A step of a `CodeAgent` is a call of `python_interpreter` with the argument
+  `code`; the memory does not record which tools the code called.
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ from typing import Any, Final
 
 from bylaw.names import FINAL_ANSWER
 from bylaw.trace.event import Call
-from bylaw.trace.formats.conversation import CallFields, Conversation, Reading
-from bylaw.trace.formats.fields import answered, scalars
+from bylaw.trace.formats.conversation import CallFields, ConversationReader, answered, scalars
+from bylaw.trace.formats.format import Format, NotedTrace
 from bylaw.trace.formats.openai_chat import CALLS
 from bylaw.values import Json, kind_of, write_json
 
@@ -39,7 +40,7 @@ _STEPS: Final = (
 )
 
 
-class _Memory(Conversation):
+class _MemoryReader(ConversationReader):
     def message(self, message: object, where: str) -> None:
         if not isinstance(message, Mapping):
             self.complain(where, f"expected a step, found {kind_of(message)}")
@@ -51,11 +52,11 @@ class _Memory(Conversation):
             self.turn(self.text(message["plan"], f"{where}.plan"), ())
         elif "step_number" in message:
             self.action(message, where)
-        elif "output" not in message:  # which repeats the answer of the step before it
-            self.complain(where, "this is no step of a memory")
+        elif "output" not in message:  # an output repeats the answer of the previous step
+            self.complain(where, "not a step of a memory")
 
     def action(self, step: Mapping[str, Any], where: str) -> None:
-        """What the model said and called in a step, and what came of it."""
+        """Reads a step: the model's text, its calls, and their results."""
         said = step.get("model_output_message")
         by_model = said.get("tool_calls") if isinstance(said, Mapping) else None
         calls = (
@@ -71,7 +72,7 @@ class _Memory(Conversation):
             self.turn(output if isinstance(output, str) else write_json(output), ())
 
     def call(self, entry: object, where: str, fields: CallFields | None = None) -> Call:
-        """The call that an entry describes; the interpreter's text is its argument `code`."""
+        """The call that an entry describes. A text for the interpreter is its argument `code`."""
         if isinstance(entry, Mapping) and isinstance(function := entry.get("function"), Mapping):
             given = function.get("arguments")
             if function.get("name") == _INTERPRETER and isinstance(given, str):
@@ -81,8 +82,8 @@ class _Memory(Conversation):
     def finished(self, calls: list[Call], step: Mapping[str, Any], where: str) -> list[Call]:
         """The calls with their results and errors."""
         if error := step.get("error"):
-            told = error.get("message") if isinstance(error, Mapping) else error
-            text = told if isinstance(told, str) else write_json(error)
+            reason = error.get("message") if isinstance(error, Mapping) else error
+            text = reason if isinstance(reason, str) else write_json(error)
             named = [call for call in calls if f"'{call.tool}'" in text] or calls
             return [replace(call, error=text) if call in named else call for call in calls]
         observed = step.get("observations")
@@ -94,24 +95,23 @@ class _Memory(Conversation):
             by_id = sorted(range(len(calls)), key=lambda i: calls[i].id or "")
             results = dict(zip(by_id, lines, strict=True))
             return [answered(call, {"content": results[i]}) for i, call in enumerate(calls)]
-        message = "a result answers no call" if not calls else "the results are not told apart"
+        message = "the results cannot be told apart" if calls else "a result answers no call"
         self.note("W521", f"{where}.observations", message, "They are left out.")
         return calls
 
 
 def _answer(step: Mapping[str, Any], calls: list[Call]) -> Json:
-    """The answer that a step gives, if it gives one."""
+    """The answer that a step gives, or None."""
     output = step.get("action_output")
     if not step.get("is_final_answer"):
-        # With an error beside it, it is what an agent says that ran out of steps.
+        # The output of a step with an error is the answer of an agent that ran out of steps.
         return output if step.get("error") else None
     given = [call.args.get("answer") for call in calls if call.tool == FINAL_ANSWER]
-    told = (output, *given, step.get("observations"))
-    return next((answer for answer in told if answer is not None), None)
+    candidates = (output, *given, step.get("observations"))
+    return next((answer for answer in candidates if answer is not None), None)
 
 
-def detects(value: object) -> bool:
-    """Is the first of the steps one of a memory?"""
+def _detects(value: object) -> bool:
     steps = value.get("steps") if isinstance(value, Mapping) else value
     first = steps[0] if isinstance(steps, list | tuple) and steps else None
     return isinstance(first, Mapping) and (
@@ -119,9 +119,11 @@ def detects(value: object) -> bool:
     )
 
 
-def read(value: Any, name: str | None = None) -> Reading:
-    """The trace of a memory."""
+def _read(value: Any, name: str | None) -> NotedTrace:
     around = value if isinstance(value, Mapping) else {}
-    conversation = _Memory(CALLS)
-    conversation.read(around.get("steps", value), "steps")
-    return conversation.reading(name, scalars(around, ("state",)), {})
+    reader = _MemoryReader(CALLS)
+    reader.read(around.get("steps", value), "steps")
+    return reader.trace(name, scalars(around, ("state",)))
+
+
+SMOLAGENTS: Final = Format("smolagents", "steps, or a list of them", _detects, _read)

@@ -5,8 +5,8 @@
 
 The messages are OpenAI chat messages. `task_id`, `trial`, `reward` and the strings, numbers and
 booleans in `info` are labels. τ-bench's tools report failure as plain text, which is kept as the
-result it is: a procedure for them says `failed: text ~ /^Error/`. A conversation mostly ends with
-the user, and then there is no answer.
+result: a procedure for them says `failed: text ~ /^Error/`. Most conversations end with the user
+and have no answer.
 
 A file holds a list of results, or an object with the list in `results`.
 """
@@ -16,21 +16,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from bylaw.trace.formats.conversation import Conversation, Reading
-from bylaw.trace.formats.fields import scalars
+from bylaw.trace.formats.conversation import ConversationReader, scalars
+from bylaw.trace.formats.format import Format, NotedTrace
 from bylaw.trace.formats.openai_chat import CALLS
 
 _LABELS: Final = ("task_id", "trial", "reward")
 
 
-def detects(value: object) -> bool:
-    """Is this an object with `traj`?"""
+def _detects(value: object) -> bool:
     return isinstance(value, Mapping) and "traj" in value
 
 
-def read(value: Any, name: str | None = None) -> Reading:
-    """The trace of one result."""
-    conversation = Conversation(CALLS)
-    conversation.read(value["traj"], "traj")
-    labels = scalars(value.get("info")) | scalars(value, _LABELS)
-    return conversation.reading(name, labels, {})
+def _read(value: Any, name: str | None) -> NotedTrace:
+    reader = ConversationReader(CALLS)
+    reader.read(value["traj"], "traj")
+    return reader.trace(name, scalars(value.get("info")) | scalars(value, _LABELS))
+
+
+TAU_BENCH: Final = Format("τ-bench", "traj", _detects, _read, list_field="results")
