@@ -94,6 +94,9 @@ class Subject:
         first = np.searchsorted(hits, self.segments.starts)
         return self._moments(hits, first + min(index, len(hits)))
 
+    def before(self, one: CallMoments, other: CallMoments) -> Mask:
+        return one.exist & other.exist & (one.times < other.times)
+
     def at_or_after(self, tool: Tool, start: CallMoments) -> CallMoments:
         return self._next(tool, start, start.positions)
 

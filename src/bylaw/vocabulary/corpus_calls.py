@@ -1,7 +1,7 @@
 """The calls of many traces at once, as the columns of a predicate see them.
 
 A predicate's `columns` gets a `CorpusCalls` and the operands, and returns one truth value per
-trace. It only combines what it gets with operators (`&`, `<`, `>`), so no predicate imports NumPy.
+trace. It only combines arrays with operators (`&`, `>`), so no predicate imports NumPy.
 """
 
 from __future__ import annotations
@@ -33,10 +33,6 @@ class CallMoments:
     times: TraceNumbers
     """Its position, or its step under `order: step`."""
 
-    def __lt__(self, other: CallMoments) -> TraceMask:
-        """Do both exist, and does this one come strictly first?"""
-        return self.exist & other.exist & (self.times < other.times)
-
 
 class CorpusCalls(Protocol):
     """The calls of many traces. The counterpart of `View`, which shows one."""
@@ -53,6 +49,9 @@ class CorpusCalls(Protocol):
 
     def first(self, tool: Tool) -> CallMoments:
         """The first call of the tool."""
+
+    def before(self, one: CallMoments, other: CallMoments) -> TraceMask:
+        """Whether both calls exist, and one comes strictly before the other."""
 
     def at_or_after(self, tool: Tool, start: CallMoments) -> CallMoments:
         """The first call of the tool at the position of `start` or after it."""

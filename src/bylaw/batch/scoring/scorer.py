@@ -242,7 +242,7 @@ def _split(text: bytes) -> list[memoryview]:
     """The lines, without copying them."""
     whole = memoryview(text)
     ends = np.flatnonzero(np.frombuffer(text, dtype=np.uint8) == ord("\n")).tolist()
-    return [
-        whole[start:end]
-        for start, end in zip([0, *(end + 1 for end in ends)], [*ends, len(text)], strict=True)
-    ]
+    if not text.endswith(b"\n"):
+        ends.append(len(text))
+    starts = [0, *(end + 1 for end in ends[:-1])]
+    return [whole[start:end] for start, end in zip(starts, ends, strict=True)]

@@ -28,7 +28,7 @@ def track(order: Order, second: Tool, first: Tool) -> Tracker:
 
 
 def columns(calls: CorpusCalls, second: Tool, first: Tool) -> TraceMask:
-    return calls.first(first) < calls.first(second)
+    return calls.before(calls.first(first), calls.first(second))
 
 
 def joint(second: ToolName, first: ToolName) -> JointForm:

@@ -67,8 +67,8 @@ def track(order: Order, tools: ToolList, goal: Tool) -> Tracker:
 
 
 def columns(calls: CorpusCalls, tools: ToolList, goal: Tool) -> TraceMask:
-    reached = calls.first(goal)
-    return reduce(and_, [calls.first(tool) < reached for tool in tools.tools])
+    end = calls.first(goal)
+    return reduce(and_, [calls.before(calls.first(tool), end) for tool in tools.tools])
 
 
 ALL_BEFORE = Predicate(

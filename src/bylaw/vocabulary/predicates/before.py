@@ -28,7 +28,7 @@ def track(order: Order, first: Tool, second: Tool) -> Tracker:
 
 
 def columns(calls: CorpusCalls, first: Tool, second: Tool) -> TraceMask:
-    return calls.first(first) < calls.first(second)
+    return calls.before(calls.first(first), calls.first(second))
 
 
 def joint(first: ToolName, second: ToolName) -> JointForm:

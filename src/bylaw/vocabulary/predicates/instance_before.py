@@ -106,7 +106,7 @@ def columns(calls: CorpusCalls, first: Tool, n: Term, second: Tool, m: Term) -> 
     earlier, later = whole(n), whole(m)
     if earlier is None or later is None:
         return calls.never
-    return calls.nth(first, earlier) < calls.nth(second, later)
+    return calls.before(calls.nth(first, earlier), calls.nth(second, later))
 
 
 def joint(first: ToolName, n: Term, second: ToolName, m: Term) -> JointForm | None:
