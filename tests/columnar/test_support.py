@@ -1,4 +1,4 @@
-"""What has no columns is judged by the reference, trace by trace; nothing new crashes a corpus."""
+"""Formulas without columns are judged by the reference; nothing new crashes a corpus."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ class Store(Protocol):
         """The metrics of a trace."""
 
     def test(self, probe: Probe, numbers: Sequence[int], vocabulary: Vocabulary) -> list[bool]:
-        """Whether each of these events matches a probe."""
+        """For each of these events: does it match the probe?"""
 
 
 class Columns:
@@ -103,7 +103,7 @@ class Columns:
         return found
 
     def test(self, probe: Probe, places: Positions, vocabulary: Vocabulary) -> Mask:
-        """Whether each of the events at these positions matches a probe."""
+        """For each of the events at these positions: does it match the probe?"""
         found = self.store.test(probe, self.numbers(places), vocabulary)
         return np.fromiter(found, np.bool_, len(places))
 

@@ -120,7 +120,7 @@ class ColumnarEvaluation:
             case f.Compare() if not is_local(formula):
                 return TruthColumn(compared(self, formula, places))
             case f.Says() | f.Compare():
-                return TruthColumn(self.subject.asked(formula, places.indices))
+                return TruthColumn(self.subject.local_truth(formula, places.indices))
             case f.TracePredicate():
                 return self.start(formula).at(places.trace)
 

@@ -130,8 +130,8 @@ class Subject:
         values = self._bound[variable].values
         return [values[trace] for trace in places.trace.tolist()]
 
-    def asked(self, formula: f.Formula, places: Positions) -> Mask:
-        """Whether the events at some positions satisfy a formula that reads one event only."""
+    def local_truth(self, formula: f.Formula, places: Positions) -> Mask:
+        """The truth, at some positions, of a formula that reads one event only."""
         probe = Probe(None, conditions=(formula,), of_any_event=True)
         return self.columns.test(probe, places, self.vocabulary)
 
@@ -143,7 +143,7 @@ class Subject:
         return known
 
     def mask(self, probe: Probe) -> Mask:
-        """Whether each event is a call that matches a probe."""
+        """Marks the calls that match a probe."""
         known = self._masks.get(probe)
         if known is None:
             known = self._masks[probe] = self._matching(probe)
@@ -155,9 +155,9 @@ class Subject:
         mask = self.mask(Probe(probe.tool)).copy()
         places = np.flatnonzero(mask).astype(np.int32)
         fixed = tuple(pattern for pattern in probe.patterns if not pattern.free)
-        if fixed or probe.result is not None:
+        if fixed or probe.conditions or probe.result is not None:
             tool = probe.tool if probe.tool is None or not probe.tool.free else None
-            asked = Probe(tool, fixed, result=probe.result)
+            asked = Probe(tool, fixed, result=probe.result, conditions=probe.conditions)
             mask[places] = self.columns.test(asked, places, self.vocabulary)
         for pattern in probe.patterns:
             if pattern.free:
@@ -185,7 +185,7 @@ class Subject:
         mask[places] = np.fromiter(numbers, np.int64, len(events))[which] == wanted
 
     def _named(self, tool: Tool | None) -> Mask:
-        """Whether each event is a call of the tool."""
+        """Marks the calls of the tool."""
         codes, tools = self.columns.codes, self.columns.tools
         if isinstance(tool, ToolName):
             return np.equal(tools, codes.numbers.get(tool.name, -1))

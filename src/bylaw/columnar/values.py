@@ -228,7 +228,7 @@ def _different(values: Sequence[Json] | Missing) -> Sequence[Json]:
 
 
 def compared(over: ColumnarEvaluation, formula: f.Compare, places: Places) -> Mask:
-    """Whether the comparison holds at each position."""
+    """The truth of the comparison at each position."""
     pairs = zip(
         values(over, formula.left, places), values(over, formula.right, places), strict=True
     )

@@ -51,7 +51,7 @@ class CorpusCalls(Protocol):
         """The first call of the tool."""
 
     def before(self, one: CallMoments, other: CallMoments) -> TraceMask:
-        """Whether both calls exist, and one comes strictly before the other."""
+        """Do both calls exist, and does one come strictly before the other?"""
 
     def at_or_after(self, tool: Tool, start: CallMoments) -> CallMoments:
         """The first call of the tool at the position of `start` or after it."""

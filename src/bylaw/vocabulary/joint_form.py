@@ -39,7 +39,7 @@ class Precedence:
 
 @dataclass(frozen=True, slots=True)
 class JointForm:
-    """What one rule demands of the calls of a whole trace."""
+    """The demands of one rule on the calls of a whole trace."""
 
     limits: tuple[CountLimits, ...] = ()
     required: Probe | None = None
