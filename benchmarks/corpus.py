@@ -1,18 +1,18 @@
-"""Whole corpora: bytes of JSONL in, scores out, beside what it takes just to read them.
+"""Whole corpora: from the bytes of JSONL to scores, compared with decoding alone and with others.
 
     python benchmarks/corpus.py [--quick]
 
-The corpus is made of sessions of fifty calls; every other one is shuffled, so that it breaks
-rules. Where something is compared, both take turns on the same bytes and the best of several
-rounds counts. What is compared:
+The corpus consists of sessions of fifty calls; every other session is shuffled, so that it violates
+rules. Each comparison alternates between the two sides on the same bytes and takes the best of
+several rounds. Bylaw is compared with:
 
-- msgspec, which decodes the same lines into typed records, all fields of them, and does nothing
-  with them: the least that any reader of JSONL has to do;
-- agentltl 0.2.1, which scores a record at a time, already decoded;
-- pm4py and Declare4Py, on the DECLARE rules that both sides know, from their file format.
+- msgspec, which decodes all fields of the same lines into typed records and does nothing else: the
+  least that any reader of JSONL has to do;
+- agentltl 0.2.1, which scores decoded records, one at a time;
+- pm4py and Declare4Py, on the DECLARE rules that both sides know, from their own file format.
 
-Verdicts must agree wherever they are compared. The last part runs the command itself, on files of
-growing size, and watches its memory.
+Verdicts must agree wherever both sides give them. The last part runs the command on files of
+growing size and measures its memory.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ from bylaw.batch.scoring.scores import VIOLATED, Scores
 from bylaw.trace.files import read_trace
 
 LENGTH: Final = 50
-BLOCK: Final = 4 << 20
+CHUNK: Final = 4 << 20
 RETAIL: Final = Path(__file__).parent.parent / "examples" / "retail"
 MIXED: Final = [rule for rules in workload.FAMILIES.values() for rule in rules[::3]]
-"""Thirty rules, ten of each family: the core procedure."""
+"""The core procedure: thirty rules, ten of each family."""
 
 
 class TypedCall(msgspec.Struct, gc=False):
-    """A call as a reader that wants all of it would declare it."""
+    """A call with all its fields."""
 
     tool_name: str
     arguments: dict[str, Any] = {}
@@ -59,7 +59,7 @@ class TypedCall(msgspec.Struct, gc=False):
 
 
 class TypedRecord(msgspec.Struct, gc=False):
-    """A record, likewise."""
+    """A record with all its fields."""
 
     tool_calls: list[TypedCall]
     bylaw: int = 1
@@ -80,15 +80,15 @@ def lines(traces: int) -> list[bytes]:
     return [json.dumps(record).encode() for record in records]
 
 
-def blocks(content: Sequence[bytes]) -> list[bytes]:
-    """The lines in pieces of a few MiB, as a file is read."""
+def chunks(content: Sequence[bytes]) -> list[bytes]:
+    """The lines in chunks of a few MiB."""
     found: list[bytes] = []
     some: list[bytes] = []
     size = 0
     for line in content:
         some.append(line)
         size += len(line) + 1
-        if size >= BLOCK:
+        if size >= CHUNK:
             found.append(b"\n".join(some))
             some, size = [], 0
     return [*found, b"\n".join(some)] if some else found
@@ -99,22 +99,22 @@ def procedure(rules: Sequence[str]) -> Procedure:
     return Procedure([Constraint(rule, parse(rule)) for rule in rules])
 
 
-def decoded(pieces: Sequence[bytes]) -> int:
-    """Reads everything into typed records."""
+def decoded(corpus: Sequence[bytes]) -> int:
+    """The number of calls, after decoding everything into typed records."""
     decode = msgspec.json.Decoder(TypedRecord).decode
-    return sum(len(decode(line).tool_calls) for piece in pieces for line in piece.split(b"\n"))
+    return sum(len(decode(line).tool_calls) for chunk in corpus for line in chunk.split(b"\n"))
 
 
-def scored(scorer: Scorer, pieces: Sequence[bytes]) -> Scores:
-    """Scores everything."""
-    parts = [scorer.lines(TextLines("corpus", 1, piece)) for piece in pieces]
+def scored(scorer: Scorer, corpus: Sequence[bytes]) -> Scores:
+    """The scores of everything."""
+    parts = [scorer.lines(TextLines("corpus", 1, chunk)) for chunk in corpus]
     scores = Scores.together(parts)
     scores.values(scorer.procedure)
     return scores
 
 
 def best(rounds: int, *works: Callable[[], object]) -> list[float]:
-    """The shortest time of each, taken in turns."""
+    """The shortest time of each, measured in turns."""
     found = [float("inf")] * len(works)
     for _ in range(rounds):
         for number, work in enumerate(works):
@@ -125,15 +125,15 @@ def best(rounds: int, *works: Callable[[], object]) -> list[float]:
 
 
 def over_reading(traces: int, rounds: int) -> float:
-    """Scoring over reading, for each family of rules; gives that of the core procedure."""
-    pieces = blocks(lines(traces))
+    """Prints the time of scoring over that of decoding; returns the ratio of the core procedure."""
+    corpus = chunks(lines(traces))
     calls = traces * LENGTH
     rows: list[list[str]] = []
     core = 0.0
     families = {"core procedure": MIXED, **workload.FAMILIES}
     for family, rules in families.items():
         scorer = Scorer(procedure(rules))
-        took, read = best(rounds, lambda: scored(scorer, pieces), lambda: decoded(pieces))  # noqa: B023 - called at once
+        took, read = best(rounds, lambda: scored(scorer, corpus), lambda: decoded(corpus))  # noqa: B023 - called at once
         core = core or took / read
         rows.append(
             [
@@ -151,13 +151,13 @@ def over_reading(traces: int, rounds: int) -> float:
 
 
 def _retail(rounds: int, calls: int) -> list[str]:
-    """The same for a procedure about data: a conversation with a shop, again and again."""
+    """The same for a procedure about data, on one conversation with a shop, repeated."""
     trace = read_trace(RETAIL / "chat.json")
     line = json.dumps(trace.to_record()).encode()
     count = max(20, calls // 2000)
-    pieces = blocks([line] * count)
+    corpus = chunks([line] * count)
     scorer = Scorer(Procedure.load(RETAIL / "procedure.yaml"))
-    took, read = best(rounds, lambda: scored(scorer, pieces), lambda: decoded(pieces))
+    took, read = best(rounds, lambda: scored(scorer, corpus), lambda: decoded(corpus))
     made = count * len(trace.calls)
     return [
         "retail procedure (31 rules on data)",
@@ -168,10 +168,10 @@ def _retail(rounds: int, calls: int) -> list[str]:
 
 
 def over_agentltl(traces: int, rounds: int) -> None:
-    """How much longer agentltl takes for the same verdicts."""
+    """Prints the time of agentltl over that of Bylaw."""
     if not peer.available():
         return
-    pieces, few = blocks(lines(traces)), 20
+    corpus, few = chunks(lines(traces)), 20
     rows: list[list[str]] = []
     ratios: dict[str, float] = {}
     for family, rules in {"core procedure": MIXED, **workload.FAMILIES}.items():
@@ -180,8 +180,8 @@ def over_agentltl(traces: int, rounds: int) -> None:
         begun = perf_counter()
         judged = [peer.verify(record, theirs) for record in records]
         other = (perf_counter() - begun) / few
-        took = best(rounds, lambda: scored(scorer, pieces))[0] / traces  # noqa: B023 - called at once
-        agree = judged == _passed(scored(scorer, pieces))[:few]
+        took = best(rounds, lambda: scored(scorer, corpus))[0] / traces  # noqa: B023 - called at once
+        agree = judged == _passed(scored(scorer, corpus))[:few]
         ratios[family] = other / took
         rows.append(
             [
@@ -193,7 +193,7 @@ def over_agentltl(traces: int, rounds: int) -> None:
             ]
         )
     head = ["a trace of 50 calls, 30 rules", "agentltl 0.2.1", "Bylaw", "ratio", "verdicts"]
-    table.show("agentltl scores decoded records; Bylaw reads them, too", head, rows)
+    table.show("agentltl scores decoded records; Bylaw also decodes them", head, rows)
     table.target(
         "agentltl over Bylaw, core procedure", ratios["core procedure"], 300, at_least=True
     )
@@ -202,12 +202,12 @@ def over_agentltl(traces: int, rounds: int) -> None:
 
 
 def over_declare(traces: int, rounds: int) -> None:
-    """How much longer pm4py and Declare4Py take for the same verdicts."""
+    """Prints the times of pm4py and Declare4Py over that of Bylaw."""
     if not declare_peer.available():
         return
     sessions = [[call.tool for call in session(seed)] for seed in range(traces)]
     names = sorted({name for each in sessions for name in each})
-    pieces, listed = blocks(lines(traces)), declare_peer.rules(30)
+    corpus, listed = chunks(lines(traces)), declare_peer.rules(30)
     known = [rule for rule in listed if rule[0] in declare_peer.IN_DECLARE4PY]
     rows: list[list[str]] = []
     slowest = 0.0
@@ -219,8 +219,8 @@ def over_declare(traces: int, rounds: int) -> None:
             ("Declare4Py", known, declare_peer.by_declare4py(log, known, names)),
         ):
             scorer = Scorer(procedure([declare_peer.text(rule) for rule in rules]))
-            (took,) = best(rounds, lambda: scored(scorer, pieces))  # noqa: B023 - called at once
-            agree = measured_.verdicts == _passed(scored(scorer, pieces))
+            (took,) = best(rounds, lambda: scored(scorer, corpus))  # noqa: B023 - called at once
+            agree = measured_.verdicts == _passed(scored(scorer, corpus))
             whole = (measured_.reading + measured_.checking) / took
             slowest = max(slowest, whole)
             rows.append(
@@ -248,7 +248,7 @@ def _passed(scores: Scores) -> list[list[bool]]:
 
 
 def growing(sizes: Sequence[int]) -> None:
-    """Time and memory of `bylaw verify`, and what the second core gains."""
+    """Prints time and memory of `bylaw verify`, and the speed-up by a second core."""
     content = lines(min(20_000, sizes[-1] // LENGTH))
     cores = os.cpu_count() or 1
     rows: list[list[str]] = []
@@ -262,7 +262,7 @@ def growing(sizes: Sequence[int]) -> None:
             with corpus.open("wb") as file:
                 for number in range(size // LENGTH):
                     file.write(content[number % len(content)] + b"\n")
-            # The start of the command weighs in small runs, and differs from run to run.
+            # The start of the command dominates small runs, and varies.
             rounds = 3 if size <= 10**6 else 1
             took, memory = min(measured(rules, corpus, 1) for _ in range(rounds))
             cells = [f"{size:,} calls", table.duration(took), f"{memory / 2**20:.0f} MiB"]
@@ -291,7 +291,7 @@ def growing(sizes: Sequence[int]) -> None:
 
 
 def measured(rules: Path, corpus: Path, jobs: int) -> tuple[float, int]:
-    """How long the command takes, and the most memory that it and its processes had at once."""
+    """The time of the command, and the peak memory of it and its workers."""
     out = corpus.with_name(f"scores-{jobs}-{corpus.stat().st_size}.parquet")
     command = [sys.executable, "-m", "bylaw", "verify", "-p", str(rules), str(corpus)]
     command += ["--out", str(out), "--summary", "--jobs", str(jobs)]
@@ -306,7 +306,7 @@ def measured(rules: Path, corpus: Path, jobs: int) -> tuple[float, int]:
 
 
 def resident(process: int) -> int:
-    """The memory of a process and those that it started, in bytes, where the system tells."""
+    """The memory of a process and its children in bytes, if the system reports it."""
     found = 0
     try:
         status = Path(f"/proc/{process}/status").read_text()

@@ -391,20 +391,18 @@ CODES: Final = {
         "bylaw bench run sim:gold --hints none -o without-hints.jsonl",
     ),
     "E430": Code(
-        "the work on a corpus could not be shared out",
-        "A worker process ended before its work was done (often for want of memory), a cluster "
-        "gave up, or the vocabulary cannot be handed to other processes, because its functions "
-        "are not at the top level of a module. With --out, the same command goes on where the run "
-        "stopped.",
+        "a corpus could not be scored in parallel",
+        "A worker process died (often because it ran out of memory), a cluster failed, or the "
+        "vocabulary cannot be sent to other processes, because its functions are not at the top "
+        "level of a module. With --out, the same command resumes the run.",
         "bylaw verify -p refund.yaml runs/ --out scores.parquet --jobs 64",
         "bylaw verify -p refund.yaml runs/ --out scores.parquet --jobs 8",
     ),
     "E431": Code(
-        "an unfinished run is of something else",
-        "Beside the output there is what an interrupted run has left, and it was made with other "
-        "rules, other files or another --max-line, or it is damaged. Finish it with its own "
-        "command, or give it up.",
-        "bylaw verify -p edited.yaml runs/ --out scores.parquet   # begun with refund.yaml",
+        "an unfinished run cannot be resumed",
+        "The output has an interrupted run with other rules, other files or another --max-line, "
+        "or its journal is damaged. Finish it with its own command, or discard it.",
+        "bylaw verify -p edited.yaml runs/ --out scores.parquet   # started with refund.yaml",
         "bylaw verify -p edited.yaml runs/ --out scores.parquet --restart",
     ),
     "E440": Code(

@@ -56,6 +56,8 @@ class PlainReader:
         """The lines in batches of about so many calls; at least one batch."""
         batch = PlainBatch(self, named)
         for number, line in enumerate(lines):
+            if not line:
+                continue
             record = self._record(line)
             if record is None:
                 batch.others.append(number)
