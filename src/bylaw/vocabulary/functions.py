@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import math
+import operator
 import re
 import unicodedata
 from collections.abc import Callable, Sequence
@@ -271,26 +272,12 @@ _ROWS: Final = (
     ),
     Function("keys", (OBJECT,), sorted, 'keys({"a": 1})', "The keys of an object, sorted."),
     Function(
-        "length",
-        (SIZED,),
-        len,
-        "length([1, 2])",
-        "The number of characters, elements or keys.",
+        "length", (SIZED,), len, "length([1, 2])", "The number of characters, elements or keys."
     ),
     Function("lower", (TEXT,), str.lower, 'lower("Ab")', "The text in lower case."),
+    Function("max", (LIST,), _extreme(max), "max([1, 2])", "The largest number, or the last text."),
     Function(
-        "max",
-        (LIST,),
-        _extreme(max),
-        "max([1, 2])",
-        "The largest number, or the last text.",
-    ),
-    Function(
-        "min",
-        (LIST,),
-        _extreme(min),
-        "min([1, 2])",
-        "The smallest number, or the first text.",
+        "min", (LIST,), _extreme(min), "min([1, 2])", "The smallest number, or the first text."
     ),
     Function(
         "normalise",
@@ -311,7 +298,7 @@ _ROWS: Final = (
         (ROW,),
         lambda v: v[::-1],
         "reverse([1, 2])",
-        "The elements or characters in reverse order.",
+        "The elements or characters, reversed.",
     ),
     Function(
         "round",
@@ -345,19 +332,9 @@ _ROWS: Final = (
         "The number itself, or the number that a text contains.",
     ),
     Function(
-        "to_string",
-        (SCALAR,),
-        _to_string,
-        "to_string(1)",
-        "The text itself, or the value as JSON.",
+        "to_string", (SCALAR,), _to_string, "to_string(1)", "The text itself, or the value as JSON."
     ),
-    Function(
-        "trim",
-        (TEXT,),
-        str.strip,
-        'trim(" a ")',
-        "The text without white space around it.",
-    ),
+    Function("trim", (TEXT,), str.strip, 'trim(" a ")', "The text without white space around it."),
     Function("type", (ANY,), _type, "type([])", "number, string, boolean, array, object or null."),
     Function("unique", (LIST,), _unique, "unique([1, 1])", "The elements without duplicates."),
     Function("upper", (TEXT,), str.upper, 'upper("Ab")', "The text in upper case."),
@@ -375,17 +352,15 @@ _ROWS: Final = (
         "zip([1, 2], [3, 4])",
         "Pairs of elements with the same index, up to the length of the shorter list.",
     ),
-    Function(
-        "+", (NUMBER, NUMBER), _arithmetic(lambda a, b: a + b), "1 + 2", "The sum of two numbers."
-    ),
-    Function("-", (NUMBER, NUMBER), _arithmetic(lambda a, b: a - b), "3 - 2", "The difference."),
-    Function("*", (NUMBER, NUMBER), _arithmetic(lambda a, b: a * b), "2 * 3", "The product."),
+    Function("+", (NUMBER, NUMBER), _arithmetic(operator.add), "1 + 2", "The sum of two numbers."),
+    Function("-", (NUMBER, NUMBER), _arithmetic(operator.sub), "3 - 2", "The difference."),
+    Function("*", (NUMBER, NUMBER), _arithmetic(operator.mul), "2 * 3", "The product."),
     Function(
         "/",
         (NUMBER, NUMBER),
-        _arithmetic(lambda a, b: a / b),
+        _arithmetic(operator.truediv),
         "3 / 2",
-        "The quotient; undefined if the divisor is 0.",
+        "The quotient; undefined for the divisor 0.",
     ),
 )
 
