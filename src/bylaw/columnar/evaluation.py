@@ -87,7 +87,7 @@ class ColumnarEvaluation:
                 return self.at(formula, self.segments.at_starts)
 
     def _all_of(self, column: TruthColumn, places: Places) -> TruthColumn:
-        """For each trace: is the column, which has a value for each place, true throughout?"""
+        """For each trace: is the column true at all of its places?"""
         true, vacuous = np.ones((2, self.segments.count), dtype=np.bool_)
         true[places.trace[~column.true]] = False
         checked = places.trace if column.vacuous is None else places.trace[~column.vacuous]

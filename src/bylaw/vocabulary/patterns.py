@@ -17,7 +17,7 @@ ValueOf: TypeAlias = Callable[[Term], Json | Missing]
 
 
 def is_tool(call: Call, tool: Tool | None) -> bool:
-    """Is this a call of the tool? None stands for any tool; the final answer is no tool's call."""
+    """Is this a call of the tool? None is any tool but the final answer."""
     return call.tool != FINAL_ANSWER if tool is None else is_named(call.tool, tool)
 
 

@@ -32,7 +32,7 @@ def sentence(view: View, held: bool, taken: Tool, avoided: Tool) -> str:
 
 
 class Branch:
-    """Which of the two tools have been called; once the avoided one was, only that matters."""
+    """The tools that have been called. After the avoided one, the other no longer matters."""
 
     counts_steps = False
     start: State = (False, False)
