@@ -47,7 +47,7 @@ from bylaw.procedure.document import MAX_NESTING, MAX_NODES
 from bylaw.procedure.files import MAX_BYTES
 from bylaw.reports.html.viewer import MAX_EXPLAINED
 from bylaw.scoring.explain import MAX_TRIALS, MAX_WORK
-from bylaw.semantics.reference import evaluate, view_of
+from bylaw.semantics.evaluation import evaluate, view_of
 from bylaw.semantics.verdict import Value
 from bylaw.trace.files import MAX_DOCUMENT, MAX_LINE, MEGABYTE
 from bylaw.values import LARGEST, write_json

@@ -25,10 +25,11 @@ if TYPE_CHECKING:
     from bylaw.procedure.files import Finish
     from bylaw.procedure.procedure import Procedure
     from bylaw.scoring.explain import Explanation, explain
-    from bylaw.scoring.verify import ConstraintResult, Label, LayerResult, Report, verify_trace
+    from bylaw.scoring.score import Label
+    from bylaw.scoring.verify import ConstraintResult, LayerResult, Report, verify_trace
     from bylaw.semantics.enforceability import enforceable
+    from bylaw.semantics.evaluation import holds
     from bylaw.semantics.monitor import Monitor
-    from bylaw.semantics.reference import holds
     from bylaw.semantics.verdict import Outcome, Verdict
     from bylaw.syntax.json_form import from_json
     from bylaw.syntax.json_writer import to_json
@@ -61,10 +62,11 @@ _HOMES = {
         "procedure.files": "Finish",
         "procedure.procedure": "Procedure",
         "scoring.explain": "Explanation explain",
-        "scoring.verify": "ConstraintResult Label LayerResult Report verify_trace",
+        "scoring.score": "Label",
+        "scoring.verify": "ConstraintResult LayerResult Report verify_trace",
         "semantics.enforceability": "enforceable",
+        "semantics.evaluation": "holds",
         "semantics.monitor": "Monitor",
-        "semantics.reference": "holds",
         "semantics.verdict": "Outcome Verdict",
         "syntax.json_form": "from_json",
         "syntax.json_writer": "to_json",

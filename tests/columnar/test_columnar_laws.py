@@ -11,8 +11,8 @@ from strategies import data_formulas, data_traces, formulas, past_rules, quantif
 
 from bylaw import Constraint, Procedure, Trace
 from bylaw.logic.formula import Formula
-from bylaw.scoring.verify import evaluation_of, verify_trace
-from bylaw.semantics.reference import evaluate, view_of
+from bylaw.scoring.verify import CheckedTrace, verify_trace
+from bylaw.semantics.evaluation import evaluate, view_of
 from bylaw.semantics.verdict import FALSE, TRUE, VACUOUS, Value
 from bylaw.trace.files import Entry
 from bylaw.trace.trace import Events
@@ -89,10 +89,7 @@ def _procedure(rules: list[Formula], order: Order, events: Events) -> Procedure:
 
 
 def _judged(procedure: Procedure, corpus: list[Trace]) -> list[list[object]]:
-    return [
-        [evaluation_of(trace, procedure, each).outcome for each in procedure.constraints]
-        for trace in corpus
-    ]
+    return [list(CheckedTrace(trace, procedure).outcomes().values()) for trace in corpus]
 
 
 def _outcomes(scores: Scores) -> list[list[object]]:

@@ -16,7 +16,7 @@ from oracle_harness import Automaton, automaton, missing
 
 from bylaw.logic import formula as f
 from bylaw.logic.formula import Formula
-from bylaw.semantics.reference import holds
+from bylaw.semantics.evaluation import holds
 from bylaw.syntax.printer import to_text
 from bylaw.trace.trace import Trace
 

@@ -10,7 +10,7 @@ from strategies import formulas, traces
 from bylaw import Call, Constraint, Message, Procedure, Trace, explain
 from bylaw.logic.formula import Formula
 from bylaw.scoring.explain import deciding_events, follows
-from bylaw.semantics.reference import evaluate, view_of
+from bylaw.semantics.evaluation import evaluate, view_of
 from bylaw.vocabulary.view import Order
 
 

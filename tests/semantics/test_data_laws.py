@@ -27,7 +27,7 @@ from bylaw.logic import formula as f
 from bylaw.logic.formula import Formula
 from bylaw.logic.operators import RELATIONS
 from bylaw.logic.terms import Last, Term
-from bylaw.semantics.reference import evaluate, view_of
+from bylaw.semantics.evaluation import evaluate, view_of
 from bylaw.semantics.verdict import TRUE, UNKNOWN
 from bylaw.trace.event import MISSING
 from bylaw.trace.trace import Events

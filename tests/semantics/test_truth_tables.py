@@ -15,7 +15,7 @@ from bylaw.logic.node import Node
 from bylaw.logic.operators import OPERATORS, RELATIONS, Operator
 from bylaw.logic.terms import FIELDS, Apply, Reading, Term, ToolGlob
 from bylaw.logic.walk import everything
-from bylaw.semantics.reference import evaluate, holds, view_of
+from bylaw.semantics.evaluation import evaluate, holds, view_of
 from bylaw.semantics.verdict import Value
 from bylaw.trace.event import ROLES
 from bylaw.trace.trace import Events

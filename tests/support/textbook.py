@@ -114,7 +114,7 @@ def _at(formula: f.Formula, view: View, i: int, env: Environment) -> bool:
 def _bound(node: Node, env: Environment) -> Node:
     """A pattern, predicate or path with the values of its variables."""
     for name, value in env.items():
-        node = substitute(node, name, value)  # type: ignore[arg-type]
+        node = substitute(node, name, value)
     return node
 
 

@@ -14,7 +14,7 @@ from bylaw import formulas as python
 from bylaw.logic.formula import Formula
 from bylaw.logic.node import MAX_DEPTH
 from bylaw.logic.operators import OPERATORS
-from bylaw.semantics.reference import holds
+from bylaw.semantics.evaluation import holds
 from bylaw.trace.trace import Trace
 
 

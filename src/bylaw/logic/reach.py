@@ -56,4 +56,4 @@ def is_local(formula: f.Formula) -> bool:
 
 def reads_event(domain: f.Domain) -> bool:
     """Does the domain differ from event to event?"""
-    return isinstance(domain, f.Listed | f.Found) and not domain.constant
+    return isinstance(domain, f.Listed | f.Found | f.Extracted) and not domain.constant

@@ -27,6 +27,7 @@ from bylaw.names import FINAL_ANSWER
 from bylaw.values import Json
 
 Result = TypeVar("Result")
+_Part = TypeVar("_Part", bound=Node)
 Steps: TypeAlias = Generator["Steps[Any]", Any, Result]
 """A recursive computation: it yields the computations it needs and is sent their results."""
 
@@ -79,9 +80,9 @@ def sees_answer(formula: Formula) -> bool:
     return FINAL_ANSWER in tools_in(formula)
 
 
-def substitute(formula: Formula, variable: str, value: Json) -> Formula:
-    """The formula with a value in place of every free occurrence of the variable."""
-    return cast(Formula, run(_substituted(formula, variable, value)))
+def substitute(part: _Part, variable: str, value: Json) -> _Part:
+    """A part of a formula with a value in place of every free occurrence of the variable."""
+    return cast(_Part, run(_substituted(part, variable, value)))
 
 
 def with_labels(formula: Formula, labels: Mapping[str, Json]) -> Formula:

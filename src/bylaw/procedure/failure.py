@@ -8,7 +8,7 @@ from bylaw.logic import formula as f
 from bylaw.logic.operators import OPERATORS
 from bylaw.logic.terms import Answer, At, Last, Literal, Reading
 from bylaw.logic.walk import everything
-from bylaw.semantics.reference import evaluate
+from bylaw.semantics.evaluation import evaluate
 from bylaw.trace.event import MISSING, Call, Event
 from bylaw.trace.trace import Trace
 from bylaw.vocabulary.reading import field_of

@@ -14,7 +14,7 @@ from bylaw.procedure.constraint import SEVERITIES, Constraint, Severity
 from bylaw.procedure.document import Located, locate, read_document
 from bylaw.procedure.failure import Failure, failure_problem
 from bylaw.procedure.fields import FieldReader
-from bylaw.semantics.reference import check_closed
+from bylaw.semantics.evaluation import check_closed
 from bylaw.syntax.json_form import from_json
 from bylaw.syntax.parser import parse_in, read_definition
 from bylaw.syntax.printer import to_text

@@ -19,9 +19,9 @@ from typing import Final
 from bylaw.logic.formula import Extracted, OpenPredicate
 from bylaw.logic.walk import everything, tools_in
 from bylaw.procedure.procedure import Procedure
-from bylaw.scoring.verify import ConstraintResult, call_indices, evaluation_of, judge
+from bylaw.scoring.verify import CheckedTrace, ConstraintResult, call_indices
+from bylaw.semantics.evaluation import Evaluation
 from bylaw.semantics.reasons import witness
-from bylaw.semantics.reference import Evaluation
 from bylaw.semantics.verdict import Outcome
 from bylaw.trace.event import Message
 from bylaw.trace.trace import Trace
@@ -65,9 +65,8 @@ class Explanation:
 def explain(trace: Trace, procedure: Procedure, name: str) -> Explanation:
     """Why a constraint of the procedure has its verdict on the trace."""
     constraint = procedure[name]
-    trace = procedure.marked(trace)
-    evaluation = evaluation_of(trace, procedure, constraint)
-    result = judge(trace, procedure, constraint)
+    result = CheckedTrace(trace, procedure).result(constraint)
+    evaluation = result.evaluation
     if evaluation.outcome is Outcome.ERROR:
         return Explanation(result, result.witness, (), (), (), False)
     deciding, minimal = deciding_events(evaluation)
@@ -75,7 +74,7 @@ def explain(trace: Trace, procedure: Procedure, name: str) -> Explanation:
     events = evaluation.view.events
     opaque = any(isinstance(p, OpenPredicate | Extracted) for p in everything(constraint.formula))
     # Nobody can say what a registered function looked at: then every call counts.
-    found = set(deciding if opaque else witness(evaluation).positions)
+    found = set(deciding if opaque else result.positions)
     present = [p for p in deciding if p in found or getattr(events[p], "tool", None) in named]
     absent = [p for p in deciding if p not in present]
     return Explanation(
@@ -106,8 +105,7 @@ def follows(evaluation: Evaluation, kept: Sequence[int]) -> bool:
     view = evaluation.view
     hidden = frozenset(range(len(view))) - set(kept)
     shown = View(view.trace, view.events, view.order, view.vocabulary, hidden)
-    value = Evaluation(evaluation.formula, shown).value
-    return Outcome.of(value).passed is evaluation.outcome.passed
+    return Evaluation(evaluation.formula, shown).outcome.passed is evaluation.outcome.passed
 
 
 class _Exhausted(Exception):

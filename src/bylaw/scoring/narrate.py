@@ -9,8 +9,8 @@ from typing import Final
 from bylaw.logic import formula as f
 from bylaw.logic.terms import Literal
 from bylaw.logic.walk import substitute
+from bylaw.semantics.evaluation import Evaluation
 from bylaw.semantics.reasons import reasons
-from bylaw.semantics.reference import Evaluation
 from bylaw.semantics.verdict import FALSE, Outcome
 from bylaw.syntax.printer import term_text, to_text
 from bylaw.trace.event import MISSING, Call, Message

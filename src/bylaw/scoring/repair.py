@@ -20,8 +20,8 @@ from bylaw.scoring.edits import PLACEHOLDER, Edit, Repair, answer_call
 from bylaw.scoring.repair_search import Ahead, Change, Exhausted, Space
 from bylaw.semantics.alphabet import Alphabet
 from bylaw.semantics.closure import Unsupported
+from bylaw.semantics.evaluation import holds
 from bylaw.semantics.machine import Machine
-from bylaw.semantics.reference import holds
 from bylaw.semantics.residual import TooLarge
 from bylaw.trace.event import Call, Event, Message
 from bylaw.trace.trace import Trace

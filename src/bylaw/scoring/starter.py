@@ -16,7 +16,7 @@ from typing import Final
 from bylaw.formulas import Called, CalledN, F, G, O, call
 from bylaw.logic.formula import Formula
 from bylaw.names import FINAL_ANSWER
-from bylaw.semantics.reference import evaluate, view_of
+from bylaw.semantics.evaluation import evaluate, view_of
 from bylaw.syntax.printer import to_text
 from bylaw.trace.trace import Trace
 from bylaw.values import write_json

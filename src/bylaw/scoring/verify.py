@@ -1,19 +1,21 @@
-"""The compliance score of a trace: `C = 1 − Σ violated weights / Σ weights`."""
+"""A procedure on one trace: verdicts first, and the reasons only for what is asked about."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from functools import cached_property
+from typing import Any, Final
 
 from bylaw.logic.walk import sees_answer
 from bylaw.procedure.constraint import Constraint
 from bylaw.procedure.procedure import Procedure
 from bylaw.scoring.definitions import Definitions
 from bylaw.scoring.narrate import sentence
+from bylaw.scoring.score import Label, Score, score_of
+from bylaw.semantics.evaluation import Evaluation, Scope
 from bylaw.semantics.reasons import witness
-from bylaw.semantics.reference import Evaluation, view_of
+from bylaw.semantics.reference import Reading, reading
 from bylaw.semantics.verdict import Outcome
 from bylaw.trace.event import Call
 from bylaw.trace.formats import read
@@ -21,21 +23,111 @@ from bylaw.trace.trace import Events, Trace
 from bylaw.values import Json
 from bylaw.vocabulary.view import View
 
-Label: TypeAlias = Literal["FULL", "PARTIAL", "NONE"]
-Views: TypeAlias = dict[tuple[Events, bool], View]
-"""What rules see of a trace, by what counts as a position and whether the answer does."""
-
 
 @dataclass(frozen=True, slots=True)
-class ConstraintResult:
-    """One constraint on one trace."""
+class _Rule:
+    """A constraint, ready to be decided on many traces."""
 
     constraint: Constraint
+    sees: tuple[Events, bool]
+    """What counts as a position for it, and whether the final answer does."""
+    certain: Reading
+    possible: Reading
+
+
+_PASSED: Final = {outcome: outcome.passed for outcome in Outcome}
+
+
+class CompiledProcedure:
+    """The constraints of a procedure, ready to score many traces."""
+
+    def __init__(self, procedure: Procedure) -> None:
+        self.weights: Final = [each.weight for each in procedure.constraints]
+        self.rules: Final = {
+            each.name: _Rule(
+                each,
+                (procedure.events_of(each), sees_answer(each.formula)),
+                reading(each.formula),
+                reading(each.formula, False),
+            )
+            for each in procedure.constraints
+        }
+
+    def score(self, outcomes: Mapping[str, Outcome]) -> Score:
+        """The score of a trace with these outcomes."""
+        return score_of(self.weights, [_PASSED[outcome] for outcome in outcomes.values()])
+
+
+class CheckedTrace:
+    """A trace as the constraints of a procedure see it."""
+
+    def __init__(self, trace: Trace, procedure: Procedure) -> None:
+        self.trace: Final = procedure.marked(trace)
+        self.procedure: Final = procedure
+        self.compiled: Final = procedure.derived(CompiledProcedure)
+        self._scopes: Final[dict[tuple[Events, bool], Scope]] = {}
+
+    def outcomes(self) -> dict[str, Outcome]:
+        """The outcome of every constraint, by its name."""
+        found = {}
+        sees, scope = None, None
+        for name, rule in self.compiled.rules.items():
+            if scope is None or rule.sees != sees:
+                sees, scope = rule.sees, self._scope(rule.sees)
+            found[name] = scope.outcome(rule.certain, rule.possible)
+        return found
+
+    def outcome(self, constraint: Constraint) -> Outcome:
+        """The outcome of one constraint."""
+        rule = self.compiled.rules[constraint.name]
+        return self._scope(rule.sees).outcome(rule.certain, rule.possible)
+
+    def evaluation(self, constraint: Constraint) -> Evaluation:
+        """A constraint's formula on what it sees of the trace, to be asked about its parts."""
+        rule = self.compiled.rules[constraint.name]
+        return Evaluation(constraint.formula, self._scope(rule.sees).view)
+
+    def result(self, constraint: Constraint) -> ConstraintResult:
+        """The outcome of one constraint, and why."""
+        return ConstraintResult(self, constraint, self.outcome(constraint))
+
+    def _scope(self, sees: tuple[Events, bool]) -> Scope:
+        scope = self._scopes.get(sees)
+        if scope is None:
+            procedure = self.procedure
+            view = View(self.trace, self.trace.seen(*sees), procedure.order, procedure.vocabulary)
+            scope = self._scopes[sees] = Scope(view)
+        return scope
+
+
+@dataclass(frozen=True)
+class ConstraintResult:
+    """One constraint on one trace. The reasons are found when they are asked for."""
+
+    checked: CheckedTrace
+    constraint: Constraint
     outcome: Outcome
-    detail: str
-    """What happened, in a sentence."""
-    witness: tuple[int, ...]
-    """The calls to look at, as indices into `trace.calls`; `len(trace.calls)` is the answer."""
+
+    @cached_property
+    def evaluation(self) -> Evaluation:
+        """The constraint's formula on the trace."""
+        return self.checked.evaluation(self.constraint)
+
+    @cached_property
+    def positions(self) -> tuple[int, ...]:
+        """The events to look at, as positions of what the constraint sees."""
+        return witness(self.evaluation).positions
+
+    @cached_property
+    def detail(self) -> str:
+        """What happened, in a sentence."""
+        names = self.checked.procedure.derived(Definitions).names
+        return sentence(self.evaluation, self.positions, names)
+
+    @property
+    def witness(self) -> tuple[int, ...]:
+        """The calls to look at, as indices into `trace.calls`; `len(trace.calls)` is the answer."""
+        return tuple(call_indices(self.evaluation, self.positions))
 
     @property
     def name(self) -> str:
@@ -79,13 +171,34 @@ class LayerResult:
         return None if self.undecided else self.passed / self.total
 
 
-@dataclass(frozen=True, slots=True)
 class Report:
     """A procedure on a trace."""
 
-    procedure: Procedure
-    trace: Trace
-    constraints: tuple[ConstraintResult, ...]
+    def __init__(self, checked: CheckedTrace) -> None:
+        self._checked: Final = checked
+        self.procedure: Final = checked.procedure
+        self.trace: Final = checked.trace
+        self.outcomes: Final = checked.outcomes()
+        """The outcome of every constraint, by its name."""
+        self._score: Final = checked.compiled.score(self.outcomes)
+
+    @property
+    def score(self) -> float | None:
+        """The compliance score from 0 to 1; None if a constraint could not be decided."""
+        return self._score.value
+
+    @property
+    def label(self) -> Label | None:
+        """Decided on which constraints are violated, not on a rounded number."""
+        return self._score.label
+
+    @cached_property
+    def constraints(self) -> tuple[ConstraintResult, ...]:
+        """Every constraint, with its outcome and the reasons for it."""
+        return tuple(
+            ConstraintResult(self._checked, each, self.outcomes[each.name])
+            for each in self.procedure.constraints
+        )
 
     @property
     def violated(self) -> tuple[ConstraintResult, ...]:
@@ -96,25 +209,6 @@ class Report:
     def undecided(self) -> tuple[ConstraintResult, ...]:
         """The constraints that could not be decided."""
         return tuple(r for r in self.constraints if r.outcome is Outcome.ERROR)
-
-    @property
-    def score(self) -> float | None:
-        """The compliance score from 0 to 1; None if a constraint could not be decided."""
-        if self.undecided:
-            return None
-        if len(self.violated) == len(self.constraints):
-            return 0.0
-        lost = math.fsum(result.constraint.weight for result in self.violated)
-        return 1 - lost / math.fsum(result.constraint.weight for result in self.constraints)
-
-    @property
-    def label(self) -> Label | None:
-        """Decided on which constraints are violated, not on a rounded number."""
-        if self.undecided:
-            return None
-        if not self.violated:
-            return "FULL"
-        return "NONE" if len(self.violated) == len(self.constraints) else "PARTIAL"
 
     @property
     def reason(self) -> str | None:
@@ -171,44 +265,7 @@ class Report:
 
 def verify_trace(trace: Trace | Mapping[str, Any], procedure: Procedure) -> Report:
     """Scores a trace, or a record in any format that is read, against a procedure."""
-    subject = trace if isinstance(trace, Trace) else read(trace).trace
-    subject = procedure.marked(subject)
-    views: Views = {}
-    results = tuple(judge(subject, procedure, each, views) for each in procedure.constraints)
-    return Report(procedure, subject, results)
-
-
-def judge(
-    trace: Trace,
-    procedure: Procedure,
-    constraint: Constraint,
-    views: Views | None = None,
-) -> ConstraintResult:
-    """One constraint of a procedure on a trace. `views` are kept from one to the next."""
-    evaluation = evaluation_of(trace, procedure, constraint, views)
-    positions = witness(evaluation).positions
-    return ConstraintResult(
-        constraint,
-        evaluation.outcome,
-        sentence(evaluation, positions, procedure.derived(Definitions).names),
-        tuple(call_indices(evaluation, positions)),
-    )
-
-
-def evaluation_of(
-    trace: Trace,
-    procedure: Procedure,
-    constraint: Constraint,
-    views: Views | None = None,
-) -> Evaluation:
-    """The constraint's formula on what it sees of the trace."""
-    formula = constraint.formula
-    views = {} if views is None else views
-    events = procedure.events_of(constraint)
-    seen = (events, sees_answer(formula))
-    if seen not in views:
-        views[seen] = view_of(formula, trace, procedure.order, events, procedure.vocabulary)
-    return Evaluation(formula, views[seen])  # the procedure has checked that it is closed
+    return Report(CheckedTrace(trace if isinstance(trace, Trace) else read(trace).trace, procedure))
 
 
 def call_indices(evaluation: Evaluation, positions: tuple[int, ...]) -> list[int]:

@@ -15,10 +15,10 @@ from bylaw.names import FINAL_ANSWER
 from bylaw.semantics.alphabet import Letter
 from bylaw.semantics.closure import Unsupported
 from bylaw.semantics.compiled import past_bodies
+from bylaw.semantics.evaluation import check_closed
 from bylaw.semantics.follower import may_get_result
 from bylaw.semantics.machine import Machine, Move, StateNumber
 from bylaw.semantics.monitor import Monitor
-from bylaw.semantics.reference import check_closed
 from bylaw.semantics.search import Explorer, OutOfBudget, Path
 from bylaw.semantics.trials import Trials
 from bylaw.semantics.verdict import FALSE, Verdict

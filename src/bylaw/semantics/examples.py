@@ -16,8 +16,8 @@ from bylaw.logic.walk import everything
 from bylaw.semantics.alphabet import Alphabet, Sample
 from bylaw.semantics.closure import Closure, Unsupported
 from bylaw.semantics.compiled import past_bodies
+from bylaw.semantics.evaluation import holds
 from bylaw.semantics.machine import Machine
-from bylaw.semantics.reference import holds
 from bylaw.semantics.residual import TooLarge
 from bylaw.semantics.search import Explorer, OutOfBudget, Path, Step
 from bylaw.semantics.trials import Trials

@@ -15,9 +15,9 @@ from typing import Any
 from bylaw.logic import formula as f
 from bylaw.logic.walk import everything, sees_answer
 from bylaw.names import FINAL_ANSWER
+from bylaw.semantics.evaluation import evaluate
 from bylaw.semantics.memories import event_of, event_record
-from bylaw.semantics.reference import evaluate
-from bylaw.semantics.verdict import FALSE, Outcome, Value, Verdict
+from bylaw.semantics.verdict import Outcome, Verdict
 from bylaw.trace.event import MISSING, Call, Event
 from bylaw.trace.trace import Events, Trace
 from bylaw.values import Json
@@ -99,13 +99,12 @@ class History:
 
     def verdict(self) -> Verdict:
         """The verdict if the trace ended now; an error counts as a violation."""
-        if self.past and self._value(ongoing=True) is FALSE:
+        if self.past and self._outcome(ongoing=True) is Outcome.VIOLATED:
             return Verdict.VIOLATED
-        outcome = Outcome.of(self._value(ongoing=False))
-        passed = outcome in (Outcome.SATISFIED, Outcome.VACUOUS)
+        passed = self._outcome(ongoing=False).passed
         return Verdict.PRESUMABLY_SATISFIED if passed else Verdict.PRESUMABLY_VIOLATED
 
-    def _value(self, *, ongoing: bool) -> Value:
+    def _outcome(self, *, ongoing: bool) -> Outcome:
         trace = Trace(self.events, metrics=self.metrics, labels=self.labels)
         seen = trace.seen(self.kind, sees_answer(self.formula))
         open_results = (i for i, event in enumerate(seen) if _may_get_result(event))
@@ -114,7 +113,7 @@ class History:
         evaluation = evaluate(self.formula, view)
         unsure = evaluation.outcome is Outcome.ERROR and not ongoing
         self.fault = "; ".join(map(str, evaluation.faults)) if unsure else None
-        return evaluation.value
+        return evaluation.outcome
 
 
 def _may_get_result(event: Event) -> bool:

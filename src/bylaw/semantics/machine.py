@@ -19,8 +19,8 @@ from bylaw.logic import formula as f
 from bylaw.logic.walk import sees_answer
 from bylaw.semantics.alphabet import Alphabet, Letter
 from bylaw.semantics.closure import Closure
+from bylaw.semantics.evaluation import holds
 from bylaw.semantics.progress import Configuration, Obligation, Progress
-from bylaw.semantics.reference import holds
 from bylaw.semantics.residual import FALSE, TRUE, Residual
 from bylaw.trace.trace import Events, Trace
 from bylaw.values import Json

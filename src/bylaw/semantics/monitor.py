@@ -12,9 +12,9 @@ from bylaw.logic.reach import is_past_but_for_functions
 from bylaw.logic.walk import everything, sees_answer, with_labels
 from bylaw.semantics.closure import Unsupported
 from bylaw.semantics.compiled import past_bodies
+from bylaw.semantics.evaluation import check_closed
 from bylaw.semantics.follower import Follower, may_get_result
 from bylaw.semantics.history import History
-from bylaw.semantics.reference import check_closed
 from bylaw.semantics.registers import Registers
 from bylaw.semantics.slices import Slices
 from bylaw.semantics.steps import Steps

@@ -10,7 +10,7 @@ from bylaw.logic import formula as f
 from bylaw.logic.node import Node
 from bylaw.logic.terms import Last
 from bylaw.logic.walk import everything, substitute
-from bylaw.semantics.reference import Evaluation
+from bylaw.semantics.evaluation import Evaluation
 from bylaw.semantics.verdict import FALSE, TRUE, UNKNOWN, Value
 from bylaw.vocabulary.domains import distinct
 from bylaw.vocabulary.predicates import PREDICATES

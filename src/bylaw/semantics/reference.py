@@ -1,470 +1,407 @@
 """The meaning of formulas: the paper's definitions, one case each, for every position at once.
 
-A formula has a row of values: its value at each position of the trace, and one more for the
-empty suffix behind the last, which is what a rule about the empty trace is given. A temporal
-operator is a fold over the suffix (or the prefix) that its definition quantifies over. Parts
-that are only asked about the start of the trace have a row of one. A quantifier over values that
-are read from the event has other instances at each position, so it is asked position by position,
-and only where the formula around it depends on it.
+The truth of a formula along a trace is one Python integer: bit `i` is its truth at event `i`, and
+one more bit stands for the empty suffix after the last event, which is what a rule about the empty
+trace is given. An event atom is a mask, and a temporal operator is a few operations on integers:
+`O` fills upward from the lowest bit, `F` downward from the highest, `S` is a carry. A second
+integer marks where something was checked; a formula that is true elsewhere is vacuous there.
+
+Where something is unknown (an event is hidden, a registered function failed) a formula is read
+twice by the same definitions: once as if every unknown atom counted against the formula, once as
+if it counted in its favour. A negation swaps the two readings. If they agree, the value is known;
+that is strong Kleene logic.
+
+A formula is built once into a function of a scope and of the positions that are asked about. Its
+answer at other positions means nothing, so values are only read where they can matter.
 """
 
 from __future__ import annotations
 
-from collections import ChainMap
-from collections.abc import Iterable, MutableMapping, Sequence
-from dataclasses import dataclass
-from typing import TypeAlias, assert_never
+import sys
+from collections.abc import Callable, Mapping
+from functools import lru_cache, reduce
+from operator import or_
+from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar, assert_never
 
-from bylaw.errors import Diagnostic, SpecError, did_you_mean, shown
 from bylaw.logic import formula as f
-from bylaw.logic.node import Node
-from bylaw.logic.terms import Counted, Last, Term
-from bylaw.logic.walk import Steps, everything, run, sees_answer, substitute
-from bylaw.semantics.folds import Row, prefixes, release, since, suffixes, until, weak_until
-from bylaw.semantics.verdict import (
-    FALSE,
-    JOIN,
-    MEET,
-    NOT,
-    TRUE,
-    UNKNOWN,
-    VACUOUS,
-    Outcome,
-    Value,
-    iff,
-    implies,
-)
-from bylaw.trace.event import MISSING, Message
-from bylaw.trace.trace import Events, Trace
-from bylaw.vocabulary.domains import Elements, distinct, elements
-from bylaw.vocabulary.predicates import PREDICATES
-from bylaw.vocabulary.reading import UNSEEN, Seen, elements_of, value_at
-from bylaw.vocabulary.registry import EMPTY, Vocabulary
+from bylaw.logic.node import MAX_DEPTH, Node
+from bylaw.logic.reach import reads_event
+from bylaw.logic.terms import ToolName
+from bylaw.logic.walk import substitute
+from bylaw.trace.event import MISSING
+from bylaw.values import Json, identity
+from bylaw.vocabulary.domains import distinct
+from bylaw.vocabulary.reading import UNSEEN
 from bylaw.vocabulary.relations import related
-from bylaw.vocabulary.view import Order, View
+from bylaw.vocabulary.view import positions_of
 
-_Rows: TypeAlias = MutableMapping[tuple[f.Formula, bool], Row]
-_KLEENE = {True: TRUE, False: FALSE, None: UNKNOWN}
+if TYPE_CHECKING:
+    from bylaw.semantics.evaluation import Scope
 
+Row: TypeAlias = tuple[int, int]
+"""The positions where a formula is true, and those among them where something was checked."""
+Reading: TypeAlias = "Callable[[Scope, int], Row]"
+"""A formula as a function of a scope and of the positions that are asked about."""
 
-@dataclass(frozen=True, slots=True)
-class Fault:
-    """A registered function failed."""
+_Part = TypeVar("_Part", bound=Node)
 
-    name: str
-    reason: str
-    at: int | None = None
-
-    def __str__(self) -> str:
-        place = "" if self.at is None else f" at event {self.at + 1}"
-        return f"'{self.name}' {self.reason}{place}"
+_NOWHERE: Final[Row] = (0, 0)
+_DEEP: Final = 100
+"""How many operators may nest before the interpreter's own limit on recursion could matter."""
 
 
-def holds(
-    formula: f.Formula,
-    trace: Trace,
-    *,
-    order: Order = "position",
-    events: Events = "calls",
-    vocabulary: Vocabulary = EMPTY,
-) -> bool:
-    """Does the trace satisfy the formula? Raises SpecError if a registered function fails."""
-    evaluation = evaluate(formula, view_of(formula, trace, order, events, vocabulary))
-    if evaluation.outcome is Outcome.ERROR:
-        reasons = "; ".join(map(str, evaluation.faults))
-        raise SpecError(Diagnostic("E117", f"the formula could not be evaluated: {reasons}"))
-    return evaluation.value.is_true
+@lru_cache(maxsize=65536)
+def reading(formula: f.Formula, certain: bool = True) -> Reading:
+    """The formula built; `certain` is the reading in which what is unknown counts against it."""
+    if formula.depth > _DEEP:
+        # Calls between Python functions take no room on the machine's stack.
+        sys.setrecursionlimit(max(sys.getrecursionlimit(), 5 * MAX_DEPTH))
+    return _built(formula, certain)
 
 
-def view_of(
-    formula: f.Formula,
-    trace: Trace,
-    order: Order = "position",
-    events: Events = "calls",
-    vocabulary: Vocabulary = EMPTY,
-) -> View:
-    """What the formula sees of a trace: the final answer only if it names it."""
-    return View(trace, trace.seen(events, sees_answer(formula)), order, vocabulary)
+def _built(formula: f.Formula, certain: bool) -> Reading:
+    match formula:
+        # Atoms.
+        case f.Truth(truth):
+            return lambda s, where: (s.everywhere, s.everywhere) if truth else _NOWHERE
+        case f.Event(ToolName(name), ()):
+            return _named(name) if certain else _possibly_named(name)
+        case f.Event():
+            return lambda s, where: _atom(s.matching(formula, where), certain)
+        case f.Says(role):
+            return lambda s, where: _atom(s.spoken(role), certain)
+        case f.Compare():
+            return _compared(formula, certain)
+        case f.TracePredicate(name, operands):
+            if formula.free:
+                return lambda s, where: _whole(s, s.judged(bound(formula, s.values)), certain)
+            return lambda s, where: _whole(s, s.judged(formula), certain)
+        case f.OpenPredicate():
+
+            def asked(s: Scope, where: int) -> Row:
+                true = 0
+                for at in positions_of(where):
+                    answer = s.asked(formula, at)
+                    true |= (not certain if answer is None else answer) << at
+                return true, true
+
+            return asked
+
+        # Connectives. What stands to the right is asked only where it matters.
+        case f.Not(operand):
+            a = _built(operand, not certain)
+
+            def negation(s: Scope, where: int) -> Row:
+                true = s.everywhere ^ a(s, where)[0]
+                return true, true
+
+            return negation
+        case f.And(operands):
+            a, *others = (_built(each, certain) for each in operands)
+
+            def conjunction(s: Scope, where: int) -> Row:
+                true, checked = a(s, where)
+                for b in others:
+                    also, more = b(s, where & true)
+                    true &= also
+                    checked |= more
+                return true, true & checked
+
+            return conjunction
+        case f.Or(operands):
+            a, *others = (_built(each, certain) for each in operands)
+
+            def disjunction(s: Scope, where: int) -> Row:
+                true, checked = a(s, where)
+                for b in others:
+                    also, more = b(s, where & ~checked)
+                    true |= also
+                    checked |= more
+                return true, checked
+
+            return disjunction
+        case f.Implies(left, right):
+            a, b = _built(left, not certain), _built(right, certain)
+
+            def implication(s: Scope, where: int) -> Row:
+                applies = a(s, where)[0]
+                where &= applies
+                true, checked = b(s, where) if where else _NOWHERE
+                return (s.everywhere ^ applies) | true, checked & applies
+
+            return implication
+        case f.Iff(left, right):
+            a, b = _built(left, certain), _built(right, certain)
+
+            def equivalence(s: Scope, where: int) -> Row:
+                one, other = a(s, where)[0], b(s, where)[0]
+                if s.complete:
+                    true = s.everywhere ^ one ^ other
+                else:
+                    neither = s.reread(left, not certain, where) | s.reread(
+                        right, not certain, where
+                    )
+                    true = (one & other) | (s.everywhere ^ neither)
+                return true, true
+
+            return equivalence
+
+        # The future.
+        case f.Next(operand):
+            a = _built(operand, certain)
+
+            def following(s: Scope, where: int) -> Row:
+                true, checked = a(s, s.positions)
+                return (true & s.positions) >> 1, (checked & s.positions) >> 1
+
+            return following
+        case f.WeakNext(operand):
+            a = _built(operand, certain)
+
+            def if_following(s: Scope, where: int) -> Row:
+                true, checked = a(s, s.positions)
+                last = s.everywhere & ~(s.positions >> 1)
+                return (true & s.positions) >> 1 | last, (checked & s.positions) >> 1 | last
+
+            return if_following
+        case f.Eventually(operand):
+            a = _built(operand, certain)
+
+            def eventually(s: Scope, where: int) -> Row:
+                positions = s.positions
+                true, checked = a(s, positions)
+                true = (1 << (true & positions).bit_length()) - 1  # up to the highest
+                return true, (1 << (checked & positions).bit_length()) - 1
+
+            return eventually
+        case f.Always(operand):
+            a = _built(operand, certain)
+
+            def always(s: Scope, where: int) -> Row:
+                positions = s.positions
+                true, checked = a(s, positions)
+                true = s.everywhere & -1 << (positions & ~true).bit_length()  # above the highest
+                return true, true & (1 << (checked & positions).bit_length()) - 1
+
+            return always
+        case f.Until(left, right):
+            a, b = _built(left, certain), _built(right, certain)
+
+            def until(s: Scope, where: int) -> Row:
+                kept, goal = a(s, s.positions)[0], b(s, s.positions)[0]
+                true = _until(kept & s.positions, goal & s.positions)
+                return true, true
+
+            return until
+        case f.WeakUntil(left, right):
+            a, b = _built(left, certain), _built(right, certain)
+
+            def weak_until(s: Scope, where: int) -> Row:
+                kept, goal = a(s, s.positions)[0], b(s, s.positions)[0]
+                to_the_end = s.everywhere ^ _up_to(s.positions & ~kept)
+                true = _until(kept & s.positions, goal & s.positions) | to_the_end
+                return true, true & ~to_the_end
+
+            return weak_until
+        case f.Release(left, right):
+            a, b = _built(left, certain), _built(right, certain)
+
+            def release(s: Scope, where: int) -> Row:
+                frees, kept = a(s, s.positions)[0], b(s, s.positions)[0] & s.positions
+                to_the_end = s.everywhere ^ _up_to(s.positions & ~kept)
+                true = _until(kept, kept & frees) | to_the_end
+                if not s.complete:
+                    frees = s.reread(left, not certain, s.positions)
+                return true, true & ~(to_the_end & ~_up_to(frees & s.positions))
+
+            return release
+
+        # The past.
+        case f.Yesterday(operand):
+            a = _built(operand, certain)
+
+            def previously(s: Scope, where: int) -> Row:
+                true, checked = a(s, s.positions)
+                return true << 1 & s.positions, checked << 1 & s.positions
+
+            return previously
+        case f.Once(operand):
+            a = _built(operand, certain)
+
+            def once(s: Scope, where: int) -> Row:
+                true, checked = a(s, s.positions)
+                return s.positions & _from(true), s.positions & _from(checked)
+
+            return once
+        case f.Historically(operand):
+            a = _built(operand, certain)
+
+            def historically(s: Scope, where: int) -> Row:
+                true, checked = a(s, s.positions)
+                true = s.everywhere ^ (s.positions & _from(s.positions & ~true))
+                return true, true & s.positions & _from(checked)
+
+            return historically
+        case f.Since(left, right):
+            a, b = _built(left, certain), _built(right, certain)
+
+            def since(s: Scope, where: int) -> Row:
+                begins = b(s, s.positions)[0] & s.positions
+                lasts = a(s, s.positions)[0] & s.positions | begins
+                # Adding the two carries from each beginning on for as long as it lasts.
+                true = ((begins + lasts) ^ begins ^ lasts) >> 1 & s.positions
+                return true, true
+
+            return since
+
+        # Other steps than that of the event: siblings of one turn do not see each other.
+        case f.Earlier(operand):
+            a = _built(operand, certain)
+
+            def earlier(s: Scope, where: int) -> Row:
+                true, checked = a(s, s.positions)
+                later = s.view.in_later_steps
+                return later(true & s.positions), later(checked & s.positions)
+
+            return earlier
+        case f.Later(operand):
+            a = _built(operand, certain)
+
+            def later(s: Scope, where: int) -> Row:
+                true, checked = a(s, s.positions)
+                earlier = s.view.in_earlier_steps
+                return earlier(true & s.positions), earlier(checked & s.positions)
+
+            return later
+
+        case f.ForAll() | f.Exists():
+            return _quantified(formula, certain)
+        case _:
+            assert_never(formula)
 
 
-def evaluate(formula: f.Formula, view: View) -> Evaluation:
-    """The value of a formula at the start of what a view shows."""
-    check_closed(formula, view.vocabulary)
-    return Evaluation(formula, view)
+def _quantified(formula: f.Quantifier, certain: bool) -> Reading:
+    """A universal is true where all instances are, an existential where one is."""
+    variable, domain = formula.variable, formula.domain
+    universal = isinstance(formula, f.ForAll)
+    body = _built(formula.body, certain)
+    matters = variable in formula.body.free
+    instances = _found_here if reads_event(domain) else _found_anywhere
+
+    def quantified(s: Scope, where: int) -> Row:
+        found, incomplete = instances(s, domain, where)
+        if not matters:
+            found = found[:1] and [(None, reduce(or_, (asked for _, asked in found)))]
+        true, checked = (s.everywhere if universal else 0), 0
+        for value, asked in found:
+            holds, more = body(s.with_value(variable, value), asked)
+            true = true & (holds | ~asked) if universal else true | holds & asked
+            checked |= more & asked
+        if incomplete and universal is certain:
+            # Values that are not known count against a universal, or for an existential.
+            true = true & ~incomplete if universal else true | incomplete
+        return true, true & checked
+
+    return quantified
 
 
-def check_closed(formula: f.Formula, vocabulary: Vocabulary) -> None:
-    """Raises SpecError if the formula uses a variable or a function that nothing supplies."""
-    problems = [
-        Diagnostic("E108", f"no quantifier binds the variable '{name}'")
-        for name in sorted(formula.free)
-    ]
-    for part in everything(formula):
-        match part:
-            case f.OpenPredicate(name) if name not in vocabulary.predicates:
-                known, kind = set(vocabulary.predicates), "predicate"
-            case f.Extracted(name) if name not in vocabulary.extractors:
-                known, kind = set(vocabulary.extractors), "extractor"
-            case _:
-                continue
-        help = did_you_mean(name, known) or (
-            "Register it on a Vocabulary and pass that: --with module:vocabulary on the "
-            "command line, vocabulary=… in Python."
-        )
-        problems.append(Diagnostic("E115", f"the {kind} '{name}' is not registered", help))
-    if problems:
-        raise SpecError(problems)
+_Found: TypeAlias = tuple[list[tuple[Json, int]], int]
+"""The values of a domain with the positions where it has them; where there may be more."""
 
 
-class Evaluation:
-    """A formula on a view: its value at the start, and that of every part anywhere."""
-
-    def __init__(self, formula: f.Formula, view: View) -> None:
-        self.formula = formula
-        self.view = view
-        self.faults: list[Fault] = []
-        self.awaits: dict[Node, bool] = {}
-        """What is known of parts that wait for something; see `reasons`."""
-        self._rows: _Rows = {}
-        self.value = run(self._row(formula, False, self._rows))[0]
-
-    @property
-    def outcome(self) -> Outcome:
-        """The value as the outcome of a constraint."""
-        return Outcome.of(self.value)
-
-    def at(self, formula: f.Formula, position: int) -> Value:
-        """The value of a part at a position."""
-        known = self._rows.get((formula, True))
-        if known is None and position == 0:
-            known = self._rows.get((formula, False))
-        if known is not None:
-            return known[position]
-        return run(self._point(formula, position, self._rows))
-
-    def row(self, formula: f.Formula) -> Row:
-        """The value of a part at every position, and behind the last."""
-        known = self._rows.get((formula, True))
-        return run(self._row(formula, True, self._rows)) if known is None else known
-
-    def _row(self, formula: f.Formula, wide: bool, rows: _Rows) -> Steps[Row]:
-        key = (formula, wide)
-        if key not in rows:
-            rows[key] = yield self._computed(formula, wide, rows)
-        return rows[key]
-
-    def _computed(self, formula: f.Formula, wide: bool, rows: _Rows) -> Steps[Row]:
-        n = len(self.view)
-        width = n + 1 if wide else 1
-        match formula:
-            # Atoms.
-            case f.Truth(truth):
-                return [_KLEENE[truth]] * width
-            case f.Event(tool, patterns):
-                if not wide:
-                    return [_KLEENE[self.view.matches(0, tool, patterns)] if n else FALSE]
-                row = [FALSE] * width
-                for i in self.view.occurrences(tool, patterns).certain:
-                    row[i] = TRUE
-                for i in self.view.hidden:
-                    row[i] = UNKNOWN
-                return row
-            case f.Says(role):
-                return [self._says(role, i) for i in range(width)]
-            case f.Compare():
-                return [self._compared(formula, i, rows) for i in range(width)]
-            case f.TracePredicate(name, operands):
-                return [self._trace_predicate(name, operands)] * width
-            case f.OpenPredicate():
-                return [self._open_predicate(formula, i, rows) for i in range(width)]
-
-            # Connectives, position by position.
-            case _ if formula.binds_here:
-                row = []
-                for i in range(width):
-                    row.append((yield self._point(formula, i, rows)))
-                return row
-            case f.Not(operand):
-                return [NOT[a] for a in (yield self._row(operand, wide, rows))]
-            case f.And(operands) | f.Or(operands):
-                table, decided = _JUNCTIONS[type(formula)]
-                joined = list((yield self._row(operands[0], wide, rows)))
-                for operand in operands[1:]:
-                    if isinstance(operand, f.Compare) and (operand, wide) not in rows:
-                        # Values are worth reading only where they can still decide something.
-                        for i, before in enumerate(joined):
-                            if before is not decided:
-                                joined[i] = table[before, self._compared(operand, i, rows)]
-                    else:
-                        column = yield self._row(operand, wide, rows)
-                        joined = [table[pair] for pair in zip(joined, column, strict=True)]
-                return joined
-            case f.Implies(left, right):
-                a, b = (yield self._row(left, wide, rows)), (yield self._row(right, wide, rows))
-                return list(map(implies, a, b))
-            case f.Iff(left, right):
-                a, b = (yield self._row(left, wide, rows)), (yield self._row(right, wide, rows))
-                return list(map(iff, a, b))
-
-            # The future: folds from the end.
-            case f.Next(operand):
-                a = yield self._row(operand, True, rows)
-                return [a[i + 1] if i + 1 < n else FALSE for i in range(width)]
-            case f.WeakNext(operand):
-                a = yield self._row(operand, True, rows)
-                return [a[i + 1] if i + 1 < n else TRUE for i in range(width)]
-            case f.Eventually(operand):
-                return suffixes(JOIN, FALSE, (yield self._row(operand, True, rows)))[:width]
-            case f.Always(operand):
-                return suffixes(MEET, VACUOUS, (yield self._row(operand, True, rows)))[:width]
-            case f.Until(left, right):
-                a, b = (yield self._row(left, True, rows)), (yield self._row(right, True, rows))
-                return until(a, b)[:width]
-            case f.WeakUntil(left, right):
-                a, b = (yield self._row(left, True, rows)), (yield self._row(right, True, rows))
-                return weak_until(a, b)[:width]
-            case f.Release(left, right):
-                a, b = (yield self._row(left, True, rows)), (yield self._row(right, True, rows))
-                return release(a, b)[:width]
-
-            # The past: folds from the start.
-            case f.Yesterday(operand):
-                a = yield self._row(operand, True, rows)
-                return [a[i - 1] if 0 < i < n else FALSE for i in range(width)]
-            case f.Once(operand):
-                return prefixes(JOIN, FALSE, (yield self._row(operand, True, rows)))[:width]
-            case f.Historically(operand):
-                return prefixes(MEET, VACUOUS, (yield self._row(operand, True, rows)))[:width]
-            case f.Since(left, right):
-                a, b = (yield self._row(left, True, rows)), (yield self._row(right, True, rows))
-                return since(a, b)[:width]
-
-            # Other steps than that of the event: siblings of one turn do not see each other.
-            case f.Earlier(operand):
-                return self._by_steps((yield self._row(operand, True, rows)), range(n))[:width]
-            case f.Later(operand):
-                backwards = range(n - 1, -1, -1)
-                return self._by_steps((yield self._row(operand, True, rows)), backwards)[:width]
-
-            case f.ForAll() | f.Exists():
-                quantified: Row = yield self._quantified(formula, wide, rows)
-                return quantified
-            case _:
-                assert_never(formula)
-
-    def _point(self, formula: f.Formula, at: int, rows: _Rows) -> Steps[Value]:
-        """The value at one position, of a formula whose parts are worth asking one by one."""
-        if isinstance(formula, f.Compare) and (formula, True) not in rows:
-            return self._compared(formula, at, rows)  # elsewhere its values are not asked for
-        if not formula.binds_here:
-            row: Row = yield self._row(formula, at > 0, rows)
-            return row[at]
-        match formula:
-            case f.Not(operand):
-                return NOT[(yield self._point(operand, at, rows))]
-            case f.And(operands) | f.Or(operands):
-                table, decided = _JUNCTIONS[type(formula)]
-                value: Value = yield self._point(operands[0], at, rows)
-                for operand in operands[1:]:
-                    if value is not decided:
-                        value = table[value, (yield self._point(operand, at, rows))]
-                return value
-            case f.Implies(left, right):
-                a = yield self._point(left, at, rows)
-                return VACUOUS if a is FALSE else implies(a, (yield self._point(right, at, rows)))
-            case f.Iff(left, right):
-                a, b = (yield self._point(left, at, rows)), (yield self._point(right, at, rows))
-                return iff(a, b)
-            case f.ForAll() | f.Exists():
-                found = self.elements(formula.domain, at, rows)
-                table, empty = _QUANTIFIED[type(formula)]
-                # What an instance computes is dropped with it, so that memory does not add up.
-                inner: _Rows = ChainMap({}, rows)
-                result = empty if found.complete else table[empty, UNKNOWN]
-                for value in distinct(found.values):
-                    instance = substitute(formula.body, formula.variable, value)
-                    result = table[result, (yield self._point(instance, at, inner))]
-                return result
-            case _:
-                raise AssertionError("only connectives and quantifiers are asked alone")
-
-    def _by_steps(self, row: Row, positions: Iterable[int]) -> Row:
-        """At each position the values at strictly earlier steps along the positions, combined."""
-        combined = [FALSE] * len(row)
-        before = here = FALSE
-        last: int | None = None
-        for i in positions:
-            step = self.view.step(i)
-            if step != last:
-                before, last = here, step
-            combined[i] = before
-            here = JOIN[here, row[i]]
-        return combined
-
-    def _says(self, role: str, at: int) -> Value:
-        if at in self.view.hidden:
-            return UNKNOWN
-        event = self.view.events[at] if at < len(self.view) else None
-        return _KLEENE[isinstance(event, Message) and event.role == role]
-
-    def _compared(self, comparison: f.Compare, at: int, rows: _Rows) -> Value:
-        left = self._value(comparison.left, at, rows)
-        right = self._value(comparison.right, at, rows)
-        if left is UNSEEN or right is UNSEEN:
-            certain = MISSING in (left, right) or None in (left, right)
-            return FALSE if certain else UNKNOWN
-        return _KLEENE[related(left, comparison.symbol, right)]
-
-    def read(self, term: Term, at: int) -> Seen:
-        """The value of a term at a position."""
-        return self._value(term, at, self._rows)
-
-    def _value(self, term: Term, at: int, rows: _Rows) -> Seen:
-        return value_at(term, _Spot(self, at, rows))
-
-    def last(self, condition: f.Formula, at: int) -> int | None:
-        """The position of the event that `last` finds, if it finds one for certain."""
-        try:
-            return self._last(condition, at, self._rows)
-        except _Unsure:
-            return None
-
-    def _last(self, condition: f.Formula, at: int, rows: _Rows) -> int | None:
-        """The same; raises _Unsure if that depends on what is unknown."""
-        if at >= len(self.view):
-            return None
-        row = run(self._row(condition, True, rows))
-        here = self.view.step(at)
-        for position in range(at - 1, -1, -1):
-            if self.view.step(position) < here:
-                if row[position] is UNKNOWN:
-                    raise _Unsure
-                if row[position].is_true:
-                    return position
-        return None
-
-    def elements(self, domain: f.Domain, at: int, rows: _Rows | None = None) -> Elements:
-        """The values that a quantifier at a position ranges over."""
-        rows = self._rows if rows is None else rows
-        match domain:
-            case f.Listed(items):
-                values = [self._value(item, at, rows) for item in items]
-            case f.Found(term):
-                value = self._value(term, at, rows)
-                values = [UNSEEN] if value is UNSEEN else list(elements_of(value))
-            case _:
-                return elements(domain, self.view)
-        seen = tuple(v for v in values if v is not MISSING and v is not UNSEEN)
-        return Elements(seen, UNSEEN not in values)
-
-    def _counted(self, term: Counted, at: int, rows: _Rows) -> Seen:
-        if isinstance(term.domain, f.Found) and self._value(term.domain.term, at, rows) is MISSING:
-            return MISSING
-        found = self.elements(term.domain, at, rows)
-        if not found.complete:
-            return UNSEEN
-        number = 0
-        for each in found.values:
-            instance = substitute(term.body, term.variable, each)
-            value: Value = run(self._point(instance, at, ChainMap({}, rows)))
-            if value is UNKNOWN:
-                return UNSEEN
-            number += value.is_true
-        return number
-
-    def _trace_predicate(self, name: str, operands: Sequence[f.Operand]) -> Value:
-        try:
-            return _KLEENE[PREDICATES[name].judge(self.view, operands)]
-        except Exception as error:  # only a user's comparator can raise here
-            return self._fault("result comparator", f"raised {_told(error)}")
-
-    def _open_predicate(self, predicate: f.OpenPredicate, at: int, rows: _Rows) -> Value:
-        n = len(self.view)
-        final = predicate.name in self.view.vocabulary.final_when_false
-        if self.view.hidden or (self.view.pending and not self.view.ongoing):
-            return UNKNOWN  # the function may look at any event
-        if self.view.ongoing and (not final or any(each < at for each in self.view.pending)):
-            return UNKNOWN  # what is to come may change what it says
-        operands = [self._value(operand, at, rows) for operand in predicate.operands]
-        if UNSEEN in operands:
-            return UNKNOWN
-        if at == n > 0 or MISSING in operands:
-            return FALSE  # no rule asks behind the end; an undefined operand makes it false
-        function = self.view.vocabulary.predicates[predicate.name]
-        try:
-            answer = function(self.view.trace, at, self.view.trace.metrics, *operands)
-        except Exception as error:
-            return self._fault(predicate.name, f"raised {_told(error)}", at)
-        if not isinstance(answer, bool):
-            return self._fault(predicate.name, f"returned {shown(answer)}, not True or False", at)
-        return UNKNOWN if answer and self.view.ongoing else _KLEENE[answer]
-
-    def _fault(self, name: str, reason: str, at: int | None = None) -> Value:
-        fault = Fault(name, reason, at)
-        if fault not in self.faults:
-            self.faults.append(fault)
-        return UNKNOWN
-
-    def _quantified(self, formula: f.Quantifier, wide: bool, rows: _Rows) -> Steps[Row]:
-        """One instance for each value of a domain that is the same everywhere."""
-        table, empty = _QUANTIFIED[type(formula)]
-        result = [empty] * (len(self.view) + 1 if wide else 1)
-        try:
-            found = self.elements(formula.domain, 0)
-        except Exception as error:  # a user's extractor
-            name = getattr(formula.domain, "name", "extractor")
-            return [self._fault(name, f"raised {_told(error)}")] * len(result)
-        values = distinct(found.values)
-        for value in values if formula.variable in formula.body.free else values[:1]:
-            instance = substitute(formula.body, formula.variable, value)
-            # What an instance computes is dropped with it, so that memory does not add up.
-            row = yield self._row(instance, wide, ChainMap({}, rows))
-            result = [table[a, b] for a, b in zip(result, row, strict=True)]
-        if not found.complete:
-            result = [table[a, UNKNOWN] for a in result]
-        return result
+def _found_anywhere(s: Scope, domain: f.Domain, where: int) -> _Found:
+    found = s.elements(domain, 0)
+    return [
+        (value, where) for value in distinct(found.values)
+    ], 0 if found.complete else s.everywhere
 
 
-_JUNCTIONS = {f.And: (MEET, FALSE), f.Or: (JOIN, TRUE)}
-"""How operands combine, and the value that none of the others can change."""
-_QUANTIFIED = {f.ForAll: (MEET, VACUOUS), f.Exists: (JOIN, FALSE)}
-"""How instances combine, and what there is without any."""
+def _found_here(s: Scope, domain: f.Domain, where: int) -> _Found:
+    """Equal values are asked about together, at all the positions where they are found."""
+    places: dict[str, tuple[Json, int]] = {}
+    incomplete = 0
+    for at in positions_of(where):
+        found = s.elements(domain, at)
+        incomplete |= (not found.complete) << at
+        for value in found.values:
+            key = identity(value)
+            known = places.get(key)
+            places[key] = (value, 1 << at if known is None else known[1] | 1 << at)
+    return list(places.values()), incomplete
 
 
-class _Unsure(Exception):
-    """Which event is meant depends on what is not known."""
+# ── atoms ─────────────────────────────────────────────────────────────────────────────────
 
 
-class _Spot:
-    """A position of the trace, as values are read there."""
+def _named(name: str) -> Reading:
+    def is_named(s: Scope, where: int) -> Row:
+        true = s.masks.get(name, 0)
+        return true, true
 
-    def __init__(self, evaluation: Evaluation, at: int, rows: _Rows) -> None:
-        self.evaluation = evaluation
-        self.view = evaluation.view
-        self.at = at
-        self.rows = rows
-
-    def field(self, name: str) -> Seen:
-        return self.view.field(self.at, name)
-
-    def answer(self) -> Seen:
-        return MISSING if self.view.trace.answer is None else self.view.trace.answer
-
-    def labels(self) -> Seen:
-        return self.view.trace.labels
-
-    def last(self, term: Last) -> Seen:
-        if self.at in self.view.hidden:
-            return UNSEEN
-        try:
-            found = self.evaluation._last(term.condition, self.at, self.rows)
-        except _Unsure:
-            return UNSEEN
-        return MISSING if found is None else self.view.event_object(found)
-
-    def counted(self, term: Counted) -> Seen:
-        return self.evaluation._counted(term, self.at, self.rows)
+    return is_named
 
 
-def _told(error: Exception) -> str:
-    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+def _possibly_named(name: str) -> Reading:
+    def may_be_named(s: Scope, where: int) -> Row:
+        true = s.masks.get(name, 0) | s.hidden
+        return true, true
+
+    return may_be_named
+
+
+def _compared(formula: f.Compare, certain: bool) -> Reading:
+    symbol, left, right = formula.symbol, formula.left, formula.right
+
+    def compared(s: Scope, where: int) -> Row:
+        true = 0
+        for at in positions_of(where):
+            a, b = s.value(left, at), s.value(right, at)
+            if a is UNSEEN or b is UNSEEN:
+                undefined = MISSING in (a, b) or None in (a, b)
+                true |= (not undefined and not certain) << at
+            else:
+                true |= related(a, symbol, b) << at
+        return true, true
+
+    return compared
+
+
+def _atom(masks: tuple[int, int], certain: bool) -> Row:
+    """Of where it is true for certain and where it may be, the one that is asked for."""
+    true = masks[not certain]
+    return true, true
+
+
+def _whole(s: Scope, held: bool | None, certain: bool) -> Row:
+    """The row of what is the same everywhere."""
+    return (s.everywhere, s.everywhere) if held or (held is None and not certain) else _NOWHERE
+
+
+def bound(part: _Part, values: Mapping[str, Json]) -> _Part:
+    """A part of a formula with the values of variables written out."""
+    for name in part.free:
+        part = substitute(part, name, values[name])
+    return part
+
+
+# ── stretches of positions ────────────────────────────────────────────────────────────────
+
+
+def _up_to(mask: int) -> int:
+    """All positions up to the highest in the mask."""
+    return (1 << mask.bit_length()) - 1
+
+
+def _from(mask: int) -> int:
+    """All positions from the lowest in the mask on, without end."""
+    return -(mask & -mask)
+
+
+def _until(kept: int, goal: int) -> int:
+    """The goal, and every position from which what is kept leads up to it; by doubling."""
+    reach = 1
+    while more := kept & goal >> reach & ~goal:
+        goal |= more
+        kept &= kept >> reach
+        reach *= 2
+    return goal

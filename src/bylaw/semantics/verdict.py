@@ -34,7 +34,9 @@ UNKNOWN: Final = Value.UNKNOWN
 
 
 class Outcome(Enum):
-    """What a finished trace makes of a constraint."""
+    """The outcome of a constraint on a finished trace."""
+
+    __hash__ = object.__hash__  # as for Value
 
     SATISFIED = "satisfied"
     VACUOUS = "vacuous"
@@ -42,13 +44,6 @@ class Outcome(Enum):
     VIOLATED = "violated"
     ERROR = "error"
     """An open predicate failed, and the verdict depends on it."""
-
-    @classmethod
-    def of(cls, value: Value) -> Outcome:
-        """The outcome of a value at the start of a complete trace."""
-        return {TRUE: cls.SATISFIED, VACUOUS: cls.VACUOUS, FALSE: cls.VIOLATED}.get(
-            value, cls.ERROR
-        )
 
     @property
     def passed(self) -> bool | None:
@@ -77,36 +72,3 @@ class Verdict(Enum):
     def holds_now(self) -> bool:
         """Does the constraint hold if the trace ends here?"""
         return self in (Verdict.SATISFIED, Verdict.PRESUMABLY_SATISFIED)
-
-
-def first_present(*order: Value) -> dict[tuple[Value, Value], Value]:
-    """The table of a connective that picks, of its two operands, the one earlier in `order`."""
-    return {(a, b): min(a, b, key=order.index) for a in order for b in order}
-
-
-MEET: Final = first_present(FALSE, UNKNOWN, TRUE, VACUOUS)
-"""`&`, `G`, `H`, `forall`: false if any is, else unknown if any is, else true if any is."""
-JOIN: Final = first_present(TRUE, VACUOUS, UNKNOWN, FALSE)
-"""`|`, `F`, `O`, `exists`: true if any is, else vacuous if any is, else unknown if any is."""
-NOT: Final = {FALSE: TRUE, TRUE: FALSE, VACUOUS: FALSE, UNKNOWN: UNKNOWN}
-
-
-def implies(left: Value, right: Value) -> Value:
-    """`left -> right`: vacuous if left is false, else what right is."""
-    if left is FALSE:
-        return VACUOUS
-    if left is UNKNOWN:  # the implication holds either way if right does
-        return right if right.is_true else UNKNOWN
-    return right
-
-
-def iff(left: Value, right: Value) -> Value:
-    """`left <-> right`: true or false, never vacuous."""
-    if UNKNOWN in (left, right):
-        return UNKNOWN
-    return TRUE if left.is_true is right.is_true else FALSE
-
-
-def plain(value: Value) -> Value:
-    """The value without vacuity: what `U` and `S` are made of."""
-    return TRUE if value is VACUOUS else value

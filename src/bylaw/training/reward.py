@@ -13,9 +13,9 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 
 from bylaw.agents.loop import as_integer
 from bylaw.errors import BylawError
+from bylaw.scoring.verify import verify_trace
 from bylaw.trace.event import Call
 from bylaw.trace.trace import Trace
-from bylaw.training.checker import Checker, Digest
 from bylaw.training.distance import between, keys
 from bylaw.training.example import Example
 from bylaw.values import Json, write_json
@@ -97,7 +97,6 @@ class Goal:
 
     def __init__(self, example: Example) -> None:
         self.example: Final = example
-        self._checker: Final = Checker(example.procedure)
         self._gold: Final = keys(example.calls)
 
     def reward(self, rollout: Rollout) -> Reward:
@@ -105,18 +104,19 @@ class Goal:
         answer = rollout.answer
         try:
             text = answer if answer is None or isinstance(answer, str) else write_json(answer)
-            seen = Digest(Trace(rollout.calls, answer=text))
+            trace = Trace(rollout.calls, answer=text)
+            made = keys(trace.calls)
         except BylawError as error:
             return _unreadable("; ".join(each.message for each in error.diagnostics))
         except (TypeError, ValueError) as error:  # what JSON cannot write
             return _unreadable(str(error))
-        score = self._checker.score(seen)
-        if score.value is None:
-            return Reward(None, None, None, score.reason)
+        report = verify_trace(trace, self.example.procedure)
+        if report.score is None:
+            return Reward(None, None, None, report.reason)
         return Reward(
-            score.value,
-            correctness(answer if answer is not None else seen.trace.answer, self.example.answer),
-            closeness(between(self._gold, seen.keys)),
+            report.score,
+            correctness(trace.answer if answer is None else answer, self.example.answer),
+            closeness(between(self._gold, made)),
         )
 
 

@@ -7,7 +7,7 @@ itself. Equal values count once.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final, TypeAlias
@@ -16,9 +16,10 @@ import jmespath
 import jmespath.exceptions
 
 from bylaw.errors import shown
-from bylaw.logic.formula import Extracted, FromArgs, FromMetrics, FromResults
+from bylaw.logic.formula import FromArgs, FromMetrics, FromResults
 from bylaw.trace.event import MISSING, Call
 from bylaw.values import Json, identity, problem
+from bylaw.vocabulary.reading import UNSEEN, Seen
 from bylaw.vocabulary.view import View
 
 
@@ -31,7 +32,7 @@ class Elements:
     """Could hidden events add no more?"""
 
 
-WholeTrace: TypeAlias = FromArgs | FromResults | FromMetrics | Extracted
+WholeTrace: TypeAlias = FromArgs | FromResults | FromMetrics
 """The domains that are the same wherever the quantifier stands."""
 
 
@@ -46,18 +47,20 @@ def elements(domain: WholeTrace, view: View) -> Elements:
             return Elements(distinct(contributed(path, returned)), not view.hidden)
         case FromMetrics(path):
             return Elements(distinct(contributed(path, [view.trace.metrics])), True)
-        case Extracted(name, operands):
-            if view.hidden:
-                return Elements((), False)  # the function may look at any event
-            extract = view.vocabulary.extractors[name]
-            given = [view.value(operand) for operand in operands]
-            if MISSING in given:
-                return Elements((), True)
-            values = list(extract(view.trace, view.trace.metrics, *given))
-            for value in values:
-                if reason := problem(value):
-                    raise ValueError(f"yielded {shown(value)}, which is not a JSON value: {reason}")
-            return Elements(distinct(values), True)
+
+
+def extracted(name: str, operands: Sequence[Seen], view: View) -> Elements:
+    """The values that a registered extractor yields; none if an operand is undefined."""
+    if view.hidden or UNSEEN in operands:
+        return Elements((), False)  # the function may look at any event
+    if MISSING in operands:
+        return Elements((), True)
+    extract = view.vocabulary.extractors[name]
+    values = list(extract(view.trace, view.trace.metrics, *operands))
+    for value in values:
+        if reason := problem(value):
+            raise ValueError(f"yielded {shown(value)}, which is not a JSON value: {reason}")
+    return Elements(distinct(values), True)
 
 
 def _calls(view: View, tool: Any) -> Iterator[Call]:

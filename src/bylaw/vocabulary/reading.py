@@ -53,6 +53,10 @@ class Place(Protocol):
         """What the event says in this field."""
         ...
 
+    def variable(self, name: str) -> Seen:
+        """The value of a variable."""
+        ...
+
     def answer(self) -> Seen:
         """The final answer."""
         ...
@@ -71,7 +75,7 @@ class Place(Protocol):
 
 
 def value_at(term: Term, place: Place) -> Seen:
-    """The value of a term without variables at a place."""
+    """The value of a term at a place."""
     match term:
         case Literal():
             return term.value
@@ -97,14 +101,17 @@ def value_at(term: Term, place: Place) -> Seen:
             return place.answer()
         case Labels():
             return place.labels()
-        case Variable():
-            return MISSING
+        case Variable(name):
+            return place.variable(name)
 
 
 class _Nowhere:
     """No event and no trace: only what is written out has a value."""
 
     def field(self, name: str) -> Seen:
+        return MISSING
+
+    def variable(self, name: str) -> Seen:
         return MISSING
 
     def answer(self) -> Seen:

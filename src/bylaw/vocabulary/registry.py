@@ -97,6 +97,11 @@ class Vocabulary:
         """Are results compared as JSON, and not by a function of the user's?"""
         return self._comparator is same_result
 
+    @property
+    def may_fail(self) -> bool:
+        """Are there functions of the user's, which can raise?"""
+        return bool(self._predicates or self._extractors or not self.compares_plainly)
+
     def results_match(self, actual: Json | Missing, expected: Json) -> bool:
         """Does a recorded result match? A call without a result matches nothing."""
         return actual is not MISSING and bool(self._comparator(actual, expected))

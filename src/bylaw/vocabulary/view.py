@@ -1,27 +1,32 @@
-"""What a rule sees of a trace, and the paper's auxiliary functions on it.
+"""The events of a trace that a rule sees, and the paper's auxiliary functions on them.
 
 Some events may be hidden: then it is unknown which call stood there, and a question may have
 no answer yet. Results may be pending: then only what depends on them is unknown. `True`,
 `False` and `None` (unknown) are the answers; on a complete trace there is always one. Hiding
 events is how an explanation is tested: what still follows with the others hidden was decided
 by those that remain.
+
+Sets of positions are integers, one bit for each.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias
+from functools import cached_property
+from itertools import compress, count
+from typing import Any, Final, Literal, NamedTuple, Protocol, TypeAlias
 
 from bylaw.logic.formula import ArgumentIs, Pattern
-from bylaw.logic.terms import Counted, Last, Term, Tool
+from bylaw.logic.formula import Event as EventAtom
+from bylaw.logic.terms import Counted, Last, Term, Tool, ToolName
 from bylaw.logic.terms import Literal as LiteralTerm
 from bylaw.names import FINAL_ANSWER
 from bylaw.trace.event import MISSING, Call, Event, Message, Missing
 from bylaw.trace.trace import Trace
 from bylaw.values import Json, write_json
-from bylaw.vocabulary.patterns import fits, is_tool, names_among, whole_number
+from bylaw.vocabulary.patterns import ValueOf, fits, is_tool, names_among, whole_number
 from bylaw.vocabulary.reading import (
     UNSEEN,
     Seen,
@@ -59,9 +64,51 @@ class Moment:
         return None
 
 
-@dataclass(frozen=True, slots=True)
-class Occurrences:
-    """Where something occurs: for certain, and possibly (hidden events included)."""
+_SHORT: Final = 1024
+"""How many positions a set may span before shifting a bit through it costs too much."""
+
+
+_FEW: Final = 8
+"""How many positions of a set are skipped one by one."""
+
+
+def mask_of(positions: Collection[int]) -> int:
+    """The set of these positions."""
+    if len(positions) < 32:
+        mask = 0
+        for position in positions:
+            mask |= 1 << position
+        return mask
+    bits = bytearray(max(positions) // 8 + 1)
+    for position in positions:
+        bits[position >> 3] |= 1 << (position & 7)
+    return int.from_bytes(bits, "little")
+
+
+def positions_of(mask: int) -> Iterable[int]:
+    """The positions in a set, in order."""
+    if mask.bit_length() > _SHORT:
+        return compress(count(), map(int, bin(mask)[:1:-1]))
+    found = []
+    while mask:
+        lowest = mask & -mask
+        found.append(lowest.bit_length() - 1)
+        mask ^= lowest
+    return found
+
+
+class Instant(Protocol):
+    """When something happens, as ordering predicates compare it."""
+
+    def __lt__(self, other: Any, /) -> Kleene: ...
+
+
+NEVER: Final = float("nan")
+"""What does not happen comes neither before nor after anything."""
+
+
+class Occurrences(NamedTuple):
+    """The positions where something occurs: for certain, and possibly (hidden events included)."""
 
     certain: Sequence[int]
     possible: Sequence[int]
@@ -94,10 +141,26 @@ class View:
         self.pending: Final = pending
         self.ongoing: Final = ongoing
         """May more come? Then what a function of the user's says of the trace may change."""
-        self._by_tool: dict[str, list[int]] = {}
-        for position, event in enumerate(events):
-            if isinstance(event, Call) and position not in hidden:
-                self._by_tool.setdefault(event.tool, []).append(position)
+        self.masks: Final = self._by_tool()
+        """For each tool, the positions of its calls."""
+        self._matching: Final[dict[EventAtom, tuple[int, int]]] = {}
+        self._occurrences: Final[dict[Tool, Occurrences]] = {}
+
+    def _by_tool(self) -> dict[str, int]:
+        masks: dict[str, int] = {}
+        if len(self.events) > _SHORT or self.hidden:
+            found: dict[str, list[int]] = {}
+            for position, event in enumerate(self.events):
+                if isinstance(event, Call) and position not in self.hidden:
+                    found.setdefault(event.tool, []).append(position)
+            return {tool: mask_of(positions) for tool, positions in found.items()}
+        bit = 1
+        for event in self.events:
+            if isinstance(event, Call):
+                tool = event.tool
+                masks[tool] = masks.get(tool, 0) | bit
+            bit <<= 1
+        return masks
 
     def __len__(self) -> int:
         return len(self.events)
@@ -111,12 +174,56 @@ class View:
         event = self.events[at]
         if not isinstance(event, Call) or not is_tool(event, tool):
             return False
+        return self._fits(at, patterns, self.value)
+
+    def matching(self, atom: EventAtom) -> tuple[int, int]:
+        """Where an event atom without variables holds for certain, and where it may."""
+        found = self._matching.get(atom)
+        if found is None:
+            found = self.fitting(atom.tool, atom.patterns, self.value)
+            self._matching[atom] = found
+        return found
+
+    def fitting(
+        self, tool: Tool | None, patterns: Sequence[Pattern], value_of: ValueOf, where: int = -1
+    ) -> tuple[int, int]:
+        """The positions of such calls, among some; for certain, and possibly."""
+        found = 0
+        for name in self._names(tool):
+            found |= self.masks[name]
+        possible = found
+        if patterns:
+            found, asked, possible = 0, found & where, 0
+            for position in positions_of(asked):
+                fit = self._fits(position, patterns, value_of)
+                found |= (fit is True) << position
+                possible |= (fit is not False) << position
+        return found, possible | mask_of(self.hidden) if self.hidden else possible
+
+    def _names(self, tool: Tool | None) -> Iterable[str]:
+        if tool is None:
+            return (name for name in self.masks if name != FINAL_ANSWER)
+        return names_among(self.masks, tool)
+
+    def _fits(self, at: int, patterns: Sequence[Pattern], value_of: ValueOf) -> Kleene:
+        """Does the call at this position fit the patterns?"""
+        event = self.events[at]
+        assert isinstance(event, Call), "only calls have a tool"
         if at not in self.pending:
-            return all(fits(event, pattern, self.value) for pattern in patterns)
+            return all(fits(event, pattern, value_of) for pattern in patterns)
         known = [pattern for pattern in patterns if isinstance(pattern, ArgumentIs)]
-        if not all(fits(event, pattern, self.value) for pattern in known):
+        if not all(fits(event, pattern, value_of) for pattern in known):
             return False
         return True if len(known) == len(patterns) else None
+
+    @cached_property
+    def spoken(self) -> dict[str, int]:
+        """For each role, the positions of its messages."""
+        found: dict[str, list[int]] = {}
+        for position, event in enumerate(self.events):
+            if isinstance(event, Message) and position not in self.hidden:
+                found.setdefault(event.role, []).append(position)
+        return {role: mask_of(positions) for role, positions in found.items()}
 
     def field(self, at: int, name: str) -> Seen:
         """What the event at this position says in a field; nothing behind the end."""
@@ -131,36 +238,72 @@ class View:
         unseen = at in self.hidden or at in self.pending
         return UNSEEN if unseen else as_object(self.events[at])
 
+    # ── steps ────────────────────────────────────────────────────────────────────────────
+
     def step(self, at: int) -> int:
         """The step of the event at this position."""
         step = self.events[at].step
         assert step is not None, "a trace gives every event a step"
         return step
 
+    def in_steps_before(self, at: int) -> int:
+        """The positions in steps strictly before that of a position."""
+        step = self.step(at)
+        while at and self.events[at - 1].step == step:
+            at -= 1
+        return (1 << at) - 1
+
+    def in_earlier_steps(self, mask: int) -> int:
+        """The positions in steps before that of the last position in a set."""
+        return self.in_steps_before(mask.bit_length() - 1) if mask else 0
+
+    def in_later_steps(self, mask: int) -> int:
+        """The positions in steps after that of the first position in a set."""
+        if not mask:
+            return 0
+        at, end = (mask & -mask).bit_length() - 1, len(self.events)
+        step = self.step(at)
+        while at < end and self.events[at].step == step:
+            at += 1
+        return (1 << end) - (1 << at)
+
     # ── the whole trace: the paper's first, nth and first_after ───────────────────────────
 
     def occurrences(self, tool: Tool | None, patterns: Sequence[Pattern] = ()) -> Occurrences:
         """The positions of such calls."""
-        if tool is None:
-            names = [name for name in self._by_tool if name != FINAL_ANSWER]
+        if patterns or tool is None:
+            certain, possible = self.fitting(tool, patterns, self.value)
         else:
-            names = names_among(self._by_tool, tool)
-        found = [position for name in names for position in self._by_tool[name]]
-        if len(names) > 1:
-            found.sort()
-        possible = found
-        if patterns:
-            judged = [(p, self.matches(p, tool, patterns)) for p in found]
-            found = [p for p, holds in judged if holds]
-            possible = [p for p, holds in judged if holds is not False]
-        return Occurrences(found, sorted([*possible, *self.hidden]) if self.hidden else possible)
+            known = self._occurrences.get(tool)
+            if known is not None:
+                return known
+            certain, possible = self.fitting(tool, (), self.value)
+        listed = list(positions_of(certain))
+        found = Occurrences(listed, listed if possible == certain else list(positions_of(possible)))
+        if tool is not None and not patterns:
+            self._occurrences[tool] = found
+        return found
 
-    def first(self, tool: Tool) -> Moment:
+    def calls_of(self, tool: Tool) -> int:
+        """The positions of the calls of a tool that are not hidden, as a set."""
+        if isinstance(tool, ToolName):
+            return self.masks.get(tool.name, 0)
+        return self.fitting(tool, (), self.value)[0]
+
+    def first(self, tool: Tool) -> Instant:
         """The first call of the tool."""
         return self.nth(tool, 0)
 
-    def nth(self, tool: Tool, index: int) -> Moment:
+    def nth(self, tool: Tool, index: int) -> Instant:
         """The call of the tool with this index, counted from 0."""
+        if not self.hidden:
+            calls = self.calls_of(tool)
+            if index > _FEW:
+                positions = self.occurrences(tool).certain
+                return self.time(positions[index]) if index < len(positions) else NEVER
+            for _ in range(index):
+                calls &= calls - 1  # without the lowest
+            return self.time((calls & -calls).bit_length() - 1) if calls else NEVER
         occurrences = self.occurrences(tool)
         certain, possible = occurrences.certain, occurrences.possible
         if len(possible) <= index:
@@ -212,6 +355,9 @@ class _Everywhere:
 
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
+
+    def variable(self, name: str) -> Seen:
+        return MISSING
 
     def answer(self) -> Seen:
         return MISSING if self.trace.answer is None else self.trace.answer

@@ -27,7 +27,7 @@ from bylaw.logic.formula import FromMetrics
 from bylaw.logic.walk import everything, sees_answer
 from bylaw.procedure.constraint import Constraint
 from bylaw.procedure.procedure import Procedure
-from bylaw.scoring.verify import Views, evaluation_of
+from bylaw.scoring.verify import CheckedTrace
 from bylaw.trace.files import Entry
 from bylaw.trace.trace import Events, Trace
 
@@ -185,7 +185,7 @@ class BatchRule:
         """The outcome on a trace without events; None if it depends on the trace's metrics."""
         if any(isinstance(part, FromMetrics) for part in everything(self.constraint.formula)):
             return None
-        return CODES[evaluation_of(Trace(), self._procedure, self.constraint).outcome]
+        return CODES[CheckedTrace(Trace(), self._procedure).outcome(self.constraint)]
 
 
 def _codes(column: TruthColumn) -> NDArray[np.int8]:
@@ -204,7 +204,7 @@ class _BatchViews:
         self._evaluations: dict[
             tuple[Events, bool], tuple[ColumnarEvaluation, NDArray[np.intp]]
         ] = {}
-        self._traces: dict[int, tuple[Trace, Views]] = {}
+        self._checked: dict[int, CheckedTrace] = {}
 
     def evaluation(
         self, events: Events, answer: bool
@@ -220,10 +220,9 @@ class _BatchViews:
 
     def judge(self, constraint: Constraint, number: int) -> int:
         """The outcome code of one trace, by the reference."""
-        if number not in self._traces:
-            self._traces[number] = self.batch.trace(number), {}
-        trace, views = self._traces[number]
-        return CODES[evaluation_of(trace, self._procedure, constraint, views).outcome]
+        if number not in self._checked:
+            self._checked[number] = CheckedTrace(self.batch.trace(number), self._procedure)
+        return CODES[self._checked[number].outcome(constraint)]
 
 
 @contextmanager

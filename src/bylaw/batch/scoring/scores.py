@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from bylaw.errors import Diagnostic
 from bylaw.procedure.procedure import Procedure
-from bylaw.scoring.verify import Label
+from bylaw.scoring.score import Label
 from bylaw.semantics.verdict import Outcome
 
 OUTCOMES: Final = (Outcome.VIOLATED, Outcome.VACUOUS, Outcome.SATISFIED, Outcome.ERROR)

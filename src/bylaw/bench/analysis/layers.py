@@ -11,7 +11,7 @@ from bylaw.bench.analysis.runs import RunRecord, by_model_and_setting, mean, sim
 from bylaw.bench.constraints import WEIGHTS
 from bylaw.bench.instance import TaskInstance, instance
 from bylaw.procedure.constraint import LAYERS, Constraint
-from bylaw.scoring.verify import Views, evaluation_of
+from bylaw.scoring.verify import CheckedTrace
 from bylaw.tables import Column, Table
 from bylaw.trace.event import Call
 from bylaw.trace.trace import Trace
@@ -96,9 +96,8 @@ def places(template: str, difficulty: int, seed: int) -> tuple[tuple[str, str, i
     prefixes = _prefixes(task)
 
     def place(constraint: Constraint) -> int:
-        def holds(prefix: tuple[Trace, Views]) -> bool:
-            trace, views = prefix
-            return evaluation_of(trace, task.procedure, constraint, views).value.is_true
+        def holds(prefix: CheckedTrace) -> bool:
+            return prefix.outcome(constraint).passed is True
 
         # A rule of the benchmark, once true along the gold trace, stays true.
         return bisect_left(prefixes, True, key=holds)
@@ -107,13 +106,14 @@ def places(template: str, difficulty: int, seed: int) -> tuple[tuple[str, str, i
     return tuple((rule.layer or "none", rule.name, place(rule)) for rule in rules)
 
 
-def _prefixes(task: TaskInstance) -> list[tuple[Trace, Views]]:
-    """The beginnings of the gold trace; what rules see of each is kept beside it."""
+def _prefixes(task: TaskInstance) -> list[CheckedTrace]:
+    """The prefixes of the gold trace."""
     calls = [
         Call(call.tool, call.arguments, call.result, step)
         for step, call in enumerate(task.gold.calls)
     ]
-    return [(Trace(calls[:length]), {}) for length in range(len(calls) + 1)]
+    prefixes = [Trace(calls[:length]) for length in range(len(calls) + 1)]
+    return [CheckedTrace(prefix, task.procedure) for prefix in prefixes]
 
 
 def loss(runs: Sequence[RunRecord]) -> Table:

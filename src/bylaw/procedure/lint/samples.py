@@ -14,7 +14,7 @@ from bylaw.procedure.constraint import Constraint
 from bylaw.procedure.known_tools import KnownTools
 from bylaw.procedure.lint.finding import Finding
 from bylaw.procedure.procedure import Procedure
-from bylaw.semantics.reference import evaluate, view_of
+from bylaw.semantics.evaluation import evaluate, view_of
 from bylaw.semantics.verdict import Outcome
 from bylaw.syntax.printer import tool_text
 from bylaw.trace.event import MISSING, Call

@@ -12,7 +12,7 @@ from bylaw.logic.walk import everything, tools_in
 from bylaw.procedure.lint.finding import Finding
 from bylaw.procedure.lint.prover import Prover, conjuncts
 from bylaw.procedure.lint.subject import LintSubject
-from bylaw.semantics.reference import holds
+from bylaw.semantics.evaluation import holds
 from bylaw.syntax.printer import to_text
 from bylaw.trace.trace import Trace
 

@@ -1,0 +1,383 @@
+"""A formula on a trace: its value, and that of every part anywhere."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from bylaw.errors import Diagnostic, SpecError, did_you_mean, shown
+from bylaw.logic import formula as f
+from bylaw.logic.node import Node
+from bylaw.logic.terms import Counted, Last, Term
+from bylaw.logic.walk import everything, sees_answer
+from bylaw.semantics.reference import Reading, bound, reading
+from bylaw.semantics.verdict import FALSE, TRUE, UNKNOWN, VACUOUS, Outcome, Value
+from bylaw.trace.event import MISSING
+from bylaw.trace.trace import Events, Trace
+from bylaw.values import Json, identity
+from bylaw.vocabulary.domains import Elements, elements, extracted
+from bylaw.vocabulary.predicates import PREDICATES
+from bylaw.vocabulary.reading import UNSEEN, Seen, elements_of, value_at
+from bylaw.vocabulary.registry import EMPTY, Vocabulary
+from bylaw.vocabulary.view import Kleene, Order, View, mask_of
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A registered function failed."""
+
+    name: str
+    reason: str
+    at: int | None = None
+
+    def __str__(self) -> str:
+        place = "" if self.at is None else f" at event {self.at + 1}"
+        return f"'{self.name}' {self.reason}{place}"
+
+
+def holds(
+    formula: f.Formula,
+    trace: Trace,
+    *,
+    order: Order = "position",
+    events: Events = "calls",
+    vocabulary: Vocabulary = EMPTY,
+) -> bool:
+    """Does the trace satisfy the formula? Raises SpecError if a registered function fails."""
+    evaluation = evaluate(formula, view_of(formula, trace, order, events, vocabulary))
+    if evaluation.outcome is Outcome.ERROR:
+        reasons = "; ".join(map(str, evaluation.faults))
+        raise SpecError(Diagnostic("E117", f"the formula could not be evaluated: {reasons}"))
+    return evaluation.value.is_true
+
+
+def view_of(
+    formula: f.Formula,
+    trace: Trace,
+    order: Order = "position",
+    events: Events = "calls",
+    vocabulary: Vocabulary = EMPTY,
+) -> View:
+    """The events of a trace that the formula sees: the final answer only if it names it."""
+    return View(trace, trace.seen(events, sees_answer(formula)), order, vocabulary)
+
+
+def evaluate(formula: f.Formula, view: View) -> Evaluation:
+    """The value of a formula at the start of what a view shows."""
+    check_closed(formula, view.vocabulary)
+    return Evaluation(formula, view)
+
+
+def check_closed(formula: f.Formula, vocabulary: Vocabulary) -> None:
+    """Raises SpecError if the formula uses a variable or a function that nothing supplies."""
+    problems = [
+        Diagnostic("E108", f"no quantifier binds the variable '{name}'")
+        for name in sorted(formula.free)
+    ]
+    for part in everything(formula):
+        match part:
+            case f.OpenPredicate(name) if name not in vocabulary.predicates:
+                known, kind = set(vocabulary.predicates), "predicate"
+            case f.Extracted(name) if name not in vocabulary.extractors:
+                known, kind = set(vocabulary.extractors), "extractor"
+            case _:
+                continue
+        help = did_you_mean(name, known) or (
+            "Register it on a Vocabulary and pass that: --with module:vocabulary on the "
+            "command line, vocabulary=… in Python."
+        )
+        problems.append(Diagnostic("E115", f"the {kind} '{name}' is not registered", help))
+    if problems:
+        raise SpecError(problems)
+
+
+_SATISFIED, _VACUOUS, _VIOLATED = Outcome.SATISFIED, Outcome.VACUOUS, Outcome.VIOLATED
+
+
+class Scope:
+    """What formulas are read against: a view, and the values of the variables around them."""
+
+    __slots__ = (
+        "_known",
+        "complete",
+        "everywhere",
+        "faults",
+        "hidden",
+        "masks",
+        "partial",
+        "positions",
+        "values",
+        "view",
+    )
+
+    def __init__(self, view: View) -> None:
+        size = len(view.events)
+        self.view: Final = view
+        self.masks: Final = view.masks
+        """Where each tool was called."""
+        self.positions: Final = (1 << size) - 1
+        self.everywhere: Final = (2 << size) - 1
+        """The positions, and the empty suffix after the last."""
+        self.hidden: Final = mask_of(view.hidden)
+        self.partial: Final = bool(view.hidden or view.pending or view.ongoing)
+        """Are there events that are not known in full?"""
+        self.complete: Final = not self.partial and not view.vocabulary.may_fail
+        """Is nothing ever unknown?"""
+        self.faults: Final[list[Fault]] = []
+        self.values: dict[str, Json] = {}
+        self._known: Final[dict[object, int | Kleene]] = {}
+
+    def with_value(self, variable: str, value: Json) -> Scope:
+        """The scope of an instance of a quantifier."""
+        inner = copy.copy(self)
+        inner.values = {**self.values, variable: value}
+        return inner
+
+    def outcome(self, certain: Reading, possible: Reading) -> Outcome:
+        """The outcome of a formula at the start, by its two readings."""
+        if self.faults:
+            self.faults.clear()  # they were another formula's
+        true, checked = certain(self, 1)
+        if true & 1:
+            return _SATISFIED if checked & 1 else _VACUOUS
+        if not self.partial and not self.faults:
+            return _VIOLATED
+        return Outcome.ERROR if possible(self, 1)[0] & 1 else _VIOLATED
+
+    def truth(self, formula: f.Formula, where: int) -> tuple[int, int]:
+        """Where a formula is true for certain, and where it may be."""
+        true = reading(formula)(self, where)[0]
+        known = not self.partial and not self.faults
+        return true, true if known else reading(formula, False)(self, where)[0]
+
+    # ── atoms: true for certain, and possibly ─────────────────────────────────────────────
+
+    def matching(self, event: f.Event, where: int) -> tuple[int, int]:
+        """Where an event is such a call."""
+        if not event.free:
+            return self.view.matching(event)
+        tool = event.tool
+        if tool is not None and tool.free:
+            tool = bound(tool, self.values)
+        return self.view.fitting(tool, event.patterns, self.constant, where)
+
+    def spoken(self, role: str) -> tuple[int, int]:
+        """Where an event is a message of the role."""
+        spoken = self.view.spoken.get(role, 0)
+        return spoken, spoken | self.hidden
+
+    def judged(self, predicate: f.TracePredicate) -> Kleene:
+        """Does a trace predicate hold?"""
+        try:
+            return PREDICATES[predicate.name].judge(self.view, predicate.operands)
+        except Exception as error:  # only a user's comparator can raise here
+            return self._fault("result comparator", f"raised {_said(error)}")
+
+    def asked(self, predicate: f.OpenPredicate, at: int) -> Kleene:
+        """What a registered function says at a position."""
+        operands = [self.value(operand, at) for operand in predicate.operands]
+        key = (predicate, at, *(identity(v) for v in operands if v not in (MISSING, UNSEEN)))
+        if key not in self._known:
+            self._known[key] = self._asked(predicate.name, operands, at)
+        return self._known[key]  # type: ignore[return-value]
+
+    def _asked(self, name: str, operands: list[Seen], at: int) -> Kleene:
+        view = self.view
+        final = name in view.vocabulary.final_when_false
+        if view.hidden or (view.pending and not view.ongoing):
+            return None  # the function may look at any event
+        if view.ongoing and (not final or any(each < at for each in view.pending)):
+            return None  # what is to come may change what it says
+        if UNSEEN in operands:
+            return None
+        if at == len(view) > 0 or MISSING in operands:
+            return False  # no rule asks after the end; an undefined operand makes it false
+        try:
+            answer = view.vocabulary.predicates[name](view.trace, at, view.trace.metrics, *operands)
+        except Exception as error:
+            return self._fault(name, f"raised {_said(error)}", at)
+        if not isinstance(answer, bool):
+            return self._fault(name, f"returned {shown(answer)}, not True or False", at)
+        return None if answer and view.ongoing else answer
+
+    def _fault(self, name: str, reason: str, at: int | None = None) -> Kleene:
+        """Notes that a function failed; what it would have said is unknown."""
+        fault = Fault(name, reason, at)
+        if fault not in self.faults:
+            self.faults.append(fault)
+        return None
+
+    def reread(self, formula: f.Formula, certain: bool, where: int) -> int:
+        """Where a formula is true in one of its two readings; found once for each."""
+        key = (formula, certain, where, identity(self.values))
+        if key not in self._known:
+            self._known[key] = reading(formula, certain)(self, where)[0]
+        return self._known[key]  # type: ignore[return-value]
+
+    # ── values ───────────────────────────────────────────────────────────────────────────
+
+    def value(self, term: Term, at: int) -> Seen:
+        """The value of a term at a position."""
+        return value_at(term, _Spot(self, at))
+
+    def constant(self, term: Term) -> Seen:
+        """The value of a term that is the same at every event."""
+        return value_at(term, _Spot(self, len(self.view)))
+
+    def elements(self, domain: f.Domain, at: int) -> Elements:
+        """The values that a quantifier at a position ranges over."""
+        match domain:
+            case f.Listed(items):
+                values = [self.value(item, at) for item in items]
+            case f.Found(term):
+                value = self.value(term, at)
+                values = [UNSEEN] if value is UNSEEN else list(elements_of(value))
+            case f.Extracted(name, operands):
+                try:
+                    given = [self.value(operand, at) for operand in operands]
+                    return extracted(name, given, self.view)
+                except Exception as error:  # a user's extractor
+                    self._fault(name, f"raised {_said(error)}")
+                    return Elements((), False)
+            case _:
+                whole = bound(domain, self.values) if domain.free else domain
+                return elements(whole, self.view)
+        seen = tuple(v for v in values if v is not MISSING and v is not UNSEEN)
+        return Elements(seen, UNSEEN not in values)
+
+    def last(self, condition: f.Formula, at: int) -> int | Seen | None:
+        """The position of the event that `last` finds; UNSEEN if that is not known."""
+        before = self.view.in_steps_before(at)
+        true, possible = self.truth(condition, before)
+        possible &= before
+        if not possible:
+            return None
+        found = possible.bit_length() - 1
+        return found if true >> found & 1 else UNSEEN
+
+    def counted(self, term: Counted, at: int) -> Seen:
+        """For how many values the body holds at a position."""
+        if isinstance(term.domain, f.Found) and self.value(term.domain.term, at) is MISSING:
+            return MISSING
+        found = self.elements(term.domain, at)
+        if not found.complete:
+            return UNSEEN
+        number = 0
+        for each in found.values:
+            inner = self.with_value(term.variable, each)
+            true, possible = inner.truth(term.body, 1 << at)
+            if (true ^ possible) >> at & 1:
+                return UNSEEN
+            number += true >> at & 1
+        return number
+
+
+class _Spot:
+    """A position of the trace, as values are read there."""
+
+    __slots__ = ("at", "scope")
+
+    def __init__(self, scope: Scope, at: int) -> None:
+        self.scope = scope
+        self.at = at
+
+    def field(self, name: str) -> Seen:
+        return self.scope.view.field(self.at, name)
+
+    def variable(self, name: str) -> Seen:
+        return self.scope.values.get(name, MISSING)
+
+    def answer(self) -> Seen:
+        answer = self.scope.view.trace.answer
+        return MISSING if answer is None else answer
+
+    def labels(self) -> Seen:
+        return self.scope.view.trace.labels
+
+    def last(self, term: Last) -> Seen:
+        view = self.scope.view
+        if self.at in view.hidden:
+            return UNSEEN
+        if self.at >= len(view):
+            return MISSING
+        found = self.scope.last(term.condition, self.at)
+        if isinstance(found, int):
+            return view.event_object(found)
+        return MISSING if found is None else UNSEEN
+
+    def counted(self, term: Counted) -> Seen:
+        return self.scope.counted(term, self.at)
+
+
+class Evaluation:
+    """A formula on a view: its value at the start, and that of every part anywhere."""
+
+    def __init__(self, formula: f.Formula, view: View) -> None:
+        self.formula: Final = formula
+        self.view: Final = view
+        self.scope: Final = Scope(view)
+        self.awaits: dict[Node, bool] = {}
+        """Which parts wait for something to happen; see `reasons`."""
+        self._rows: dict[f.Formula, list[Value]] = {}
+        self.outcome: Final = self.scope.outcome(reading(formula), reading(formula, False))
+
+    @property
+    def faults(self) -> list[Fault]:
+        """The registered functions that failed."""
+        return self.scope.faults
+
+    @property
+    def value(self) -> Value:
+        """The value at the start."""
+        return _VALUES[self.outcome]
+
+    def at(self, part: f.Formula, position: int) -> Value:
+        """The value of a part at a position."""
+        known = self._rows.get(part)
+        return known[position] if known else self._values(part, 1 << position, (position,))[0]
+
+    def row(self, part: f.Formula) -> list[Value]:
+        """The value of a part at every position, and after the last."""
+        known = self._rows.get(part)
+        if known is None:
+            known = self._rows[part] = self._values(
+                part, self.scope.everywhere, range(len(self.view) + 1)
+            )
+        return known
+
+    def _values(self, part: f.Formula, where: int, positions: Iterable[int]) -> list[Value]:
+        checked = reading(part)(self.scope, where)[1]
+        true, possible = self.scope.truth(part, where)
+        return [
+            (TRUE if checked >> i & 1 else VACUOUS)
+            if true >> i & 1
+            else (UNKNOWN if possible >> i & 1 else FALSE)
+            for i in positions
+        ]
+
+    def read(self, term: Term, at: int) -> Seen:
+        """The value of a term at a position."""
+        return self.scope.value(term, at)
+
+    def last(self, condition: f.Formula, at: int) -> int | None:
+        """The position of the event that `last` finds, if it finds one for certain."""
+        found = self.scope.last(condition, at) if at < len(self.view) else None
+        return found if isinstance(found, int) else None
+
+    def elements(self, domain: f.Domain, at: int) -> Elements:
+        """The values that a quantifier at a position ranges over."""
+        return self.scope.elements(domain, at)
+
+
+_VALUES: Final = {
+    Outcome.SATISFIED: TRUE,
+    Outcome.VACUOUS: VACUOUS,
+    Outcome.VIOLATED: FALSE,
+    Outcome.ERROR: UNKNOWN,
+}
+
+
+def _said(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
