@@ -22,6 +22,7 @@ from bylaw.codes import CODES
 from bylaw.logic.operators import COMPARISONS, KEYWORDS, OPERATORS
 from bylaw.procedure.constraint import SEVERITIES
 from bylaw.procedure.files import CONSTRAINT_FIELDS, PROCEDURE_FIELDS
+from bylaw.trace.formats import FORMATS
 from bylaw.trace.record import _CALL_FIELDS, _OWN_FIELDS
 from bylaw.vocabulary.predicates import PREDICATES
 
@@ -132,6 +133,15 @@ def test_every_field_of_a_procedure_is_described() -> None:
 def test_every_field_of_a_record_is_described() -> None:
     code = set(_reference("trace-records.md").code())
     assert code >= {*_OWN_FIELDS, *_CALL_FIELDS}
+
+
+def test_every_format_is_described() -> None:
+    """The how-to has a row for each format in both of its tables."""
+    text = Page(ROOT / "docs" / "how-to" / "read-other-traces.md").text
+    _, formats, labels = text.split("\n| format | ")
+    for known in FORMATS[1:]:  # the record has a page of its own
+        assert re.search(rf"^\| {known.name}", formats, re.MULTILINE), known.name
+        assert re.search(rf"^\| .*\b{known.name}", labels, re.MULTILINE), known.name
 
 
 def test_every_public_name_is_described() -> None:

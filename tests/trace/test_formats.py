@@ -130,6 +130,35 @@ def test_a_run_is_the_same_in_every_format(name: str) -> None:
     assert Trace.from_record(reading.trace.to_record()) == reading.trace
 
 
+RULES = [
+    "G(pay -> O look)",
+    "CalledN(pay, <= 1)",
+    "G(call(pay, failed) -> F call(pay, ok))",
+    'forall x in results(list, "[]"): CalledWith(pay, to = x)',
+    'G(refund -> says(user) | args.to = "ada")',
+]
+
+
+@pytest.mark.parametrize("name", SAME_RUN)
+def test_a_corpus_is_scored_alike_in_every_format(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    constraints = [{"name": rule, "rule": rule} for rule in RULES]
+    Path("p.json").write_text(json.dumps({"constraints": constraints, "events": "all"}))
+    rows = []
+    for file, run in (("runs", SAME_RUN[name]), ("records", NATIVE)):
+        Path(f"{file}.jsonl").write_text(f"{json.dumps(run)}\n" * 3)
+        command = ["verify", "-p", "p.json", f"{file}.jsonl", "--out", f"{file}-scores.jsonl"]
+        assert main([*command, "--jobs", "1"]) == 1
+        lines = Path(f"{file}-scores.jsonl").read_text().splitlines()
+        rows.append([json.loads(line) for line in lines])
+    for found, expected in zip(*rows, strict=True):
+        for field in ("score", "violated", "vacuous"):
+            assert found[field] == expected[field]
+    assert len(rows[0]) == 3
+
+
 # ── messages and steps ────────────────────────────────────────────────────────────────────
 
 

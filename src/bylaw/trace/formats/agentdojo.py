@@ -36,4 +36,4 @@ def _read(value: Any, name: str | None) -> NotedTrace:
     return reader.trace(name, scalars(value, _LABELS), scalars(value, _METRICS))
 
 
-AGENTDOJO: Final = Format("AgentDojo", "messages and suite_name", _detects, _read)
+AGENTDOJO: Final = Format("AgentDojo", "messages, suite_name", _detects, _read)

@@ -106,4 +106,4 @@ def _read(value: Any, name: str | None) -> NotedTrace:
     return reader.trace(name, {k: v for k, v in scalars(around).items() if k != "system"})
 
 
-ANTHROPIC: Final = Format("Anthropic", "messages with blocks, or a list of them", _detects, _read)
+ANTHROPIC: Final = Format("Anthropic", "messages with blocks", _detects, _read)

@@ -136,7 +136,7 @@ def _read(value: Any, name: str | None) -> NotedTrace:
 
 CLAUDE_CODE: Final = Format(
     "Claude Code",
-    "a list of lines of a session",
+    "lines of a session",
     _detects,
     _read,
     opens_session=_opens_session,

@@ -24,7 +24,7 @@ class Format:
 
     name: str
     shape: str
-    """The fields of an object in this format, or the items of a list, for error messages."""
+    """The fields that identify it, in a few words, for error messages."""
     detects: Callable[[object], bool]
     """Is the value in this format? Formats that come earlier in the table have first choice."""
     read: Callable[[Any, str | None], NotedTrace]

@@ -68,4 +68,4 @@ def _read(value: Any, name: str | None) -> NotedTrace:
     return reader.trace(name, scalars(values) | scalars(value, _LABELS), scalars(value, _METRICS))
 
 
-INSPECT: Final = Format("Inspect", "messages and epoch", _detects, _read, list_field="samples")
+INSPECT: Final = Format("Inspect", "messages, epoch", _detects, _read, list_field="samples")

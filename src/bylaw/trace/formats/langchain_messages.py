@@ -106,4 +106,4 @@ def _read(value: Any, name: str | None) -> NotedTrace:
     return reader.trace(name, scalars(around))
 
 
-LANGCHAIN: Final = Format("LangChain", "messages with a type, or a list of them", _detects, _read)
+LANGCHAIN: Final = Format("LangChain", "messages with a type", _detects, _read)

@@ -40,4 +40,4 @@ def _read(value: Any, name: str | None) -> NotedTrace:
     return reader.trace(name, scalars(around))
 
 
-OPENAI_CHAT: Final = Format("OpenAI chat", "messages, or a list of them", _detects, _read)
+OPENAI_CHAT: Final = Format("OpenAI chat", "messages", _detects, _read)

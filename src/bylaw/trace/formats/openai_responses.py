@@ -125,4 +125,4 @@ def _read(value: Any, name: str | None) -> NotedTrace:
     return reader.trace(name, scalars(around, ("id", "model", "status")))
 
 
-OPENAI_RESPONSES: Final = Format("OpenAI Responses", "output, or a list of items", _detects, _read)
+OPENAI_RESPONSES: Final = Format("OpenAI Responses", "output", _detects, _read)

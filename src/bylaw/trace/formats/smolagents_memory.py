@@ -126,4 +126,4 @@ def _read(value: Any, name: str | None) -> NotedTrace:
     return reader.trace(name, scalars(around, ("state",)))
 
 
-SMOLAGENTS: Final = Format("smolagents", "steps, or a list of them", _detects, _read)
+SMOLAGENTS: Final = Format("smolagents", "steps", _detects, _read)

@@ -55,5 +55,5 @@ def _read(value: Any, name: str | None) -> NotedTrace:
 
 
 TAU2_BENCH: Final = Format(
-    "τ²-bench", "messages and termination_reason", _detects, _read, list_field="simulations"
+    "τ²-bench", "messages, termination_reason", _detects, _read, list_field="simulations"
 )
