@@ -13,11 +13,12 @@ place, what is wrong, and what to do about it.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 from typing import Final, NamedTuple
+
+from bylaw.frozen import frozen
 
 MAX_DIAGNOSTICS: Final = 50
 """The most mistakes that are reported of one file or record."""
@@ -39,7 +40,7 @@ class Span(NamedTuple):
     end: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Diagnostic:
     """One mistake: its place, what is wrong, and how to fix it."""
 
@@ -114,7 +115,7 @@ class Diagnostic:
 
     def to_dict(self) -> dict[str, object]:
         """The diagnostic as JSON, without the fields that are None."""
-        fields = {name: getattr(self, name) for name in self.__slots__}
+        fields = {name: getattr(self, name) for name in self.__match_args__}
         del fields["excerpt_column"]
         if self.line is None:
             del fields["width"]
@@ -154,11 +155,19 @@ class UsageError(BylawError):
     """An argument or a command line cannot be used."""
 
 
-def did_you_mean(word: str, known: Iterable[str]) -> str | None:
-    """`did you mean 'refund'?` if a known word is close to this one."""
+def closest(word: str, known: Iterable[str]) -> str | None:
+    """The known word that is closest to this one, if one is close."""
+    import difflib  # slow to import, and only mistakes need it
+
     lowered = {name.lower(): name for name in islice(known, _SUGGESTIONS)}
     close = difflib.get_close_matches(word.lower(), lowered, n=1, cutoff=0.6)
-    return f"did you mean '{lowered[close[0]]}'?" if close else None
+    return lowered[close[0]] if close else None
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str | None:
+    """`did you mean 'refund'?` if a known word is close to this one."""
+    close = closest(word, known)
+    return f"did you mean '{close}'?" if close else None
 
 
 def not_a_choice(name: str, given: object, choices: Sequence[str]) -> tuple[str, str]:

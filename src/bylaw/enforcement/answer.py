@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from bylaw.frozen import frozen
 from bylaw.semantics.memories import event_of, event_record
 from bylaw.trace.event import Event
 from bylaw.values import Json
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Answer:
     """An answer that can still be withdrawn."""
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 from bylaw.enforcement.decision import Violation
 from bylaw.enforcement.tools import told
 from bylaw.errors import shown
-from bylaw.records import record
+from bylaw.frozen import frozen
 from bylaw.trace.event import Call
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ Ask: TypeAlias = Callable[[Call, tuple[Violation, ...]], bool | Awaitable[bool]]
 DENIED: Final = "a person was asked, and did not approve it"
 
 
-@record
+@frozen
 class Question:
     """A call that a person has to decide, and the rules that it breaks."""
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from bylaw.errors import BylawError, Diagnostic
+from bylaw.frozen import frozen
 from bylaw.procedure.constraint import Constraint, Severity
 from bylaw.trace.event import Call
 from bylaw.values import Json
@@ -19,7 +19,7 @@ together with the others; it is still to be met and the agent wants to finish; i
 decided; the run has ended."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Violation:
     """One rule that speaks against a call."""
 
@@ -40,7 +40,7 @@ class Violation:
         }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Decision:
     """What a gate says to one proposed call."""
 

@@ -10,6 +10,7 @@ from typing import Final, Literal, TypeAlias
 
 from bylaw.enforcement.decision import Violation
 from bylaw.enforcement.hints import Hints
+from bylaw.frozen import frozen
 from bylaw.trace.event import Call
 from bylaw.values import Json, equal
 
@@ -79,7 +80,7 @@ class EnforcementEvent:
         }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Statistics:
     """Events counted, over all and by layer. What the agent had no part in is apart."""
 

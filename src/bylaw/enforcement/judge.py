@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from bylaw.enforcement.decision import Violation, ViolationKind
@@ -12,6 +11,7 @@ from bylaw.enforcement.report import ConstraintStanding
 from bylaw.enforcement.rules import Rules
 from bylaw.enforcement.severity import Setting, blocks, severity_of
 from bylaw.errors import listing
+from bylaw.frozen import frozen
 from bylaw.names import FINAL_ANSWER
 from bylaw.procedure.procedure import Procedure
 from bylaw.semantics.monitors import Monitors
@@ -20,7 +20,7 @@ from bylaw.trace.event import Call, Message
 from bylaw.values import Json
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Trial:
     """A call that was taken in on trial, and the rules that speak against it."""
 

@@ -8,16 +8,15 @@ last line, which was acknowledged to nobody, and which is cut off when the log i
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import threading
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Final
 
 from bylaw.errors import Diagnostic, TraceError
+from bylaw.frozen import frozen
 from bylaw.values import Json
 
 try:
@@ -34,7 +33,7 @@ class LogError(TraceError):
     """A log cannot be written, or is not what it was."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LogCheck:
     """What a log holds."""
 
@@ -166,6 +165,8 @@ def _encoded(body: dict[str, Json]) -> bytes:
 
 
 def _hash(body: bytes) -> str:
+    import hashlib  # slow to import, and most runs keep no log
+
     return hashlib.sha256(body).hexdigest()
 
 

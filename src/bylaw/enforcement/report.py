@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from bylaw.enforcement.events import EnforcementEvent, Statistics
+from bylaw.frozen import frozen
 from bylaw.values import Json
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ConstraintStanding:
     """One constraint at the end of a run."""
 
@@ -33,7 +33,7 @@ class ConstraintStanding:
         }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class GuardReport:
     """A run at its end: the score, and what the gate did."""
 

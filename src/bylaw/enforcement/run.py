@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
@@ -203,6 +202,8 @@ class Run:
 
     def _fingerprint(self) -> str:
         """What a saved run must agree on: the rules, and how they act."""
+        import hashlib  # slow to import, and most runs are not saved
+
         severities: Json = list(self.judge.severities)
         text = canonical([self.procedure.to_dict(), self.setting, severities])
         return hashlib.sha256(text.encode()).hexdigest()

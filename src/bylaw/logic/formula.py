@@ -7,9 +7,9 @@ from typing import Literal as Choice
 from typing import TypeAlias
 
 from bylaw.errors import Diagnostic, SpecError, shown
+from bylaw.frozen import frozen
 from bylaw.logic.node import Node
 from bylaw.logic.terms import Literal, Term, Tool, is_constant
-from bylaw.records import record
 
 
 class FormulaNode(Node):
@@ -70,7 +70,7 @@ def _formula(thing: object) -> Formula:
 # ── constants and connectives ─────────────────────────────────────────────────────────────
 
 
-@record
+@frozen
 class Truth(FormulaNode):
     """`true` or `false`."""
 
@@ -114,28 +114,28 @@ class _Nary(_Connective):
                 yield _formula(operand)
 
 
-@record
+@frozen
 class Not(_Unary, _Connective):
     """`!a`"""
 
     operand: Formula
 
 
-@record
+@frozen
 class And(_Nary):
     """`a & b`"""
 
     operands: tuple[Formula, ...]
 
 
-@record
+@frozen
 class Or(_Nary):
     """`a | b`"""
 
     operands: tuple[Formula, ...]
 
 
-@record
+@frozen
 class Implies(_Binary, _Connective):
     """`a -> b`"""
 
@@ -143,7 +143,7 @@ class Implies(_Binary, _Connective):
     right: Formula
 
 
-@record
+@frozen
 class Iff(_Binary, _Connective):
     """`a <-> b`"""
 
@@ -154,35 +154,35 @@ class Iff(_Binary, _Connective):
 # ── the future ────────────────────────────────────────────────────────────────────────────
 
 
-@record
+@frozen
 class Next(_Unary):
     """`X a`: there is a next event, and `a` holds there."""
 
     operand: Formula
 
 
-@record
+@frozen
 class WeakNext(_Unary):
     """`WX a`: if there is a next event, `a` holds there."""
 
     operand: Formula
 
 
-@record
+@frozen
 class Eventually(_Unary):
     """`F a`: `a` holds now or at some later event."""
 
     operand: Formula
 
 
-@record
+@frozen
 class Always(_Unary):
     """`G a`: `a` holds now and at every later event."""
 
     operand: Formula
 
 
-@record
+@frozen
 class Until(_Binary):
     """`a U b`: `b` holds at some event from now on, and `a` at every event before it."""
 
@@ -190,7 +190,7 @@ class Until(_Binary):
     right: Formula
 
 
-@record
+@frozen
 class WeakUntil(_Binary):
     """`a W b`: `a U b`, or `a` holds at every event from now on."""
 
@@ -198,7 +198,7 @@ class WeakUntil(_Binary):
     right: Formula
 
 
-@record
+@frozen
 class Release(_Binary):
     """`a R b`: `b` holds up to and including the first event where `a` holds, or for ever."""
 
@@ -209,28 +209,28 @@ class Release(_Binary):
 # ── the past ──────────────────────────────────────────────────────────────────────────────
 
 
-@record
+@frozen
 class Yesterday(_Unary):
     """`Y a`: there is a previous event, and `a` held there."""
 
     operand: Formula
 
 
-@record
+@frozen
 class Once(_Unary):
     """`O a`: `a` holds now or held at some earlier event."""
 
     operand: Formula
 
 
-@record
+@frozen
 class Historically(_Unary):
     """`H a`: `a` holds now and held at every earlier event."""
 
     operand: Formula
 
 
-@record
+@frozen
 class Since(_Binary):
     """`a S b`: `b` held at some event up to now, and `a` at every event after it."""
 
@@ -241,14 +241,14 @@ class Since(_Binary):
 # ── other steps ───────────────────────────────────────────────────────────────────────────
 
 
-@record
+@frozen
 class Earlier(_Unary):
     """`earlier a`: `a` held at some event of a strictly smaller step."""
 
     operand: Formula
 
 
-@record
+@frozen
 class Later(_Unary):
     """`later a`: `a` holds at some event of a strictly larger step."""
 
@@ -274,7 +274,7 @@ class _Quantifier(_Operator):
         return frozenset(inside | self.domain.free)  # type: ignore[attr-defined]
 
 
-@record
+@frozen
 class ForAll(_Quantifier):
     """`forall x in D: a`"""
 
@@ -283,7 +283,7 @@ class ForAll(_Quantifier):
     body: Formula
 
 
-@record
+@frozen
 class Exists(_Quantifier):
     """`exists x in D: a`"""
 
@@ -292,7 +292,7 @@ class Exists(_Quantifier):
     body: Formula
 
 
-@record
+@frozen
 class Listed(Node):
     """`[1, args.id]`: the values themselves, those that are undefined left out.
 
@@ -302,7 +302,7 @@ class Listed(Node):
     items: tuple[Term, ...]
 
 
-@record
+@frozen
 class Found(Node):
     """`args.items`: the elements of a list found at the current event; another value is one."""
 
@@ -320,7 +320,7 @@ def each_of(term: Term) -> Listed | Found | None:
     return Listed(tuple(map(Literal.of, items))) if items else None
 
 
-@record
+@frozen
 class FromArgs(Node):
     """`args(tool, "path")`: what the path finds in the arguments of each call of the tool."""
 
@@ -328,7 +328,7 @@ class FromArgs(Node):
     path: str
 
 
-@record
+@frozen
 class FromResults(Node):
     """`results(tool, "path")`: what the path finds in the result of each call of the tool."""
 
@@ -336,14 +336,14 @@ class FromResults(Node):
     path: str
 
 
-@record
+@frozen
 class FromMetrics(Node):
     """`metrics("path")`: what the path finds in the metrics record."""
 
     path: str
 
 
-@record
+@frozen
 class Extracted(Node):
     """`name(…)`: what a registered extractor yields."""
 
@@ -367,7 +367,7 @@ class _Pattern(Node):
         Node.__post_init__(self)
 
 
-@record
+@frozen
 class ArgumentIs(_Pattern):
     """`q = "foo"`: the argument is present and equals the value. The path leads into objects."""
 
@@ -375,7 +375,7 @@ class ArgumentIs(_Pattern):
     expected: Term
 
 
-@record
+@frozen
 class ResultIs(_Pattern):
     """`result.status = "open"`: the same for the result; an empty path is the whole result."""
 
@@ -383,7 +383,7 @@ class ResultIs(_Pattern):
     expected: Term
 
 
-@record
+@frozen
 class OutcomeIs(Node):
     """`ok` or `failed`: how the call came out."""
 
@@ -393,7 +393,7 @@ class OutcomeIs(Node):
 Pattern: TypeAlias = ArgumentIs | ResultIs | OutcomeIs
 
 
-@record
+@frozen
 class Event(FormulaNode):
     """`search`, `call`, `call(search, q = "foo", ok)`: the current event is such a call."""
 
@@ -402,14 +402,14 @@ class Event(FormulaNode):
     patterns: tuple[Pattern, ...] = ()
 
 
-@record
+@frozen
 class Says(FormulaNode):
     """`says(user)`: the current event is a message of that role."""
 
     role: str
 
 
-@record
+@frozen
 class Compare(FormulaNode):
     """`args.amount > 100`: two values compared; false where one is undefined or null."""
 
@@ -418,7 +418,7 @@ class Compare(FormulaNode):
     right: Term
 
 
-@record
+@frozen
 class Count(Node):
     """`<= 3`: how a number of calls must compare."""
 
@@ -426,14 +426,14 @@ class Count(Node):
     number: Term
 
 
-@record
+@frozen
 class ToolList(Node):
     """`[a, b]`: several tools, each spoken of by itself."""
 
     tools: tuple[Tool, ...]
 
 
-@record
+@frozen
 class Arguments(Node):
     """`amount = 5, currency = "EUR"`: what a predicate says of a call's arguments."""
 
@@ -443,7 +443,7 @@ class Arguments(Node):
 Operand: TypeAlias = Tool | ToolList | Count | Term | Arguments
 
 
-@record
+@frozen
 class TracePredicate(FormulaNode):
     """`Before(a, b)`: a statement about the whole trace, from the table of predicates."""
 
@@ -451,7 +451,7 @@ class TracePredicate(FormulaNode):
     operands: tuple[Operand, ...]
 
 
-@record
+@frozen
 class OpenPredicate(FormulaNode):
     """`paid_twice()`: a registered Python function, asked at the current position."""
 

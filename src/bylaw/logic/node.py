@@ -18,7 +18,7 @@ MAX_NESTING: Final = 100
 
 
 class Node:
-    """A part of a formula. Subclasses are records; equal parts are interchangeable."""
+    """A part of a formula. Subclasses are frozen; equal parts are interchangeable."""
 
     __slots__ = ("_hash", "_nesting", "constant", "depth", "free")
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final, Literal
 
+from bylaw.frozen import frozen
 from bylaw.logic import formula as f
 from bylaw.logic.terms import FIELDS
 
@@ -15,7 +15,7 @@ Fixity = Literal["prefix", "right", "flat", "binder"]
 many, or before a variable and its domain."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Operator:
     """One operator: its names in each form, how tightly it binds, and its node."""
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final, TypeAlias, cast, get_args
 from typing import Literal as Choice
 
 from bylaw.errors import Diagnostic, SpecError, shown
+from bylaw.frozen import frozen
 from bylaw.logic.node import Node
-from bylaw.records import record
 from bylaw.values import Json, canonical, problem
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 # ── values ────────────────────────────────────────────────────────────────────────────────
 
 
-@record
+@frozen
 class Literal(Node):
     """A JSON value, kept as canonical text: `1` and `1.0` are two literals that compare equal."""
 
@@ -48,7 +48,7 @@ def _value(text: str) -> Json:
     return json.loads(text)
 
 
-@record
+@frozen
 class Variable(Node):
     """A name that a quantifier binds, where a value may stand."""
 
@@ -58,7 +58,7 @@ class Variable(Node):
         return frozenset({self.name})
 
 
-@record
+@frozen
 class ListTerm(Node):
     """A list with a variable somewhere inside; without one it is a `Literal`."""
 
@@ -67,7 +67,7 @@ class ListTerm(Node):
     nests = True
 
 
-@record
+@frozen
 class Entry(Node):
     """One key of an `ObjectTerm`."""
 
@@ -75,7 +75,7 @@ class Entry(Node):
     value: Term
 
 
-@record
+@frozen
 class ObjectTerm(Node):
     """An object with a variable somewhere inside; without one it is a `Literal`."""
 
@@ -84,12 +84,12 @@ class ObjectTerm(Node):
     nests = True
 
 
-@record
+@frozen
 class Answer(Node):
     """`answer`: the text of the final answer, undefined where there is none."""
 
 
-@record
+@frozen
 class Labels(Node):
     """`labels`: what the trace is labelled with."""
 
@@ -98,7 +98,7 @@ Field: TypeAlias = Choice["args", "result", "tool", "step", "text", "error"]
 FIELDS: Final[tuple[str, ...]] = get_args(Field)
 
 
-@record
+@frozen
 class Reading(Node):
     """`args`, `result`, `tool`, `step`, `text`, `error`: read from the event being tested."""
 
@@ -106,7 +106,7 @@ class Reading(Node):
     reads = True
 
 
-@record
+@frozen
 class At(Node):
     """`base.key`, `base[key]`: what a key or an index finds; a key is looked up in every element
     of a list.
@@ -118,7 +118,7 @@ class At(Node):
     nests = True
 
 
-@record
+@frozen
 class Apply(Node):
     """`length(x)`, `x + 1`: a function of the closed set, applied."""
 
@@ -128,7 +128,7 @@ class Apply(Node):
     nests = True
 
 
-@record
+@frozen
 class Last(Node):
     """`last(a)`: the latest event of a strictly earlier step where `a` holds, as an object."""
 
@@ -138,7 +138,7 @@ class Last(Node):
     reads = True
 
 
-@record
+@frozen
 class Counted(Node):
     """`count(x in D: a)`: for how many values of the domain `a` holds."""
 
@@ -214,14 +214,14 @@ def term_of(value: object) -> Term:
 # ── tools ─────────────────────────────────────────────────────────────────────────────────
 
 
-@record
+@frozen
 class ToolName(Node):
     """One tool."""
 
     name: str
 
 
-@record
+@frozen
 class ToolVariable(Node):
     """A name that a quantifier binds, where a tool may stand."""
 
@@ -231,7 +231,7 @@ class ToolVariable(Node):
         return frozenset({self.name})
 
 
-@record
+@frozen
 class ToolGlob(Node):
     """`like("get_*")`: every tool whose name has this form; `*` stands for any characters."""
 
@@ -243,7 +243,7 @@ class ToolGlob(Node):
         return self.pattern
 
 
-@record
+@frozen
 class ToolSet(Node):
     """`{cancel, refund}`: behaves as one tool whose occurrences are its members' together."""
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias, get_args
 
 from bylaw.errors import Diagnostic, SpecError, not_a_choice
+from bylaw.frozen import frozen
 from bylaw.logic.formula import Formula
 from bylaw.syntax.printer import to_text
 from bylaw.trace.trace import Events
@@ -30,7 +30,7 @@ Severity: TypeAlias = Literal["HARD_STOP", "SOFT_BLOCK", "ASK", "BLOCK_AND_WARN"
 SEVERITIES: Final[tuple[Severity, ...]] = get_args(Severity)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Constraint:
     """One rule of a procedure."""
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from bylaw.frozen import frozen
 from bylaw.logic import formula as f
 from bylaw.logic.operators import OPERATORS
 from bylaw.logic.terms import Answer, At, Last, Literal, Reading
@@ -17,7 +18,7 @@ from bylaw.vocabulary.view import View
 _TEMPORAL = tuple(operator.node for operator in OPERATORS if operator.temporal)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Failure:
     """A formula that holds of the calls that failed."""
 

@@ -18,9 +18,9 @@ from __future__ import annotations
 import copy
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, Final, TypeAlias, get_args
 
+from bylaw.frozen import frozen
 from bylaw.logic.formula import ArgumentIs, Formula, OutcomeIs, ResultIs, Says
 from bylaw.logic.terms import Literal
 from bylaw.logic.walk import everything
@@ -46,7 +46,7 @@ _FRESH: Final = "another value"
 _EXTRA: Final = "something_more"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Sample:
     """A letter that can occur, and an event that shows it."""
 

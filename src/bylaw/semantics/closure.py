@@ -8,9 +8,9 @@ operator may have the future inside it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
+from bylaw.frozen import frozen
 from bylaw.logic import formula as f
 from bylaw.logic.node import Node
 from bylaw.logic.reach import is_local, reads_event, stays_here
@@ -49,7 +49,7 @@ class Unsupported(Exception):
     """The formula cannot be followed call by call; the message says why."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Part:
     """A part of a prepared formula: its shape, and the numbers of what it is made of.
 

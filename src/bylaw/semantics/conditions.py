@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
+from bylaw.frozen import frozen
 from bylaw.logic import formula as f
 from bylaw.logic.node import Node
 from bylaw.logic.terms import At, Literal, Reading, Term
@@ -17,7 +17,7 @@ from bylaw.vocabulary.regex_sample import sample_of
 _MIRRORED: Final = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Hint:
     """A place in an event, and values worth trying there."""
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Final
 
 from bylaw.errors import Diagnostic, SpecError, did_you_mean, shown
+from bylaw.frozen import frozen
 from bylaw.logic import formula as f
 from bylaw.logic.node import Node
 from bylaw.logic.terms import Counted, Last, Term
@@ -24,7 +24,7 @@ from bylaw.vocabulary.registry import EMPTY, Vocabulary
 from bylaw.vocabulary.view import Kleene, Order, View, mask_of
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Fault:
     """A registered function failed."""
 

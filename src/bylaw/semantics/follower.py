@@ -8,9 +8,10 @@ recorded result rules out. A result that never arrives counts, at the end, as mi
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final, TypeAlias, TypeGuard
 
+from bylaw.frozen import frozen
 from bylaw.names import FINAL_ANSWER
 from bylaw.semantics.alphabet import Letter
 from bylaw.semantics.machine import Move
@@ -28,7 +29,7 @@ Token: TypeAlias = Any
 """Where an engine stands, as it likes to put it."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Waiting:
     """An event that waits for earlier results."""
 

@@ -8,9 +8,10 @@ The cost of a call is that of the few rules it concerns, not of all.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final, TypeAlias
 
+from bylaw.frozen import frozen
 from bylaw.logic import formula as f
 from bylaw.names import FINAL_ANSWER
 from bylaw.semantics.compiled import heard_role
@@ -31,7 +32,7 @@ from bylaw.vocabulary.registry import EMPTY, Vocabulary
 from bylaw.vocabulary.view import Order
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Attempt:
     """An event that was taken in on trial."""
 

@@ -12,9 +12,9 @@ import heapq
 import itertools
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final, TypeAlias
 
+from bylaw.frozen import frozen
 from bylaw.semantics.alphabet import Sample
 from bylaw.semantics.machine import Machine, Move, StateNumber
 from bylaw.semantics.residual import TooLarge
@@ -30,7 +30,7 @@ Path: TypeAlias = tuple[tuple[Event, bool], ...]
 """Events, and whether each opens a new step."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Step:
     """One way on: the move, and an event that makes it."""
 
@@ -38,7 +38,7 @@ class Step:
     sample: Sample
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Leap:
     """A move of a machine, and what there is to know of it."""
 

@@ -6,16 +6,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import field, replace
 
 from bylaw.errors import Diagnostic, Span, SpecError, did_you_mean, listing
+from bylaw.frozen import frozen
 from bylaw.logic.terms import ToolGlob, ToolMember, ToolName
 from bylaw.names import FINAL_ANSWER
-from bylaw.records import record
 from bylaw.syntax.shapes import Item, Shape
 from bylaw.values import Json
 from bylaw.vocabulary.patterns import is_named
 from bylaw.vocabulary.registry import EMPTY, Vocabulary
 
 
-@record
+@frozen
 class Macro:
     """A definition: what a name with operands stands for, wherever it is used."""
 
@@ -24,7 +24,7 @@ class Macro:
     body: Shape
 
 
-@record
+@frozen
 class Use:
     """Where a definition is used: mistakes inside it are reported there."""
 
@@ -32,7 +32,7 @@ class Use:
     span: Span
 
 
-@record
+@frozen
 class Argument:
     """What a parameter of a definition stands for: a shape, and the scope it was written in."""
 
@@ -40,7 +40,7 @@ class Argument:
     scope: Scope
 
 
-@record
+@frozen
 class Scope:
     """Tools (None: any name is a tool), groups, functions, constants, definitions, variables."""
 

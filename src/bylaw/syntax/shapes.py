@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import TypeAlias
 
 from bylaw.errors import Span
-from bylaw.records import record
+from bylaw.frozen import frozen
 from bylaw.values import Json
 
 
-@record
+@frozen
 class Name:
     span: Span
     text: str
 
 
-@record
+@frozen
 class Scalar:
     """A string, a number, `true`, `false` or `null`."""
 
@@ -23,7 +23,7 @@ class Scalar:
     value: Json
 
 
-@record
+@frozen
 class Invocation:
     """`name(…)`"""
 
@@ -32,7 +32,7 @@ class Invocation:
     operands: tuple[Item, ...]
 
 
-@record
+@frozen
 class Brackets:
     """`[…]`"""
 
@@ -40,7 +40,7 @@ class Brackets:
     items: tuple[Item, ...]
 
 
-@record
+@frozen
 class Braces:
     """`{…}`: a set of tools, or an object if it holds pairs."""
 
@@ -48,7 +48,7 @@ class Braces:
     items: tuple[Item, ...]
 
 
-@record
+@frozen
 class Access:
     """`result.status`, `table[x]`"""
 
@@ -64,7 +64,7 @@ class Access:
         return written if len(written) == len(self.keys) else None
 
 
-@record
+@frozen
 class Arithmetic:
     """`a + b`"""
 
@@ -74,7 +74,7 @@ class Arithmetic:
     right: Shape
 
 
-@record
+@frozen
 class Relation:
     """`a = b`"""
 
@@ -84,7 +84,7 @@ class Relation:
     right: Shape
 
 
-@record
+@frozen
 class Prefix:
     """`G a`"""
 
@@ -93,7 +93,7 @@ class Prefix:
     operand: Shape
 
 
-@record
+@frozen
 class Infix:
     """`a U b`"""
 
@@ -103,7 +103,7 @@ class Infix:
     right: Shape
 
 
-@record
+@frozen
 class Flat:
     """`a & b & c`"""
 
@@ -112,7 +112,7 @@ class Flat:
     operands: tuple[Shape, ...]
 
 
-@record
+@frozen
 class Binder:
     """`forall x in D: a`"""
 
@@ -123,7 +123,7 @@ class Binder:
     body: Shape
 
 
-@record
+@frozen
 class Binding:
     """`x = a`, in a `let`."""
 
@@ -133,7 +133,7 @@ class Binding:
     value: Shape
 
 
-@record
+@frozen
 class Let:
     """`let x = a, y = b: c`"""
 
@@ -142,7 +142,7 @@ class Let:
     body: Shape
 
 
-@record
+@frozen
 class HalfComparison:
     """`<= 3`, as an operand."""
 
@@ -151,7 +151,7 @@ class HalfComparison:
     right: Shape
 
 
-@record
+@frozen
 class Pair:
     """`"key": value`, or `x in D: a`, as an operand."""
 

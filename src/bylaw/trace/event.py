@@ -8,6 +8,7 @@ from enum import Enum
 from typing import Final, Literal, TypeAlias, get_args
 
 from bylaw.errors import Diagnostic, TraceError
+from bylaw.frozen import frozen
 from bylaw.values import Json, JsonError, decoded, kind_of, read_json
 
 Role: TypeAlias = Literal["system", "user", "assistant"]
@@ -114,7 +115,7 @@ def _decoded_arguments(tool: str, text: str) -> dict[str, Json]:
         raise TraceError(Diagnostic("E303", message, help, where="args")) from None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Message:
     """Something said. Rules see messages only under `events: all`."""
 

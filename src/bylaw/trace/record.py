@@ -9,13 +9,12 @@ field is a metric. The field `before` of a message is the index in `tool_calls` 
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Final, TypeVar
 
-from bylaw.errors import MAX_DIAGNOSTICS, Diagnostic, TraceError, shown
+from bylaw.errors import MAX_DIAGNOSTICS, Diagnostic, TraceError, closest, shown
+from bylaw.frozen import frozen
 from bylaw.trace.event import MISSING, ROLES, Call, Event, Message
 from bylaw.values import LARGEST, Json, kind_of, problem
 
@@ -25,7 +24,7 @@ _OWN_FIELDS: Final = ("bylaw", "tool_calls", "answer", "final_answer", "messages
 _Item = TypeVar("_Item")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Contents:
     """The contents of a record, field by field."""
 
@@ -35,7 +34,7 @@ class Contents:
     labels: Mapping[str, Json]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _CallField:
     """A field of a call in a record."""
 
@@ -125,8 +124,8 @@ class _RecordReader:
 
     def missing(self, data: Mapping[str, Any], field: str, where: str) -> None:
         keys = [key for key in islice(data, 100) if isinstance(key, str)]
-        close = difflib.get_close_matches(field, keys, 1)
-        help = f"Should '{close[0]}' be '{field}'?" if close else None
+        close = closest(field, keys)
+        help = f"Should '{close}' be '{field}'?" if close else None
         self.complain("E302", where, f"the field '{field}' is missing", help)
 
     def items(

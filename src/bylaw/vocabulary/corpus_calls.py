@@ -6,9 +6,9 @@ trace. It only combines arrays with operators (`&`, `>`), so no predicate import
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
+from bylaw.frozen import frozen
 from bylaw.logic.terms import Tool
 from bylaw.vocabulary.tracker import Probe
 
@@ -22,7 +22,7 @@ TraceNumbers: TypeAlias = "NDArray[np.integer]"
 """A whole number for each trace."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CallMoments:
     """One call in each trace, for the traces that have such a call."""
 

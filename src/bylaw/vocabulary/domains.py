@@ -8,14 +8,11 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
-import jmespath
-import jmespath.exceptions
-
 from bylaw.errors import shown
+from bylaw.frozen import frozen
 from bylaw.logic.formula import FromArgs, FromMetrics, FromResults
 from bylaw.trace.event import MISSING, Call
 from bylaw.values import Json, identity, problem
@@ -23,7 +20,7 @@ from bylaw.vocabulary.reading import UNSEEN, Seen
 from bylaw.vocabulary.view import View
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Elements:
     """The values of a domain."""
 
@@ -96,19 +93,20 @@ class PathError(ValueError):
 
 
 _PATH_FAILURES: Final = (
-    jmespath.exceptions.JMESPathError,
     ArithmeticError,
     LookupError,
     RecursionError,
     TypeError,
     ValueError,
 )
-"""What the library is known to raise, on paths and on values."""
+"""What JMESPath is known to raise, on paths and on values; its own errors are ValueErrors."""
 
 
 @lru_cache(maxsize=4096)
 def compile_path(path: str) -> Any:
     """The compiled path, or a PathError."""
+    import jmespath  # slow to import, and most rules have no path
+
     try:
         with warnings.catch_warnings():
             # A literal that is no JSON is only warned about by the library; here it is a mistake.

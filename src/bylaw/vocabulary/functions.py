@@ -13,10 +13,10 @@ import operator
 import re
 import unicodedata
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
+from bylaw.frozen import frozen
 from bylaw.trace.event import MISSING, Missing
 from bylaw.values import (
     Json,
@@ -35,7 +35,7 @@ _MAX_BITS: Final = 1000
 """Longer whole numbers are undefined, because sums and products could grow without limit."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ArgumentType:
     """The values that a function takes as one of its operands."""
 
@@ -57,7 +57,7 @@ SCALAR: Final = ArgumentType("value", lambda v: True, lifts=True)
 ANY: Final = ArgumentType("value", lambda v: True)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Function:
     """One function: its operands, its computation and its documentation."""
 

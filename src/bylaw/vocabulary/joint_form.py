@@ -8,9 +8,9 @@ in that test; the others do not.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TypeAlias
 
+from bylaw.frozen import frozen
 from bylaw.vocabulary.patterns import names_of
 from bylaw.vocabulary.tracker import Probe
 
@@ -18,7 +18,7 @@ NthCall: TypeAlias = tuple[str, int]
 """A tool and the index of one of its calls, counted from 0."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CountLimits:
     """The numbers of calls of a tool that a whole trace may have."""
 
@@ -29,7 +29,7 @@ class CountLimits:
     """A number of calls in between that is not allowed."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Precedence:
     """Both calls happen, the first strictly before the second."""
 
@@ -37,7 +37,7 @@ class Precedence:
     second: NthCall
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class JointForm:
     """The demands of one rule on the calls of a whole trace."""
 

@@ -7,9 +7,9 @@ new predicate is one file in `predicates/` and one row in its table.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from enum import Enum
 
+from bylaw.frozen import frozen
 from bylaw.vocabulary.corpus_calls import TraceMask
 from bylaw.vocabulary.joint_form import JointForm
 from bylaw.vocabulary.tracker import Tracker
@@ -30,7 +30,7 @@ class OperandKind(Enum):
     """Takes all remaining operands."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Parameter:
     """One parameter of a predicate."""
 
@@ -38,7 +38,7 @@ class Parameter:
     kind: OperandKind
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Predicate:
     """A statement about the whole trace, and its readings. Every reading takes the operands last.
 

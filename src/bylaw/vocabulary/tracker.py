@@ -9,9 +9,9 @@ searches.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
+from bylaw.frozen import frozen
 from bylaw.logic.formula import Formula, Pattern
 from bylaw.logic.terms import Literal, Term, Tool
 from bylaw.names import FINAL_ANSWER
@@ -42,7 +42,7 @@ def settled(value: bool) -> Outlook:
     return Outlook(value, not value)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Probe:
     """A question about one event: is it such a call?"""
 

@@ -1,20 +1,19 @@
 """Frozen classes that cost little to define.
 
 A dataclass compiles code for each of its methods. For the hundred classes that a procedure needs,
-that would take a third of the start-up time. A record shares its methods with all other records.
+that would take a third of the start-up time. Classes made here share their methods.
 """
 
 from __future__ import annotations
 
 from dataclasses import MISSING, FrozenInstanceError, dataclass, field, fields
-from itertools import islice
 from typing import Any, NoReturn, TypeVar, dataclass_transform
 
 _Class = TypeVar("_Class", bound=type)
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
-def record(cls: _Class) -> _Class:
+def frozen(cls: _Class) -> _Class:
     """Makes a class what `@dataclass(frozen=True, slots=True)` would make it.
 
     `dataclasses.replace`, `fields` and `asdict` work. Of equality, hash and representation, what
@@ -32,15 +31,19 @@ def record(cls: _Class) -> _Class:
 
 
 def _initialiser(cls: Any) -> Any:
-    declared = {each.name: each for each in fields(cls)}
-    setters = tuple(getattr(cls, name).__set__ for name in declared)
+    declared = fields(cls)
+    setters = tuple(getattr(cls, each.name).__set__ for each in declared)
+    defaults = tuple(each.default for each in declared)
     count = len(declared)
+    needed = max((at + 1 for at, value in enumerate(defaults) if value is MISSING), default=0)
     finish = getattr(cls, "__post_init__", None)
 
     def __init__(self: Any, *given: Any, **named: Any) -> None:  # noqa: N807  # it becomes a method
-        if named or len(given) != count:
+        if named or not needed <= len(given) <= count:
             given = complete(given, named)
-        for setter, value in zip(setters, given, strict=True):
+        elif len(given) < count:
+            given += defaults[len(given) :]
+        for setter, value in zip(setters, given):  # noqa: B905  # as long as each other, and hot
             setter(self, value)
         if finish is not None:
             finish(self)
@@ -49,15 +52,15 @@ def _initialiser(cls: Any) -> Any:
         if len(given) > count:
             raise TypeError(f"{cls.__name__} takes {count} arguments, not {len(given)}")
         values = list(given)
-        for name, each in islice(declared.items(), len(given), None):
-            if name in named:
-                values.append(named.pop(name))
+        for each in declared[len(given) :]:
+            if each.name in named:
+                values.append(named.pop(each.name))
             elif each.default is not MISSING:
                 values.append(each.default)
             elif each.default_factory is not MISSING:
                 values.append(each.default_factory())
             else:
-                raise TypeError(f"{cls.__name__} needs the argument '{name}'")
+                raise TypeError(f"{cls.__name__} needs the argument '{each.name}'")
         if named:
             raise TypeError(f"{cls.__name__} takes no argument '{next(iter(named))}' here")
         return tuple(values)
