@@ -113,7 +113,7 @@ def test_an_unfinished_run_is_finished_or_given_up(
     assert "error[E431]" in err
     _, out, err = _run(capsys, *command)
     assert out == whole
-    assert "going on with the run in s.jsonl.parts" in err
+    assert "resuming the run in s.jsonl.parts" in err
     with monkeypatch.context() as patched:
         patched.setattr("bylaw.batch.output.formats.JsonlFormat.join", interrupted)
         assert main([*command]) == 130
@@ -159,9 +159,9 @@ def test_standard_input_is_a_corpus_too(desk: Path) -> None:
         (["--out", "scores.csv"], "error[E402]: 'scores.csv' does not name a format"),
         (["--out", "missing/s.jsonl"], "error[E403]: cannot write"),
         (["--report", "missing/r.html"], "error[E403]: cannot write"),
-        (["--jobs", "0"], "error[E402]: --jobs is at least 1"),
-        (["--repair"], "error[E402]: --repair mends one trace, and there are several"),
-        (["--repair", "--summary"], "error[E402]: --repair mends one trace, and a corpus is"),
+        (["--jobs", "0"], "error[E402]: --jobs must be 1 or more"),
+        (["--repair"], "error[E402]: --repair works on one trace, and there are several"),
+        (["--repair", "--summary"], "error[E402]: --repair works on one trace, and only a summary"),
     ],
 )
 def test_what_cannot_be_done_is_told(

@@ -82,9 +82,9 @@ def test_a_check_that_finds_something(asked: Path, capsys: pytest.CaptureFixture
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["build"], "one file of questions is needed"),
-        (["check"], "one file of questions is needed"),
-        (["check", "a.json", "-o", "b.json"], "one file of questions is needed"),
+        (["build"], "name one file of questions"),
+        (["check"], "name one file of questions"),
+        (["check", "a.json", "-o", "b.json"], "name one file of questions"),
         (["check", "missing.json"], "cannot be read: No such file"),
         (["check", "file"], "holds no questions"),
         (["build", "-o", "q.json", "--checkout", "small"], "not of the form NAME=DIR"),
@@ -238,7 +238,7 @@ def test_a_model_and_a_judge(asked: Path, capsys: pytest.CaptureFixture[str]) ->
         assert _study("openai:agent", "--questions", "questions.json", *at) == 0
         with pytest.raises(BylawError, match="cannot judge its own answers"):
             _study("--judge", "openai:agent", *at)
-        with pytest.raises(BylawError, match="nothing was judged yet"):
+        with pytest.raises(BylawError, match="no answer has been judged yet"):
             _study("--table", "judges")
         capsys.readouterr()
         assert _study("--judge", "openai:judge", "--json", *at) == 0

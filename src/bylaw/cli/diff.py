@@ -1,4 +1,4 @@
-"""`bylaw diff`: what an edit to a procedure changes, shown by a trace."""
+"""`bylaw diff`: shows what an edit to a procedure changes, with example traces."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from bylaw.cli.diff_corpus import diff_corpus
-from bylaw.cli.inputs import add_max_line, load_vocabulary
-from bylaw.cli.main import OK, VIOLATED
+from bylaw.cli.inputs import add_json, add_max_line, add_vocabulary, load_vocabulary
+from bylaw.cli.main import exit_code
 from bylaw.cli.one_line import one_line
 from bylaw.cli.terminal import coloured, counted, safe, wrapped
 from bylaw.cli.verify_corpus import add_engine
@@ -18,35 +18,32 @@ from bylaw.procedure.procedure import Procedure
 
 EPILOG: Final = """\
 For each rule that changed, prints a shortest trace on which the old and the new
-rule differ, or says that they are equivalent. Found by exploring both rules'
-machines, so there is no shorter one. A group, constant or definition that a
-rule is written with is shown where it changed.
+rule differ, or says that they are equivalent. If a group, constant or
+definition that the rule uses has changed, that is shown, too.
 
-Told too: another weight or layer, which changes scores and reports; another
-severity or `finish`, which changes what a gate does. The words of `why` and
-`fix`, the list of tools and the order of the rules are not compared; where
-several rules clash, the order can decide which of them a gate names.
+Changes of weight and layer, which affect scores and reports, and of severity
+and `finish`, which affect the gate, are also shown. Not compared: the texts of
+`why` and `fix`, the list of tools, and the order of the rules. (If several
+rules clash, their order can decide which of them a gate names.)
 
 With --corpus, scores recorded traces under both procedures instead, and shows
-which of them are judged differently. With --json, a line for each of them, and
-the summary last.
+the traces whose verdicts differ; with --json, one line for each of them, then
+the summary.
 
   bylaw diff old.yaml new.yaml
   bylaw diff old.yaml new.yaml --corpus runs/
 
-Exit code: 0 if nothing differs, 1 if something does, 2 if a file could not be
+Exit code: 0 if nothing differs, 1 if something does, 2 if a file cannot be
 used.
 """
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
+    """Declares the command's arguments."""
     parser.add_argument("old", metavar="OLD", help="the procedure before")
     parser.add_argument("new", metavar="NEW", help="the procedure after")
-    parser.add_argument(
-        "--with", dest="vocabulary", metavar="MODULE:NAME", help="the vocabulary that rules use"
-    )
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    add_vocabulary(parser)
+    add_json(parser)
     parser.add_argument(
         "--corpus", metavar="TRACE", nargs="+", help="recorded traces to compare the two on"
     )
@@ -55,7 +52,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Compares two procedures; the exit code says whether they differ."""
+    """Compares two procedures."""
     vocabulary = load_vocabulary(options.vocabulary)
     old = Procedure.load(options.old, vocabulary=vocabulary)
     new = Procedure.load(options.new, vocabulary=vocabulary)
@@ -66,12 +63,12 @@ def run(options: argparse.Namespace) -> int:
         print(json.dumps([change.to_dict() for change in changes], indent=2))
     else:
         _print(changes)
-    return VIOLATED if any(change.matters for change in changes) else OK
+    return exit_code(violated=any(change.matters for change in changes))
 
 
 def _print(changes: list[ProcedureChange]) -> None:
-    told = [change for change in changes if change.kind != "same"]
-    for change in told:
+    shown = [change for change in changes if change.kind != "same"]
+    for change in shown:
         colour = {"added": "green", "removed": "red", "equivalent": "grey"}.get(
             change.kind, "yellow"
         )
@@ -85,12 +82,11 @@ def _print(changes: list[ProcedureChange]) -> None:
             print(f"  the old rule {verdicts[0]}, and the new one {verdicts[1]}.")
         if change.note:
             print(wrapped(safe(change.note), 2))
-    same = len(changes) - len(told)
-    print(f"{counted(same, 'rule')} unchanged")
+    print(f"{counted(len(changes) - len(shown), 'rule')} unchanged")
 
 
 def _lines(change: ProcedureChange) -> Iterator[str]:
-    """The rule and the names it is written with, before and after; what stayed has no sign."""
+    """The rule and the names it uses, old (`-`) and new (`+`); no sign if unchanged."""
     rules = [each and " ".join(each.rule.split()) for each in (change.old, change.new)]
     for old, new in ((rules[0], rules[1]), *((each.old, each.new) for each in change.names)):
         signs = [("", old)] if old == new else [("- ", old), ("+ ", new)]

@@ -1,4 +1,4 @@
-"""`bylaw diff --corpus`: what an edit to a procedure changes, trace by trace."""
+"""`bylaw diff --corpus`: shows what an edit to a procedure changes, trace by trace."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from bylaw.batch.input.chunks import Limits
 from bylaw.batch.input.files import find_files, total_size
-from bylaw.cli.main import OK, UNUSABLE, VIOLATED
-from bylaw.cli.terminal import counted, progress, safe
+from bylaw.cli.main import exit_code
+from bylaw.cli.terminal import counted, progress, safe, score_text
 from bylaw.cli.verify_corpus import engine_for, watching
 from bylaw.procedure.procedure import Procedure
 from bylaw.tables import Column, Table
@@ -20,14 +20,14 @@ if TYPE_CHECKING:  # NumPy takes a while to start
 
 
 def diff_corpus(options: argparse.Namespace, old: Procedure, new: Procedure) -> int:
-    """Compares two procedures on recorded traces; the exit code says whether they differ there."""
+    """Compares two procedures on recorded traces."""
     engine = engine_for(options)
     from bylaw.batch.comparison import compare_on_corpus
 
     corpus = find_files(options.corpus)
     with progress("traces", size=total_size(corpus)) as line:
 
-        def told(change: TraceChange) -> None:
+        def print_change(change: TraceChange) -> None:
             line.clear()
             print(json.dumps(change.to_dict()))
 
@@ -37,16 +37,14 @@ def diff_corpus(options: argparse.Namespace, old: Procedure, new: Procedure) -> 
             corpus,
             engine=engine,
             limits=Limits(max_line=options.max_line * MEGABYTE),
-            changed=told if options.json else lambda change: None,
+            changed=print_change if options.json else lambda change: None,
             watch=watching(line),
         )
     if options.json:
         print(json.dumps({"summary": found.to_dict()}))
     else:
         _print(found)
-    if found.new.unusable:
-        return UNUSABLE
-    return VIOLATED if found.changed else OK
+    return exit_code(unusable=found.new.unusable, violated=found.changed)
 
 
 def _print(found: CorpusComparison) -> None:
@@ -54,20 +52,16 @@ def _print(found: CorpusComparison) -> None:
     if found.new.unusable:
         print(f"{counted(found.new.unusable.total(), 'record')} could not be used")
     if not found.changed:
-        print(f"{traces}: none is judged differently")
+        print(f"{traces}: no verdict differs")
         return
     print(
-        f"{traces}: {found.changed:,} judged differently; "
+        f"{traces}: verdicts differ on {found.changed:,}; "
         f"{found.worse:,} score lower, {found.better:,} higher"
     )
-    print(f"mean score {_score(found.old.mean)} → {_score(found.new.mean)}")
+    print(f"mean score {score_text(found.old.mean)} → {score_text(found.new.mean)}")
     for table in (_rules(found), _most(found)):
         if table.rows:
             print(f"\n{safe(table.text())}")
-
-
-def _score(score: float | None) -> str:
-    return "none" if score is None else f"{score:.4f}"
 
 
 def _rules(found: CorpusComparison) -> Table:

@@ -1,4 +1,4 @@
-"""`bylaw explain`: a rule by example or on a trace, or what a diagnostic code means."""
+"""`bylaw explain`: a rule by example, a verdict by its calls, or a diagnostic code."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from typing import Final
 
 from bylaw.cli.explain_by_example import explain_rule
-from bylaw.cli.inputs import add_procedure, load_procedure, load_vocabulary, one_trace
-from bylaw.cli.main import OK, UNUSABLE, VIOLATED
-from bylaw.cli.terminal import WORDS, coloured, safe, width, wrapped
+from bylaw.cli.inputs import add_json, add_procedure, load_procedure, load_vocabulary, one_trace
+from bylaw.cli.main import OK, exit_code
+from bylaw.cli.terminal import WORDS, coloured, safe, shortened, wrapped
 from bylaw.codes import CODES
 from bylaw.errors import Diagnostic, UsageError, did_you_mean
 from bylaw.procedure.failure import reads_failure
@@ -31,38 +31,39 @@ EPILOG: Final = """\
   bylaw explain 'G(search -> F cite)'                  any rule by example
   bylaw explain E104                                   what a code means
 
-By example: shortest traces that satisfy, violate and doom the rule (nothing can
-mend a doomed one), found by exploring it. For a rule that compares data of
-several events they are made up, tried, and cut down.
+By example: shortest traces that satisfy, violate and doom the rule. A doomed
+rule is violated in every continuation. They are found by exploring the rule's
+machine. A rule that compares data of several events has no machine; its
+examples are found by trial and then shortened.
 
-On a trace: the calls printed are a set from which none can be left out. The
-verdict follows from them alone, whatever the other calls were. Calls marked
-"not" matter only for what they are not: that no `cite` followed takes every
-later call to see. Of a rule under `events: all` the set can hold messages.
+On a trace: the verdict follows from the printed calls alone, whatever the other
+calls were, and each of them is needed. Calls marked "not" matter only for what
+they are not: every later call is needed to see that no `cite` followed. For a
+rule under `events: all`, messages can be among them.
 
-Under a rule that is violated stand the cheapest edits after which it would
-hold: inserting or deleting a call costs 1, replacing it 0.5 within its tool.
+For a violated rule, the cheapest edits that would satisfy it are printed:
+inserting or deleting a call costs 1, changing its arguments or result 0.5.
 """
 _CODE: Final = re.compile(r"[A-Z]\d{3}")
 _SHOWN: Final = 20
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
+    """Declares the command's arguments."""
     parser.add_argument("subject", metavar="RULE", help="a constraint's name, a formula, or a code")
     parser.add_argument("trace", nargs="?", metavar="TRACE", help="the trace, for a rule")
     add_procedure(parser, required=False)
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    add_json(parser)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Explains; for a rule the exit code is its verdict."""
+    """Explains; for a rule on a trace, the exit code is its verdict."""
     if _CODE.fullmatch(options.subject) and options.trace is None:
         return _explain_code(options.subject, as_json=options.json)
     if options.procedure is None:
         if options.trace is not None:
-            message = "a rule is looked up in a procedure"
-            help = "bylaw explain RULE --procedure FILE TRACE"
+            message = "to explain a rule on a trace, name its procedure"
+            help = "bylaw explain RULE -p FILE TRACE"
             raise UsageError(Diagnostic("E402", message, help))
         formula = parse(options.subject, vocabulary=load_vocabulary(options.vocabulary))
         return explain_rule(formula, Setting(), as_json=options.json)
@@ -75,7 +76,7 @@ def run(options: argparse.Namespace) -> int:
         return explain_rule(
             constraint.formula, setting, as_json=options.json, written=constraint.rule
         )
-    procedure[options.subject]  # an unknown rule is reported before the trace is read
+    procedure[options.subject]  # reports an unknown rule before the trace is read
     trace = one_trace(options.trace)
     explanation = explain(trace, procedure, options.subject)
     passed = explanation.result.passed
@@ -87,13 +88,13 @@ def run(options: argparse.Namespace) -> int:
         _print(explanation, trace)
         if found is not None:
             _print_repair(found)
-    return UNUSABLE if passed is None else OK if passed else VIOLATED
+    return exit_code(unusable=passed is None, violated=not passed)
 
 
 def _explain_code(code: str, *, as_json: bool) -> int:
     if code not in CODES:
         help = did_you_mean(code, CODES) or f"The codes are: {', '.join(CODES)}."
-        raise UsageError(Diagnostic("E402", f"there is no code {code}", help))
+        raise UsageError(Diagnostic("E402", f"unknown code {code}", help))
     entry = CODES[code]
     if as_json:
         fields = ("title", "meaning", "wrong", "right")
@@ -119,15 +120,15 @@ def _print(explanation: Explanation, trace: Trace) -> None:
     if result.outcome is Outcome.ERROR:
         print("The rule could not be decided.")
     elif not _print_events(explanation, trace):
-        print("It follows without looking at any call, at most at how many there are.")
+        print("It follows from no call in particular, at most from how many there are.")
     elif explanation.minimal:
-        print("None of them can be left out: without it the verdict would be open.")
+        print("Each of these is needed: without it the verdict would be undecided.")
     else:
-        print("The trace is too long to find the smallest set; this one is enough.")
+        print("The trace is too long to find a minimal set; these are sufficient.")
 
 
 def _print_events(explanation: Explanation, trace: Trace) -> bool:
-    """Prints the events that decided; were there any?"""
+    """Prints the events that decided the verdict; false if there are none."""
     spoken = "And by these messages:" if explanation.calls else "Decided by these messages:"
     lists = (
         ("Decided by these calls:", _calls(trace, explanation.calls, "#")),
@@ -145,7 +146,7 @@ def _print_events(explanation: Explanation, trace: Trace) -> bool:
         if rows:
             print(title)
             for row in rows[:_SHOWN]:
-                print(row if len(row) <= width() else row[: width() - 1] + "…")
+                print(shortened(row))
             if len(rows) > _SHOWN:
                 print(f"  … and {len(rows) - _SHOWN} more")
     return any(rows for _, rows in lists)

@@ -1,4 +1,4 @@
-"""What `bylaw explain RULE` prints without a trace: the rule, by example."""
+"""`bylaw explain RULE` without a trace: the rule, by example."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from bylaw.trace.trace import Trace
 def explain_rule(
     formula: Formula, setting: Setting, *, as_json: bool, written: str | None = None
 ) -> int:
-    """Prints traces that satisfy, violate and doom a rule, and whether a gate can act.
+    """Prints traces that satisfy, violate and doom a rule, and whether a gate can enforce it.
 
-    `written` is the rule as its author wrote it, where that is known.
+    `written` is the rule as its author wrote it, if known.
     """
     written = written or to_text(formula)
     try:
@@ -47,9 +47,9 @@ def explain_rule(
     word = "enforceable" if gate.enforceable else "not enforceable"
     print(wrapped(safe(f"{word}: {gate.reason}."), 2))
     source = (
-        "These were made up, tried, and cut down; there may be shorter ones."
+        "Found by trial and then shortened; there may be shorter ones."
         if found.by_trial
-        else "These are shortest traces, from the rule's own machine."
+        else "No shorter examples exist."
     )
     print(wrapped(source, 2))
     return OK

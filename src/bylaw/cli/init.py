@@ -8,17 +8,17 @@ import sys
 from pathlib import Path
 from typing import Final
 
-from bylaw.cli.inputs import add_max_line, entries
-from bylaw.cli.main import OK, UNUSABLE
+from bylaw.cli.inputs import add_json, add_traces, entries
+from bylaw.cli.main import exit_code
 from bylaw.cli.outputs import write_file
-from bylaw.cli.terminal import counted, progress, safe
+from bylaw.cli.terminal import counted, safe
 from bylaw.errors import Diagnostic, TraceError, UsageError
 from bylaw.scoring.starter import Starter, starter
 
 EPILOG: Final = """\
-The procedure lists the tools that the traces call and states rules that held in
-all of them, each with the evidence as a comment. They say what the agents did:
-read them, keep what is meant, delete the rest.
+The procedure lists the tools that the traces call, and rules that held in all
+of them, each with its evidence as a comment. The rules describe what the agents
+did, not what they should do: keep those you mean, and delete the rest.
 
   bylaw init runs/*.json -o procedure.yaml
   bylaw verify -p procedure.yaml runs/*.json
@@ -26,28 +26,25 @@ read them, keep what is meant, delete the rest.
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
-    parser.add_argument("traces", nargs="+", metavar="TRACE", help="a trace file, folder or -")
+    """Declares the command's arguments."""
+    add_traces(parser)
     parser.add_argument(
-        "-o", "--output", metavar="FILE", help="where to write (default: standard output)"
+        "-o", "--output", metavar="FILE", help="output file (default: standard output)"
     )
     parser.add_argument("--name", default="my-procedure", help="the procedure's name")
     parser.add_argument("--force", action="store_true", help="replace an existing file")
-    parser.add_argument("--json", action="store_true", help="print the proposals as JSON")
-    add_max_line(parser)
+    add_json(parser, "the proposals as JSON")
 
 
 def run(options: argparse.Namespace) -> int:
     """Writes the procedure."""
     traces, unusable = [], 0
-    with progress("traces") as line:
-        for entry in entries(options.traces, options.max_line):
-            if entry.trace is None:
-                unusable += 1
-                print(safe(str(entry.error)), file=sys.stderr)
-            else:
-                traces.append(entry.trace)
-            line.step()
+    for entry in entries(options.traces, options.max_line):
+        if entry.trace is None:  # standard output is for the procedure
+            unusable += 1
+            print(safe(str(entry.error)), file=sys.stderr)
+        else:
+            traces.append(entry.trace)
     if not any(trace.calls for trace in traces):
         message = "no trace has a tool call to learn from"
         raise TraceError(Diagnostic("E302", message, "Give at least one trace with tool calls."))
@@ -64,7 +61,7 @@ def run(options: argparse.Namespace) -> int:
             f"from {counted(len(traces), 'trace')}",
             file=sys.stderr if options.json else sys.stdout,
         )
-    return UNUSABLE if unusable else OK
+    return exit_code(unusable=unusable)
 
 
 def _as_json(found: Starter) -> dict[str, object]:

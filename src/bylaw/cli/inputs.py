@@ -1,34 +1,65 @@
-"""What commands read: the procedure, the vocabulary, the traces."""
+"""Options and readers that commands share: the procedure, the vocabulary, the traces."""
 
 from __future__ import annotations
 
 import argparse
+import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
 
 from bylaw.batch.input.chunks import Limits, records
 from bylaw.batch.input.files import find_files
+from bylaw.cli.terminal import progress, safe
 from bylaw.errors import Diagnostic, TraceError, UsageError
 from bylaw.procedure.procedure import Procedure
 from bylaw.trace.files import MEGABYTE, Entry
 from bylaw.trace.trace import Trace
 from bylaw.vocabulary.registry import EMPTY, Vocabulary
 
+# ── options ───────────────────────────────────────────────────────────────────────────────
+
 
 def add_procedure(parser: argparse.ArgumentParser, *, required: bool = True) -> None:
-    """The options that name a procedure and the code it may use."""
+    """Adds the options for a procedure and the Python code it may use."""
     parser.add_argument(
         "-p", "--procedure", metavar="FILE", required=required, help="the procedure, YAML or JSON"
     )
+    add_vocabulary(parser)
+
+
+def add_vocabulary(parser: argparse.ArgumentParser) -> None:
+    """Adds the option for Python code that rules may use."""
     parser.add_argument(
         "--with",
         dest="vocabulary",
         metavar="MODULE:NAME",
-        help="a bylaw.Vocabulary with the open predicates and extractors that rules use; this "
-        "imports the module, and is the only way code gets in",
+        help="a bylaw.Vocabulary with the predicates and extractors that rules use; the module "
+        "is imported (nothing else runs code)",
     )
+
+
+def add_traces(parser: argparse.ArgumentParser) -> None:
+    """Adds the traces to read, and the limit on their lines."""
+    parser.add_argument("traces", nargs="+", metavar="TRACE", help="a file, folder, pattern or -")
+    add_max_line(parser)
+
+
+def add_max_line(parser: argparse.ArgumentParser) -> None:
+    """Adds the limit on the length of a line."""
+    parser.add_argument(
+        "--max-line",
+        metavar="MIB",
+        type=at_least_one,
+        default=64,
+        help="longest line to read (default: 64)",
+    )
+
+
+def add_json(parser: argparse.ArgumentParser, what: str = "JSON") -> None:
+    """Adds `--json`; `what` completes "print …"."""
+    parser.add_argument("--json", action="store_true", help=f"print {what}")
 
 
 def at_least_one(text: str) -> int:
@@ -39,15 +70,7 @@ def at_least_one(text: str) -> int:
     return number
 
 
-def add_max_line(parser: argparse.ArgumentParser) -> None:
-    """The option that raises the longest line."""
-    parser.add_argument(
-        "--max-line",
-        metavar="MIB",
-        type=at_least_one,
-        default=64,
-        help="longest line read (default: 64)",
-    )
+# ── procedures ────────────────────────────────────────────────────────────────────────────
 
 
 def load_procedure(options: argparse.Namespace) -> Procedure:
@@ -77,9 +100,45 @@ def load_vocabulary(reference: str | None) -> Vocabulary:
     return found
 
 
+# ── traces ────────────────────────────────────────────────────────────────────────────────
+
+
 def entries(paths: Sequence[str], max_line: int) -> Iterator[Entry]:
     """The records of files, folders, patterns and `-`, standard input."""
     return records(find_files(paths), Limits(max_line=max_line * MEGABYTE))
+
+
+class UsableTraces:
+    """The traces among some records, with a progress line; unusable records are reported.
+
+    `row` is the line printed for an unusable record, before its name.
+    """
+
+    def __init__(self, found: Iterable[Entry], *, as_json: bool, row: str = "unusable") -> None:
+        self.unusable = 0
+        self._found = found
+        self._as_json = as_json
+        self._row = row
+
+    def __iter__(self) -> Iterator[tuple[Entry, Trace]]:
+        with progress("traces") as line:
+            for entry in self._found:
+                line.clear()
+                if entry.trace is None:
+                    self._report(entry)
+                else:
+                    yield entry, entry.trace
+                line.step()
+
+    def _report(self, entry: Entry) -> None:
+        self.unusable += 1
+        diagnostics = entry.error.diagnostics if entry.error else ()
+        if self._as_json:
+            print(json.dumps({"trace": entry.name, "errors": [d.to_dict() for d in diagnostics]}))
+        else:
+            print(f"{self._row}  {safe(entry.name)}")
+        sys.stdout.flush()
+        print("\n".join(safe(d.render()) for d in diagnostics), file=sys.stderr)
 
 
 def one_trace(path: str) -> Trace:
@@ -96,10 +155,10 @@ def one_trace(path: str) -> Trace:
         if named is not None and entry.name != named:
             continue
         if found is not None:
-            example = f"Name one of them: {found.name}"
-            message = "the file holds several records, and one is needed"
-            raise TraceError(Diagnostic("E312", message, example, source=path))
+            message = "the file has several records, and one is needed"
+            help = f"Name one of them: {found.name}"
+            raise TraceError(Diagnostic("E312", message, help, source=path))
         found = entry
     if found is None:
-        raise TraceError(Diagnostic("E312", "the file holds no such record", source=path))
+        raise TraceError(Diagnostic("E312", "the file has no such record", source=path))
     return found.required()

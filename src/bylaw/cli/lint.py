@@ -7,8 +7,8 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from bylaw.cli.inputs import add_max_line, entries, load_procedure
-from bylaw.cli.main import OK, VIOLATED
+from bylaw.cli.inputs import add_json, add_max_line, add_vocabulary, entries, load_procedure
+from bylaw.cli.main import exit_code
 from bylaw.cli.terminal import coloured, counted, progress, safe, wrapped
 from bylaw.enforcement.joint.clash import find_clash
 from bylaw.procedure.lint import Finding, lint
@@ -16,44 +16,38 @@ from bylaw.procedure.procedure import Procedure
 from bylaw.trace.trace import Trace
 
 EPILOG: Final = """\
-A rule can be well formed and still say something else than its author meant:
+A rule can be well formed and still not say what its author meant:
 Before(verify, refund) is violated by every run that refunds nothing. Lint finds
-rules that can never fail or never hold, pairs that contradict each other, and
-such traps, and prints the rule to write instead where there is one. With sample
-traces it also finds rules that nothing in them ever brought into play, and
-tools that the procedure does not list.
+such traps, rules that can never fail or never hold, and pairs of rules that
+contradict each other. Where it can, it prints the rule to write instead. With
+sample traces it also finds rules that never apply in them, and tools that the
+procedure does not list.
 
   bylaw lint refund.yaml
   bylaw lint refund.yaml --traces runs/ more.jsonl
   bylaw explain W508                            what a code means
 
-A warning asks for a change; a note may be just as intended. Every finding is
-proven, or seen in the traces; where a rule cannot be decided lint is silent.
+A warning calls for a change; a note may be intended. Every finding is proven,
+or seen in the traces. Lint says nothing about rules that it cannot decide.
 
-Exit code: 0 if there are no warnings, 1 if there are, 2 if a file could not be
-used.
+Exit code: 0 without warnings, 1 with warnings, 2 if a file cannot be used.
 """
 _COLOURS: Final = {"warning": "yellow", "note": "grey"}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
+    """Declares the command's arguments."""
     parser.add_argument("procedure", metavar="PROCEDURE", help="the procedure, YAML or JSON")
     parser.add_argument(
         "--traces", nargs="+", default=[], metavar="TRACE", help="sample trace files, folders or -"
     )
-    parser.add_argument(
-        "--with",
-        dest="vocabulary",
-        metavar="MODULE:NAME",
-        help="a bylaw.Vocabulary with the open predicates and extractors that rules use",
-    )
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    add_vocabulary(parser)
+    add_json(parser)
     add_max_line(parser)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Lints; the exit code says whether there are warnings."""
+    """Lints a procedure."""
     procedure = load_procedure(options)
     findings = lint(procedure, _samples(options.traces, options.max_line))
     findings += find_clash(procedure)
@@ -64,11 +58,11 @@ def run(options: argparse.Namespace) -> int:
         print(json.dumps({"procedure": procedure.name, **counts, "findings": listed}, indent=2))
     else:
         _print(procedure, findings, warnings)
-    return VIOLATED if warnings else OK
+    return exit_code(violated=warnings)
 
 
 def _samples(paths: Sequence[str], max_line: int) -> Iterator[Trace]:
-    """The sample traces. A damaged one is an error: what they never show would be said wrongly."""
+    """The sample traces. An unusable one is an error, since lint speaks of all of them."""
     with progress("traces") as line:
         for entry in entries(paths, max_line):
             yield entry.required()
@@ -89,7 +83,7 @@ def _print(procedure: Procedure, findings: Sequence[Finding], warnings: int) -> 
     rules = counted(len(procedure.constraints), "rule")
     notes = len(findings) - warnings
     total = f"{counted(warnings, 'warning')}, {counted(notes, 'note')} on {rules}."
-    more = f" `bylaw explain {findings[0].code}` tells more about a code." if findings else ""
+    more = f" `bylaw explain {findings[0].code}` explains a code." if findings else ""
     print(wrapped(f"{safe(procedure.name)}: {total}{more}", 0))
 
 

@@ -1,4 +1,4 @@
-"""`bylaw log check`: is an audit log what it was?"""
+"""`bylaw log check`: verifies that an audit log has not been altered."""
 
 from __future__ import annotations
 
@@ -8,32 +8,33 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Final
 
-from bylaw.cli.main import OK, VIOLATED
+from bylaw.cli.inputs import add_json
+from bylaw.cli.main import exit_code
 from bylaw.cli.terminal import safe, wrapped
 from bylaw.enforcement.log import check
 from bylaw.errors import Diagnostic, TraceError
 
 EPILOG: Final = """\
-Every entry of an audit log names the hash of the one before it. An entry that
-was changed, removed or put in between breaks the chain. A torn last line is
-what a crash leaves; nobody had been told of it, and it is cut off when the log
-is opened again. That entries are missing at the end shows only against a hash
-that was noted elsewhere: --noted.
+Every entry of an audit log holds the hash of the entry before it. Changing,
+removing or inserting an entry breaks this chain. An incomplete last line is the
+trace of a crash: it was never acknowledged, and is cut off when the log is next
+opened. Entries missing at the end can only be detected by a hash that was kept
+elsewhere: --noted.
 
   bylaw log check gate.jsonl
-  bylaw log check gate.jsonl --noted 3f1c…    a hash that an earlier check gave
+  bylaw log check gate.jsonl --noted 3f1c…    a hash from an earlier check
 
-Exit code 0: intact; 1: not intact; 2: the file could not be read.
+Exit code: 0 if the log is intact, 1 if not, 2 if it cannot be read.
 """
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
+    """Declares the command's arguments."""
     parser.add_argument("log", metavar="FILE", help="the audit log")
     parser.add_argument(
         "--noted", metavar="HASH", help="the hash of an entry that must be in the log"
     )
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    add_json(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -50,12 +51,12 @@ def run(options: argparse.Namespace) -> int:
         print(json.dumps({"intact": found.problem is None, **asdict(found)}))
     elif found.problem is not None:
         print(wrapped(safe(f"NOT INTACT: {found.problem}."), 0))
-        print(f"Good up to there: {_entries(found.entries)}.")
+        print(f"Intact before that: {_entries(found.entries)}.")
     else:
-        torn = f"; a torn last line of {found.torn} bytes behind them" if found.torn else ""
+        torn = f"; then an incomplete line of {found.torn} bytes" if found.torn else ""
         print(f"intact: {_entries(found.entries)}{torn}")
         print(f"last hash {found.last}")
-    return OK if found.problem is None else VIOLATED
+    return exit_code(violated=found.problem is not None)
 
 
 def _entries(number: int) -> str:

@@ -1,4 +1,4 @@
-"""`bylaw`: finds the command, runs it, and turns every expected error into words."""
+"""`bylaw`: finds the command, runs it, and turns every expected error into a message."""
 
 from __future__ import annotations
 
@@ -18,29 +18,29 @@ VIOLATED: Final = 1
 UNUSABLE: Final = 2
 INTERRUPTED: Final = 130
 CLOSED: Final = 141
-"""Nobody reads the output any more: what a shell reports of a program that a closed pipe ended."""
+"""The reader closed the pipe; shells report 128 + SIGPIPE."""
 
 COMMANDS: Final = {
     "init": "write a starter procedure from recorded traces",
     "verify": "score traces against a procedure",
     "lint": "find rules that do not mean what they seem to",
-    "explain": "show a rule by example, or which calls decided it; or a code's meaning",
-    "diff": "show what an edit to a procedure changes, by a trace",
-    "view": "write a page that shows a trace and its verdicts",
-    "replay": "show what a gate would have done on recorded traces",
-    "log check": "check that an audit log is what it was",
-    "ground check": "check that answers speak only of what the tools returned",
-    "ground questions": "make questions about repositories whose answers are known",
-    "ground study": "measure how well models answer from what they read",
+    "explain": "explain a rule by example, a verdict by its calls, or a diagnostic code",
+    "diff": "show what an edit to a procedure changes, with example traces",
+    "view": "write an HTML page that shows a trace and its verdicts",
+    "replay": "show what a gate would have refused in recorded traces",
+    "log check": "verify that an audit log has not been altered",
+    "ground check": "check that answers mention only what the tools returned",
+    "ground questions": "generate questions about repositories, with known answers",
+    "ground study": "measure how well models ground their answers in what they read",
     "bench instance": "show a task of the benchmark: prompt, gold trace, rules",
     "bench run": "measure how well models follow procedures",
-    "bench report": "show what benchmark runs say: tables, figures, a page",
+    "bench report": "report on benchmark runs: tables, figures, an HTML page",
     "train data build": "write the training corpus and the evaluation splits",
     "train data inspect": "show an example of the training data",
     "train sft": "warm a model up on gold transcripts",
-    "train grpo": "fine-tune a model by GRPO, with compliance in its reward",
-    "train curves": "show how runs of GRPO went, side by side",
-    "train eval": "try a checkpoint on the splits and the benchmark",
+    "train grpo": "fine-tune a model with GRPO, with compliance in the reward",
+    "train curves": "compare the training curves of GRPO runs",
+    "train eval": "evaluate a checkpoint on the splits and the benchmark",
 }
 """Each command and what it does."""
 _ROOMS: Final = ("bench", "ground", "train")
@@ -51,40 +51,45 @@ Checks what tool-using LLM agents did against the procedure they should follow.
 
   bylaw init runs/*.json -o procedure.yaml      start from what your agents do
   bylaw verify -p procedure.yaml runs/*.json    score traces
-  bylaw explain RULE -p procedure.yaml run.json which calls decided it
-  bylaw view run.json -p procedure.yaml         look at it in a browser
+  bylaw explain RULE -p procedure.yaml run.json which calls decided a verdict
+  bylaw view run.json -p procedure.yaml         look at a trace in a browser
   bylaw diff old.yaml new.yaml                  what an edit changes
   bylaw replay -p procedure.yaml runs/*.json    what a gate would have refused
-  bylaw bench run sim:careless -o results.jsonl how well does a model follow?
+  bylaw bench run sim:careless -o results.jsonl how well a model follows rules
 """
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command and returns its exit code."""
-    for stream in (sys.stdout, sys.stderr):  # any text can be printed, whatever the terminal
+    for stream in (sys.stdout, sys.stderr):  # any text can be printed, whatever the encoding
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
     if sys.stdout is None:
         print("error: standard output is closed", file=sys.stderr)
         return UNUSABLE
     try:
-        code = _answered(list(sys.argv[1:] if arguments is None else arguments))
+        code = _run_reporting_errors(list(sys.argv[1:] if arguments is None else arguments))
         sys.stdout.flush()
         return code
     except OSError as error:
         if _can_print():
             raise
-        # What is still to be written would fail once more when Python ends.
+        # Python flushes standard output once more at exit, which would fail again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        if isinstance(error, BrokenPipeError):  # the reader has seen enough
+        if isinstance(error, BrokenPipeError):
             return CLOSED
         reason = error.strerror or error
-        print(f"error: standard output cannot be written: {reason}", file=sys.stderr)
+        print(f"error: cannot write to standard output: {reason}", file=sys.stderr)
         return UNUSABLE
 
 
+def exit_code(*, unusable: object = False, violated: object = False) -> int:
+    """The exit code of a command that judges: an unusable input outranks a violation."""
+    return UNUSABLE if unusable else VIOLATED if violated else OK
+
+
 def _can_print() -> bool:
-    """Does standard output still take text? Errors do not tell which file they are about."""
+    """Does standard output still accept text? An OSError does not name its stream."""
     try:
         print(flush=True)
     except OSError:
@@ -92,11 +97,13 @@ def _can_print() -> bool:
     return True
 
 
-def _answered(given: list[str]) -> int:
+def _run_reporting_errors(arguments: list[str]) -> int:
     try:
-        return _run(given)
+        return _run(arguments)
     except BylawError as error:
-        _tell(error, as_json="--json" in given)
+        if "--json" in arguments:
+            print(json.dumps({"errors": [d.to_dict() for d in error.diagnostics]}))
+        print(error, file=sys.stderr)
         return UNUSABLE
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
@@ -106,16 +113,15 @@ def _answered(given: list[str]) -> int:
         return UNUSABLE
 
 
-def _run(given: list[str]) -> int:
-    if not given or given[0] in ("-h", "--help"):
+def _run(arguments: list[str]) -> int:
+    if not arguments or arguments[0] in ("-h", "--help"):
         print(_overview())
-        return OK if given else UNUSABLE
-    if given[0] == "--version":
+        return OK if arguments else UNUSABLE
+    if arguments[0] == "--version":
         print(f"bylaw {__version__}")
         return OK
-    name, rest = _named(given)
-    # Only the one that is asked for is imported: start is quick.
-    command = import_module(module_of(name))
+    name, rest = _split_command(arguments)
+    command = import_module(module_of(name))  # only this one: start-up stays quick
     parser = _Parser(
         prog=f"bylaw {name}",
         description=f"{COMMANDS[name][0].upper()}{COMMANDS[name][1:]}.",
@@ -135,18 +141,19 @@ def module_of(command: str) -> str:
     return f"bylaw.cli.{path.replace(' ', '_')}"
 
 
-def _named(given: list[str]) -> tuple[str, list[str]]:
-    """The command that is meant, of up to three words, and what follows it."""
+def _split_command(arguments: list[str]) -> tuple[str, list[str]]:
+    """The command, of up to three words, and its arguments."""
     for words in (3, 2, 1):
-        name = " ".join(given[:words])
+        name = " ".join(arguments[:words])
         if name in COMMANDS:
-            return name, given[words:]
-    group = [name for name in COMMANDS if name.startswith(f"{given[0]} ")]
+            return name, arguments[words:]
+    first = arguments[0]
+    group = [name for name in COMMANDS if name.startswith(f"{first} ")]
     if group:
         rows = "; ".join(f"`bylaw {name}`: {COMMANDS[name]}" for name in group)
-        raise UsageError(Diagnostic("E402", f"`bylaw {given[0]}` needs another word", rows))
-    help = did_you_mean(given[0], COMMANDS) or f"The commands are: {', '.join(COMMANDS)}."
-    raise UsageError(Diagnostic("E402", f"there is no command '{given[0]}'", help))
+        raise UsageError(Diagnostic("E402", f"`bylaw {first}` needs a subcommand", rows))
+    help = did_you_mean(first, COMMANDS) or f"The commands are: {', '.join(COMMANDS)}."
+    raise UsageError(Diagnostic("E402", f"unknown command '{first}'", help))
 
 
 def _overview() -> str:
@@ -154,23 +161,17 @@ def _overview() -> str:
     rows = "\n".join(f"  {name:<{width}}  {summary}" for name, summary in COMMANDS.items())
     return (
         f"usage: bylaw COMMAND …\n\n{_INTRODUCTION}\ncommands:\n{rows}\n\n"
-        "`bylaw COMMAND --help` tells more. Exit codes: 0 all satisfied, 1 something\n"
-        "violated, 2 the input could not be used."
+        "`bylaw COMMAND --help` describes a command. Exit codes: 0 all satisfied,\n"
+        "1 something violated, 2 the input could not be used."
     )
 
 
 class _Parser(argparse.ArgumentParser):
-    """An argument parser whose complaints look like every other diagnostic."""
+    """An argument parser whose errors are diagnostics."""
 
     def error(self, message: str) -> NoReturn:
         usage = " ".join(self.format_usage().split())
         raise UsageError(Diagnostic("E402", message, usage))
-
-
-def _tell(error: BylawError, *, as_json: bool) -> None:
-    if as_json:
-        print(json.dumps({"errors": [d.to_dict() for d in error.diagnostics]}))
-    print(error, file=sys.stderr)
 
 
 if __name__ == "__main__":

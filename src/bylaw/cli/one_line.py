@@ -1,17 +1,10 @@
-"""Traces in one line, as examples are printed, and what was odd about reading them."""
+"""A trace in one line, as examples are printed."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Final
-
-from bylaw.cli.terminal import counted
-from bylaw.errors import Diagnostic
 from bylaw.trace.event import MISSING, Call
 from bylaw.trace.trace import Trace
 from bylaw.values import write_json
-
-_SHOWN: Final = 5
 
 
 def one_line(trace: Trace) -> str:
@@ -33,11 +26,3 @@ def _call(call: Call) -> str:
     result = "" if call.result is MISSING else f" returning {write_json(call.result)}"
     failure = " (failed)" if call.failed else ""
     return f"{call.tool}{arguments}{result}{failure}"
-
-
-def note_lines(notes: Sequence[Diagnostic]) -> Iterator[str]:
-    """`note[W521]: a result answers no call (at messages[3])`, for the first few notes."""
-    for note in notes[:_SHOWN]:
-        yield f"note[{note.code}]: {note.message} (at {note.where})"
-    if len(notes) > _SHOWN:
-        yield f"… and {counted(len(notes) - _SHOWN, 'more note')}"

@@ -1,55 +1,59 @@
-"""`bylaw replay`: what a gate would have done on recorded traces."""
+"""`bylaw replay`: shows what a gate would have refused in recorded traces."""
 
 from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
-from bylaw.cli.inputs import add_max_line, add_procedure, entries, load_procedure
-from bylaw.cli.main import OK, UNUSABLE, VIOLATED
-from bylaw.cli.terminal import counted, progress, safe, width
+from bylaw.cli.inputs import (
+    UsableTraces,
+    add_json,
+    add_procedure,
+    add_traces,
+    entries,
+    load_procedure,
+)
+from bylaw.cli.main import exit_code
+from bylaw.cli.terminal import counted, safe, shortened
 from bylaw.enforcement.replay import Replay, Replayer
 from bylaw.enforcement.severity import SETTINGS
 from bylaw.names import FINAL_ANSWER
-from bylaw.trace.files import Entry
 
 EPILOG: Final = """\
 The steps of a trace are the agent's turns. A recorded call that the gate
-refuses is left out, as if it had not been executed, and the replay goes on with
-the next: what the agent would have done instead is not known.
+refuses counts as not executed, and the replay continues with the next call,
+since what the agent would have done instead is unknown.
 
-Some rules are lost through a result or a message: that no call failed, say. No
-gate can refuse a call for them, because the call has run by then. They are
-counted as lost.
+A result or a message can violate a rule, too (that no call fails, say). No gate
+can prevent that, because the call has already run. Such rules are counted as
+lost.
 
   bylaw replay -p refund.yaml runs/*.json
   bylaw replay -p refund.yaml runs.jsonl --setting soft-block --json
 
-Exit code 0: nothing would have been refused, whatever was lost; 1: something
-would; 2: an input could not be used.
+Exit code: 0 if nothing would have been refused (rules may be lost), 1 if
+something would, 2 if an input cannot be used.
 """
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
-    parser.add_argument("traces", nargs="+", metavar="TRACE", help="the traces")
+    """Declares the command's arguments."""
+    add_traces(parser)
     add_procedure(parser)
     parser.add_argument(
         "--setting",
         choices=SETTINGS,
         action="append",
-        help="which severities act; may be given several times (default: all but baseline)",
+        help="which severities act; repeatable (default: all but baseline)",
     )
-    parser.add_argument("--json", action="store_true", help="print a JSON object per trace")
-    add_max_line(parser)
+    add_json(parser, "a JSON object per trace")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Replays every trace in every setting; the exit code says whether anything is refused."""
+    """Replays every trace under every setting."""
     procedure = load_procedure(options)
     wanted = options.setting or [each for each in SETTINGS if each != "baseline"]
     settings = list(dict.fromkeys(wanted))
@@ -57,46 +61,30 @@ def run(options: argparse.Namespace) -> int:
     totals: dict[str, Counter[str]] = {setting: Counter() for setting in settings}
     refused: Counter[str] = Counter()
     lost: Counter[str] = Counter()
-    unusable = traces = 0
-    with progress("traces") as line:
-        for entry in entries(options.traces, options.max_line):
-            line.clear()
-            if entry.trace is None:
-                unusable += 1
-                _unusable(entry, as_json=options.json)
-                continue
-            traces += 1
-            found = [gate.replay(entry.trace) for gate in gates]
-            for each in found:
-                totals[each.setting].update(each.actions)
-                totals[each.setting]["runs"] += bool(each.refusals)
-                totals[each.setting]["unreached"] += each.unreached
-                totals[each.setting]["lost"] += len(each.lost)
-            refused.update({n for each in found for r in each.refusals for n in r.constraints})
-            lost.update({name for each in found for name in each.lost})
-            if options.json:
-                replays = [each.to_dict() for each in found]
-                print(json.dumps({"trace": entry.name, "replays": replays}))
-            else:
-                _print(entry.name, found)
-            line.step()
+    count = 0
+    traces = UsableTraces(entries(options.traces, options.max_line), as_json=options.json)
+    for entry, trace in traces:
+        count += 1
+        found = [gate.replay(trace) for gate in gates]
+        for each in found:
+            totals[each.setting].update(each.actions)
+            totals[each.setting]["runs"] += bool(each.refusals)
+            totals[each.setting]["unreached"] += each.unreached
+            totals[each.setting]["lost"] += len(each.lost)
+        refused.update({n for each in found for r in each.refusals for n in r.constraints})
+        lost.update({name for each in found for name in each.lost})
+        if options.json:
+            replays = [each.to_dict() for each in found]
+            print(json.dumps({"trace": entry.name, "replays": replays}))
+        else:
+            _print(entry.name, found)
     if not options.json:
-        _summary(traces, totals)
-        _rules("runs refused for it", refused)
-        _rules("runs that lost it", lost)
-    if unusable:
-        return UNUSABLE
-    return VIOLATED if any(total["runs"] for total in totals.values()) else OK
-
-
-def _unusable(entry: Entry, *, as_json: bool) -> None:
-    diagnostics = entry.error.diagnostics if entry.error else ()
-    if as_json:
-        print(json.dumps({"trace": entry.name, "errors": [d.to_dict() for d in diagnostics]}))
-    else:
-        print(f"unusable  {safe(entry.name)}")
-    sys.stdout.flush()
-    print("\n".join(safe(d.render()) for d in diagnostics), file=sys.stderr)
+        _print_summary(count, totals)
+        _print_rules("traces with a refusal", refused)
+        _print_rules("traces that lost it", lost)
+    return exit_code(
+        unusable=traces.unusable, violated=any(total["runs"] for total in totals.values())
+    )
 
 
 def _print(name: str, found: list[Replay]) -> None:
@@ -104,9 +92,8 @@ def _print(name: str, found: list[Replay]) -> None:
         return
     print(safe(name))
     for each in found:
-        for told in (*_refused(each), *_lost(each)):
-            text = f"  {each.setting:<15} {told}"
-            print(safe(text if len(text) <= width() else text[: width() - 1] + "…"))
+        for line in (*_refused(each), *_lost(each)):
+            print(safe(shortened(f"  {each.setting:<15} {line}")))
 
 
 def _refused(found: Replay) -> Iterator[str]:
@@ -134,7 +121,7 @@ _COLUMNS: Final = {
 }
 
 
-def _summary(traces: int, totals: dict[str, Counter[str]]) -> None:
+def _print_summary(traces: int, totals: dict[str, Counter[str]]) -> None:
     print(f"\n{counted(traces, 'trace')}")
     print("  ".join([f"{'setting':<14}", *_COLUMNS.values()]))
     for setting, total in totals.items():
@@ -142,7 +129,7 @@ def _summary(traces: int, totals: dict[str, Counter[str]]) -> None:
         print("  ".join([f"{setting:<14}", *cells]))
 
 
-def _rules(title: str, rules: Counter[str]) -> None:
+def _print_rules(title: str, rules: Counter[str]) -> None:
     if rules:
         longest = max(4, *map(len, rules))
         print(f"\n{'rule':<{longest}}  {title}")

@@ -1,4 +1,4 @@
-"""How commands write to a terminal: width, colour, wrapped rows, progress."""
+"""Terminal output: width, colour, wrapped and shortened lines, progress."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ WORDS: Final = {
     Outcome.VIOLATED: ("VIOLATED", "red"),
     Outcome.ERROR: ("ERROR", "yellow"),
 }
-"""How each outcome is written, and in which colour."""
+"""The word and the colour of each outcome."""
 LABEL_COLOURS: Final = {"FULL": "green", "PARTIAL": "yellow", "NONE": "red", None: "yellow"}
 
 
 def width() -> int:
-    """The columns of the terminal; 80 where there is none."""
+    """The terminal's width in columns; 80 if there is no terminal."""
     return max(40, min(shutil.get_terminal_size((80, 24)).columns, 140))
 
 
 def coloured(text: str, colour: str, stream: TextIO | None = None) -> str:
-    """The text in colour, if the stream is a terminal and NO_COLOR is not set."""
+    """The text in colour, if the stream is a terminal and NO_COLOR is unset."""
     target = stream or sys.stdout
     if not target.isatty() or "NO_COLOR" in os.environ:
         return text
@@ -38,11 +38,21 @@ def coloured(text: str, colour: str, stream: TextIO | None = None) -> str:
 
 
 def wrapped(text: str, indent: int) -> str:
-    """The text, folded to the terminal's width behind an indent."""
+    """The text, indented and wrapped to the terminal's width."""
     margin = " " * indent
     return textwrap.fill(
         text, width(), initial_indent=margin, subsequent_indent=margin, break_on_hyphens=False
     )
+
+
+def shortened(text: str) -> str:
+    """The text, cut to one line of the terminal."""
+    return text if len(text) <= width() else f"{text[: width() - 1]}…"
+
+
+def score_text(score: float | None) -> str:
+    """A score with four digits, or `none`."""
+    return "none" if score is None else f"{score:.4f}"
 
 
 def counted(number: int, noun: str) -> str:
@@ -56,28 +66,28 @@ def safe(text: str) -> str:
 
 
 class Progress:
-    """A line on standard error that says how far the work is; silent where nobody watches."""
+    """A progress line on standard error; silent unless that is a terminal."""
 
     def __init__(self, what: str, total: int | None = None, size: int | None = None) -> None:
         self.what = what
         self.total = total
-        """How many there are, where that is known: then the time that is left is shown, too."""
+        """The number of items, if known; then the remaining time is shown."""
         self.size = size
-        """How many bytes they are, where only that is known."""
+        """Their size in bytes, if only that is known."""
         self.done = 0
         self.read = 0
-        """How many bytes are done."""
+        """The bytes processed so far."""
         self.before = (0, 0)
         self.started = time.monotonic()
         self.shown = self.started
         self.visible = sys.stderr is not None and sys.stderr.isatty()
 
     def resume(self, done: int, read: int) -> None:
-        """Some were done before this run; they say nothing about its speed."""
+        """Counts work done before this run, which does not count towards its speed."""
         self.done, self.read = self.before = (done, read)
 
     def step(self, count: int = 1, read: int = 0) -> None:
-        """One more is done, or several, of so many bytes."""
+        """Counts items and bytes that were processed."""
         self.done += count
         self.read += read
         now = time.monotonic()
@@ -100,7 +110,7 @@ class Progress:
         return line
 
     def clear(self) -> None:
-        """Takes the line away."""
+        """Erases the line."""
         if self.visible:
             sys.stderr.write("\r\x1b[K")
             sys.stderr.flush()
@@ -114,7 +124,7 @@ def _minutes(seconds: float) -> str:
 
 @contextmanager
 def progress(what: str, total: int | None = None, size: int | None = None) -> Iterator[Progress]:
-    """A progress line for the time of the block."""
+    """A progress line for the duration of the block."""
     line = Progress(what, total, size)
     try:
         yield line

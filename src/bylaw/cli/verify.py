@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import chain, islice
@@ -12,17 +11,16 @@ from typing import Final
 
 from bylaw.batch.input.chunks import Limits, records
 from bylaw.batch.input.files import find_files
-from bylaw.cli.inputs import add_max_line, add_procedure, load_procedure
-from bylaw.cli.main import OK, UNUSABLE, VIOLATED
-from bylaw.cli.one_line import note_lines
+from bylaw.cli.inputs import UsableTraces, add_json, add_procedure, add_traces, load_procedure
+from bylaw.cli.main import exit_code
 from bylaw.cli.terminal import (
     LABEL_COLOURS,
     WORDS,
     coloured,
     counted,
-    progress,
     safe,
-    width,
+    score_text,
+    shortened,
     wrapped,
 )
 from bylaw.cli.verify_corpus import add_corpus, check_output, is_corpus, verify_corpus
@@ -38,40 +36,42 @@ from bylaw.values import Json
 
 EPILOG: Final = """\
 A TRACE is a JSON record, a JSONL file with one record a line (perhaps .gz or
-.zst), a Parquet or Arrow file, a folder of such files, a pattern in quotes, or
-- for standard input. Records may also be messages (OpenAI chat and Responses,
+.zst), a Parquet or Arrow file, a folder of such files, a quoted pattern, or -
+for standard input. Records may also be messages (OpenAI chat and Responses,
 Anthropic, LangChain), sessions of Claude Code, smolagents steps, OpenTelemetry
-spans, Inspect logs, and runs of τ-bench, τ²-bench and AgentDojo. One record
-prints every rule; several print a line each and a summary. With --json, one
-record prints the report as one JSON object, several print one object a line.
+spans, Inspect logs, and runs of τ-bench, τ²-bench and AgentDojo.
 
-With --out, --report or --summary, or where there is much to read, only the
-summary is printed, and all cores work on it. A run with --out that was
-interrupted goes on where it stopped when the same command is given again.
+One record prints every rule. Several print a line each and a summary. With
+--json, one record prints its report as a JSON object, several print one object
+a line.
+
+With --out, --report or --summary, or if the input is large, only the summary is
+printed, and all cores share the work. To resume an interrupted run with --out,
+repeat the command.
 
   bylaw verify -p refund.yaml run.json
   bylaw verify -p refund.yaml runs/ --json > scores.jsonl
   bylaw verify -p refund.yaml "runs/*.jsonl.gz" --out scores.parquet
 
-Exit code: 0 if every rule holds in every trace, 1 if one is violated, 2 if a
-file could not be used or a rule could not be decided (the others are scored).
+Exit code: 0 if every rule holds in every trace; 1 if a rule is violated; 2 if a
+file cannot be used or a rule cannot be decided (the others are still scored).
 """
+_SHOWN_NOTES: Final = 5
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
-    parser.add_argument("traces", nargs="+", metavar="TRACE", help="a file, folder, pattern or -")
+    """Declares the command's arguments."""
+    add_traces(parser)
     add_procedure(parser)
     parser.add_argument(
-        "--repair", action="store_true", help="also print the cheapest edits that mend one trace"
+        "--repair", action="store_true", help="also print the cheapest edits that fix one trace"
     )
-    parser.add_argument("--json", action="store_true", help="print JSON")
-    add_max_line(parser)
+    add_json(parser)
     add_corpus(parser)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Scores every trace; the exit code says how it went."""
+    """Scores every trace."""
     procedure = load_procedure(options)
     limits = Limits(max_line=options.max_line * MEGABYTE)
     corpus = find_files(options.traces, without=options.out)
@@ -79,60 +79,63 @@ def run(options: argparse.Namespace) -> int:
         check_output(written, corpus)
     if is_corpus(options, corpus):
         if options.repair:
-            raise _one_to_mend("a corpus is summed up")
+            raise _repairs_one_trace("only a summary of the corpus is printed")
         return verify_corpus(options, procedure, corpus, limits)
     found = records(corpus, limits)
     first = list(islice(found, 2))
     if len(first) == 1:
-        return _one(procedure, first[0], as_json=options.json, mend=options.repair)
+        return _verify_one(procedure, first[0], as_json=options.json, repair=options.repair)
     if options.repair:
-        raise _one_to_mend("there are several")
-    return _many(procedure, chain(first, found), as_json=options.json)
+        raise _repairs_one_trace("there are several")
+    return _verify_many(procedure, chain(first, found), as_json=options.json)
 
 
-def _one_to_mend(reason: str) -> UsageError:
-    help = "Give it a file with one record. `bylaw explain RULE` mends runs.jsonl:17, for one rule."
-    return UsageError(Diagnostic("E402", f"--repair mends one trace, and {reason}", help))
-
-
-def _one(procedure: Procedure, entry: Entry, *, as_json: bool, mend: bool) -> int:
-    report = verify_trace(entry.required(), procedure)
-    notes = (*entry.notes, *KnownTools(procedure).notes(report.trace))
-    mended = repair_procedure(report.trace, procedure) if mend and report.violated else None
-    if as_json:
-        repair = {"repair": mended.to_dict() if mended else None} if mend else {}
-        print(json.dumps(_as_dict(report, notes) | repair, indent=2))
-        return _code(report)
-    _print_report(report)
-    for line in note_lines(notes):
-        print(coloured(wrapped(safe(line), 10), "grey"))
-    if mend and report.violated:
-        _print_repair(mended)
-    return _code(report)
+def _repairs_one_trace(reason: str) -> UsageError:
+    message = f"--repair works on one trace, and {reason}"
+    help = "Give a file with one record. `bylaw explain RULE` repairs runs.jsonl:17, for one rule."
+    return UsageError(Diagnostic("E402", message, help))
 
 
 def _as_dict(report: Report, notes: Sequence[Diagnostic]) -> dict[str, Json]:
-    told = {"notes": [note.to_dict() for note in notes]} if notes else {}
-    return report.to_dict() | told
-
-
-def _print_repair(mended: Repair | None) -> None:
-    if mended is None:
-        print("\nNo edits were found that mend all rules at once.")
-        return
-    bound = "" if mended.exact else ", an upper bound"
-    print(f"\nWhat would have kept every rule (cost {mended.cost:g}{bound}):")
-    for sentence in mended.sentences():
-        print(wrapped(safe(sentence), 2))
-
-
-def _code(report: Report) -> int:
-    if report.undecided:
-        return UNUSABLE
-    return VIOLATED if report.violated else OK
+    shown = {"notes": [note.to_dict() for note in notes]} if notes else {}
+    return report.to_dict() | shown
 
 
 # ── one trace ─────────────────────────────────────────────────────────────────────────────
+
+
+def _verify_one(procedure: Procedure, entry: Entry, *, as_json: bool, repair: bool) -> int:
+    report = verify_trace(entry.required(), procedure)
+    notes = (*entry.notes, *KnownTools(procedure).notes(report.trace))
+    found = repair_procedure(report.trace, procedure) if repair and report.violated else None
+    if as_json:
+        edits = {"repair": found.to_dict() if found else None} if repair else {}
+        print(json.dumps(_as_dict(report, notes) | edits, indent=2))
+    else:
+        _print_report(report)
+        for line in _note_lines(notes):
+            print(coloured(wrapped(safe(line), 10), "grey"))
+        if repair and report.violated:
+            _print_repair(found)
+    return exit_code(unusable=report.undecided, violated=report.violated)
+
+
+def _note_lines(notes: Sequence[Diagnostic]) -> Iterator[str]:
+    """`note[W521]: a result answers no call (at messages[3])`, for the first few notes."""
+    for note in notes[:_SHOWN_NOTES]:
+        yield f"note[{note.code}]: {note.message} (at {note.where})"
+    if len(notes) > _SHOWN_NOTES:
+        yield f"… and {counted(len(notes) - _SHOWN_NOTES, 'more note')}"
+
+
+def _print_repair(found: Repair | None) -> None:
+    if found is None:
+        print("\nNo edits were found that fix all rules at once.")
+        return
+    bound = "" if found.exact else ", an upper bound"
+    print(f"\nWhat would have kept every rule (cost {found.cost:g}{bound}):")
+    for sentence in found.sentences():
+        print(wrapped(safe(sentence), 2))
 
 
 def _print_report(report: Report) -> None:
@@ -153,20 +156,16 @@ def _print_report(report: Report) -> None:
         print(f"\n{'layers':<8}  {'  '.join(rates)}")
     else:
         print()
-    print(f"{'score':<8}  {_score(report)}")
+    label = coloured(report.label or "UNDECIDED", LABEL_COLOURS[report.label])
+    print(f"{'score':<8}  {score_text(report.score)}  {label}")
     print(wrapped(safe(report.details), 10))
-
-
-def _score(report: Report) -> str:
-    score = "none" if report.score is None else f"{report.score:.4f}"
-    return f"{score}  {coloured(report.label or 'UNDECIDED', LABEL_COLOURS[report.label])}"
 
 
 # ── many traces ───────────────────────────────────────────────────────────────────────────
 
 
 class _Tally:
-    """What the summary needs to know of all traces."""
+    """Counts over all traces, for the summary."""
 
     def __init__(self) -> None:
         self.labels: Counter[str] = Counter()
@@ -175,7 +174,6 @@ class _Tally:
         self.notes: Counter[str] = Counter()
         self.total = 0.0
         self.scored = 0
-        self.unusable = 0
 
     def add(self, report: Report) -> None:
         self.labels[report.label or "UNDECIDED"] += 1
@@ -186,60 +184,40 @@ class _Tally:
             self.violations[result.name] += result.passed is False
             self.vacuous[result.name] += result.outcome.value == "vacuous"
 
-    @property
-    def code(self) -> int:
-        if self.unusable or self.labels["UNDECIDED"]:
-            return UNUSABLE
-        return VIOLATED if self.labels["PARTIAL"] or self.labels["NONE"] else OK
 
-
-def _many(procedure: Procedure, found: Iterator[Entry], *, as_json: bool) -> int:
-    tally, listed = _Tally(), KnownTools(procedure)
-    with progress("traces") as line:
-        for entry in found:
-            line.clear()
-            if entry.trace is None:
-                tally.unusable += 1
-                _unusable(entry, as_json=as_json)
-            else:
-                report = verify_trace(entry.trace, procedure)
-                tally.add(report)
-                notes = (*entry.notes, *listed.notes(entry.trace))
-                tally.notes.update(note.code for note in notes)
-                print(json.dumps(_as_dict(report, notes)) if as_json else _row(report))
-            line.step()
+def _verify_many(procedure: Procedure, found: Iterator[Entry], *, as_json: bool) -> int:
+    tally, known = _Tally(), KnownTools(procedure)
+    row = f"  none  {coloured('unusable', 'yellow')}"
+    traces = UsableTraces(found, as_json=as_json, row=row)
+    for entry, trace in traces:
+        report = verify_trace(trace, procedure)
+        tally.add(report)
+        notes = (*entry.notes, *known.notes(trace))
+        tally.notes.update(note.code for note in notes)
+        print(json.dumps(_as_dict(report, notes)) if as_json else _row(report))
     if not as_json:
-        _summary(procedure, tally)
-    return tally.code
-
-
-def _unusable(entry: Entry, *, as_json: bool) -> None:
-    diagnostics = entry.error.diagnostics if entry.error else ()
-    if as_json:
-        print(json.dumps({"trace": entry.name, "errors": [d.to_dict() for d in diagnostics]}))
-    else:
-        print(f"  none  {coloured('unusable', 'yellow')}  {safe(entry.name)}")
-    sys.stdout.flush()
-    print("\n".join(safe(d.render()) for d in diagnostics), file=sys.stderr)
+        _print_summary(procedure, tally, traces.unusable)
+    return exit_code(
+        unusable=traces.unusable or tally.labels["UNDECIDED"],
+        violated=tally.labels["PARTIAL"] or tally.labels["NONE"],
+    )
 
 
 def _row(report: Report) -> str:
-    score = "  none" if report.score is None else f"{report.score:.4f}"
     label = report.label or "UNDECIDED"
-    row = f"{score}  {label:<9} {safe(report.trace.name or '')}"
+    row = f"{score_text(report.score):>6}  {label:<9} {safe(report.trace.name or '')}"
     broken = ", ".join(result.name for result in (*report.undecided, *report.violated))
-    text = f"{row}  {safe(broken)}" if broken else row
-    text = text if len(text) <= width() else text[: width() - 1] + "…"
+    text = shortened(f"{row}  {safe(broken)}" if broken else row)
     return text.replace(label, coloured(label, LABEL_COLOURS[report.label]), 1)
 
 
-def _summary(procedure: Procedure, tally: _Tally) -> None:
+def _print_summary(procedure: Procedure, tally: _Tally, unusable: int) -> None:
     traces = sum(tally.labels.values())
     labels = ", ".join(f"{count} {label}" for label, count in tally.labels.most_common())
-    mean = f"{tally.total / tally.scored:.4f}" if tally.scored else "none"
+    mean = score_text(tally.total / tally.scored if tally.scored else None)
     print(f"\n{counted(traces, 'trace')}: {labels or 'none'}; mean score {mean}")
-    if tally.unusable:
-        print(f"{counted(tally.unusable, 'record')} could not be used; see the errors above")
+    if unusable:
+        print(f"{counted(unusable, 'record')} could not be used; see the errors above")
     if tally.notes:
         kinds = "; ".join(f"{n} × {code}, {CODES[code].title}" for code, n in tally.notes.items())
         total = counted(tally.notes.total(), "note")

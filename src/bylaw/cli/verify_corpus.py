@@ -1,4 +1,4 @@
-"""`bylaw verify` on a corpus: rows to a file, the summary to the terminal, a page to look at."""
+"""`bylaw verify` on a corpus: rows to a file, a summary to the terminal, a page in HTML."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Final
 from bylaw.batch.input.chunks import Limits
 from bylaw.batch.input.files import CorpusFile, total_size
 from bylaw.batch.optional import SCORING, can_score_corpora, import_extra
-from bylaw.cli.main import OK, UNUSABLE, VIOLATED
+from bylaw.cli.main import exit_code
 from bylaw.cli.outputs import write_file
-from bylaw.cli.terminal import Progress, coloured, counted, progress, safe
+from bylaw.cli.terminal import Progress, coloured, counted, progress, safe, score_text
 from bylaw.codes import CODES
 from bylaw.errors import Diagnostic, UsageError
 from bylaw.procedure.procedure import Procedure
@@ -25,11 +25,11 @@ if TYPE_CHECKING:  # NumPy takes a while to start, and most commands do not need
     from bylaw.batch.output.summary import Summary
 
 LARGE: Final = 64 * MEGABYTE
-"""From how many bytes on nobody wants a line for each trace."""
+"""From this many bytes on, only a summary is printed, not a line per trace."""
 
 
 def add_corpus(parser: argparse.ArgumentParser) -> None:
-    """The options for corpora."""
+    """Adds the options for corpora."""
     group = parser.add_argument_group("corpora")
     group.add_argument(
         "--out", metavar="FILE", help="write a row per trace: .parquet, .jsonl, .jsonl.gz or .zst"
@@ -37,23 +37,23 @@ def add_corpus(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--report", metavar="FILE", help="write the summary as a page (HTML)")
     group.add_argument("--summary", action="store_true", help="print only the summary")
     group.add_argument(
-        "--restart", action="store_true", help="begin anew where an unfinished run was"
+        "--restart", action="store_true", help="discard an unfinished run and start over"
     )
     add_engine(group)
 
 
 def add_engine(parser: argparse._ActionsContainer) -> None:
-    """The options that say who does the work."""
+    """Adds the options for parallel work."""
     parser.add_argument(
-        "--jobs", metavar="N", type=int, help="how many processes work (default: one per core)"
+        "--jobs", metavar="N", type=int, help="number of processes (default: one per core)"
     )
     parser.add_argument(
-        "--engine", choices=("local", "ray"), default="local", help="where they work (local)"
+        "--engine", choices=("local", "ray"), default="local", help="default: local processes"
     )
 
 
 def is_corpus(options: argparse.Namespace, corpus: Sequence[CorpusFile]) -> bool:
-    """Is a summary wanted, and not a line for each trace?"""
+    """Is a summary wanted, rather than a line per trace?"""
     asked = (options.out, options.report, options.summary, options.engine == "ray")
     if any(asked) or options.jobs is not None:
         return True
@@ -62,7 +62,7 @@ def is_corpus(options: argparse.Namespace, corpus: Sequence[CorpusFile]) -> bool
 
 
 def check_output(path: str, corpus: Sequence[CorpusFile]) -> None:
-    """Raises a UsageError if what is to be written would take the place of something else."""
+    """Raises a UsageError if writing the file would overwrite a folder or an input."""
     if Path(path).is_dir():
         raise UsageError(Diagnostic("E402", f"{path} is a folder", "Name a file in it."))
     written = Path(path).resolve()
@@ -72,11 +72,11 @@ def check_output(path: str, corpus: Sequence[CorpusFile]) -> None:
 
 
 def engine_for(options: argparse.Namespace) -> CorpusEngine:
-    """Whoever does the work."""
+    """The engine that the options select."""
     for module in SCORING:
         import_extra(module, "scoring a corpus")
     if options.jobs is not None and options.jobs < 1:
-        raise UsageError(Diagnostic("E402", "--jobs is at least 1"))
+        raise UsageError(Diagnostic("E402", "--jobs must be 1 or more"))
     if options.engine == "ray":
         from bylaw.batch.ray_engine import RayEngine
 
@@ -89,7 +89,7 @@ def engine_for(options: argparse.Namespace) -> CorpusEngine:
 def verify_corpus(
     options: argparse.Namespace, procedure: Procedure, corpus: Sequence[CorpusFile], limits: Limits
 ) -> int:
-    """Scores a corpus; the exit code says how it went."""
+    """Scores a corpus."""
     engine = engine_for(options)
     from bylaw.batch.corpus import score_corpus
     from bylaw.batch.output.results_file import ResultsFile
@@ -98,7 +98,7 @@ def verify_corpus(
     if options.out:
         output = ResultsFile(options.out, procedure, corpus, limits, restart=options.restart)
         if output.state.parts:
-            print(f"going on with the run in {output.folder}", file=sys.stderr)
+            print(f"resuming the run in {output.folder}", file=sys.stderr)
     with progress("traces", size=total_size(corpus)) as line:
         summary = score_corpus(
             procedure,
@@ -120,11 +120,14 @@ def verify_corpus(
         for kind, path in (("scores", options.out), ("report", options.report)):
             if path:
                 print(safe(f"{kind} written to {path}"))
-    return _code(summary)
+    labels = summary.label_counts()
+    return exit_code(
+        unusable=summary.unusable or "UNDECIDED" in labels, violated=set(labels) - {"FULL"}
+    )
 
 
 def watching(line: Progress) -> Callable[[CorpusProgress], None]:
-    """What moves a progress line, and tells what is wrong with records."""
+    """A callback that advances a progress line and prints what is wrong with records."""
 
     def watch(step: CorpusProgress) -> None:
         if step.problems:
@@ -146,21 +149,13 @@ def _write_report(
     write_file(Path(path), render_corpus(summary, corpus, limits))
 
 
-def _code(summary: Summary) -> int:
-    labels = summary.label_counts()
-    if summary.unusable or "UNDECIDED" in labels:
-        return UNUSABLE
-    return VIOLATED if set(labels) - {"FULL"} else OK
-
-
 # ── the summary ───────────────────────────────────────────────────────────────────────────
 
 
 def _print(summary: Summary) -> None:
     labels = ", ".join(f"{count:,} {label}" for label, count in summary.label_counts().items())
-    mean = "none" if summary.mean is None else f"{summary.mean:.4f}"
     print(f"{counted(summary.traces, 'trace')}, {counted(summary.calls, 'call')}")
-    print(f"{labels or 'none scored'}; mean score {mean}")
+    print(f"{labels or 'none scored'}; mean score {score_text(summary.mean)}")
     if summary.unusable:
         print(f"{counted(summary.unusable.total(), 'record')} could not be used")
     for code, count in summary.notes.items():

@@ -1,4 +1,4 @@
-"""`bylaw view`: writes a page that shows a trace and its verdicts."""
+"""`bylaw view`: writes an HTML page that shows a trace and its verdicts."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import json
 from pathlib import Path
 from typing import Final
 
-from bylaw.cli.inputs import add_procedure, load_procedure, one_trace
+from bylaw.cli.inputs import add_json, add_procedure, load_procedure, one_trace
 from bylaw.cli.main import OK
 from bylaw.cli.outputs import write_file
 from bylaw.reports.html.viewer import render_trace
 from bylaw.scoring.verify import verify_trace
 
 EPILOG: Final = """\
-The page is one file that needs no network. Click a rule to see its calls.
+The page is a single file that needs no network. Click a rule to see its calls.
 
   bylaw view run.json -p refund.yaml -o out.html
   bylaw view runs.jsonl:17 -p refund.yaml          the record on line 17
@@ -22,13 +22,13 @@ The page is one file that needs no network. Click a rule to see its calls.
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
+    """Declares the command's arguments."""
     parser.add_argument("trace", metavar="TRACE", help="the trace")
     add_procedure(parser)
     parser.add_argument(
-        "-o", "--output", metavar="FILE", help="where to write (default: the trace's name.html)"
+        "-o", "--output", metavar="FILE", help="output file (default: the trace's name, .html)"
     )
-    parser.add_argument("--json", action="store_true", help="print what was written as JSON")
+    add_json(parser, "the file's name and size as JSON")
 
 
 def run(options: argparse.Namespace) -> int:

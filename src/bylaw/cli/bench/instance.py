@@ -1,4 +1,4 @@
-"""`bylaw bench instance`: a task of the benchmark."""
+"""`bylaw bench instance`: shows a task of the benchmark."""
 
 from __future__ import annotations
 
@@ -11,15 +11,16 @@ import yaml
 
 from bylaw.bench.instance import TaskInstance, instance
 from bylaw.bench.templates import TEMPLATES
+from bylaw.cli.inputs import add_json
 from bylaw.cli.main import OK
 from bylaw.cli.outputs import write_files
-from bylaw.cli.terminal import width
+from bylaw.cli.terminal import shortened
 from bylaw.procedure.constraint import LAYERS
 
 EPILOG: Final = f"""\
-An instance is a pure function of template, difficulty and seed: the prompt that
-an agent gets, the gold trace of an agent that follows it, the answer, and the
-rules that the gold trace stands for.
+An instance is a pure function of template, difficulty and seed: the prompt, the
+gold trace of an agent that follows it, the answer, and the rules that the gold
+trace implies.
 
   bylaw bench instance loop_termination --difficulty 1 --seed 42
   bylaw bench instance fan_out_fan_in --seed 2 --json
@@ -32,14 +33,14 @@ The templates:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
+    """Declares the command's arguments."""
     parser.add_argument("template", metavar="TEMPLATE", help="the procedural pattern")
     parser.add_argument("--difficulty", type=int, default=1, metavar="N", help="1 to 5 (default 1)")
     parser.add_argument("--seed", type=int, default=42, metavar="N", help="default: 42")
     parser.add_argument(
         "-o", "--output", metavar="DIR", help="write instance.json, procedure.yaml, gold.json there"
     )
-    parser.add_argument("--json", action="store_true", help="print the instance as JSON")
+    add_json(parser, "the instance as JSON")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -95,5 +96,4 @@ def _print(task: TaskInstance) -> None:
         if rules:
             print(f"{layer}  {about}: {len(rules)} of weight {rules[0].weight:g}")
             for rule in rules:
-                shown = f"      {rule.rule}"
-                print(shown if len(shown) <= width() else shown[: width() - 1] + "…")
+                print(shortened(f"      {rule.rule}"))

@@ -1,4 +1,4 @@
-"""`bylaw bench report`: what benchmark runs say."""
+"""`bylaw bench report`: reports on benchmark runs."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from typing import Final
 from bylaw.bench.analysis import ANALYSES
 from bylaw.bench.analysis.runs import RunRecord
 from bylaw.bench.results import read_results
+from bylaw.cli.inputs import add_json
 from bylaw.cli.main import OK
-from bylaw.cli.outputs import write_files
+from bylaw.cli.outputs import add_tables, write_files, write_tables
 from bylaw.cli.terminal import counted, progress
 from bylaw.errors import Diagnostic, TraceError
 from bylaw.reports.figures import FIGURES, standalone
@@ -20,19 +21,19 @@ from bylaw.reports.html.bench import render_bench
 from bylaw.tables import Table
 
 SHORT: Final = ("overview", "effects", "layers", "enforcement")
-"""The tables that are printed unless others are asked for."""
+"""The tables that are printed by default."""
 
 EPILOG: Final = f"""\
-Tables of what `bylaw bench run` has put on record. Simulated agents are marked
-as such. Beside each enforced result stands what the gate alone buys.
+Tables of the runs that `bylaw bench run` recorded. Simulated agents are marked.
+Next to each result under a gate is what the gate achieves by itself.
 
   bylaw bench report results.jsonl
   bylaw bench report results.jsonl --table templates --table loss
   bylaw bench report results.jsonl -o report.html
   bylaw bench report results.jsonl --csv tables/ --figures figures/
 
-The page is one file that needs no network: all tables, their figures, and every
-run with its calls, refused ones included.
+The page is a single file that needs no network. It has all tables, their
+figures, and every run with its calls, including those refused.
 
 Tables: {", ".join(list(ANALYSES)[:7])},
 {", ".join(list(ANALYSES)[7:])}.
@@ -40,29 +41,22 @@ Tables: {", ".join(list(ANALYSES)[:7])},
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
+    """Declares the command's arguments."""
     parser.add_argument("results", nargs="+", metavar="RESULTS", help="results files")
-    parser.add_argument(
-        "--table",
-        action="append",
-        choices=[*ANALYSES, "all"],
-        metavar="NAME",
-        help="which to print, or all; may be repeated (default: the short ones)",
-    )
+    add_tables(parser, ANALYSES, SHORT)
     parser.add_argument("-o", "--output", metavar="FILE", help="write a report in HTML")
-    parser.add_argument("--csv", metavar="DIR", help="write each table as a CSV file there")
-    parser.add_argument("--figures", metavar="DIR", help="write each figure as an SVG file there")
-    parser.add_argument("--json", action="store_true", help="print the tables as JSON")
+    parser.add_argument("--figures", metavar="DIR", help="write each figure there, as an SVG file")
+    add_json(parser, "the tables as JSON")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Shows the tables, and writes what is to be written."""
+    """Prints the tables, and writes the files asked for."""
     runs = _distinct(read_results(*options.results))
     if not runs:
         raise TraceError(Diagnostic("E421", "there are no runs in these files"))
     tables = {name: analysis(runs) for name, analysis in ANALYSES.items()}
-    told = [
-        *(_csv(tables, Path(options.csv)) if options.csv else []),
+    lines = [
+        *(_csv(tables, options.csv) if options.csv else []),
         *(_figures(tables, Path(options.figures)) if options.figures else []),
         *(_page(runs, Path(options.output)) if options.output else []),
     ]
@@ -70,13 +64,13 @@ def run(options: argparse.Namespace) -> int:
         print(json.dumps({name: table.to_dict() for name, table in tables.items()}))
         return OK
     if options.table or not (options.output or options.figures):
-        told = [_text(tables, options.table), *told]
-    print("\n".join(told))
+        lines = [_text(tables, options.table), *lines]
+    print("\n".join(lines))
     return OK
 
 
 def _distinct(results: Iterable[RunRecord]) -> list[RunRecord]:
-    """Each run once, in whichever files it is; one that was made in two ways is an error."""
+    """Each run once. A run that was recorded under two conditions is an error."""
     found: dict[str, RunRecord] = {}
     for run in results:
         other = found.setdefault(run["key"], run)
@@ -88,15 +82,15 @@ def _distinct(results: Iterable[RunRecord]) -> list[RunRecord]:
 
 
 def _text(tables: Mapping[str, Table], wanted: Sequence[str] | None) -> str:
-    """The tables that are asked for; else the short ones, and how to see the others."""
+    """The tables asked for; by default the short ones, and how to see the others."""
     shown = ANALYSES if "all" in (wanted or ()) else wanted or SHORT
     text = "\n\n".join(tables[name].text() for name in shown)
     more = f"{len(ANALYSES) - len(SHORT)} more tables: --table NAME, or -o report.html"
     return text if wanted else f"{text}\n\n{more}"
 
 
-def _csv(tables: Mapping[str, Table], folder: Path) -> list[str]:
-    write_files(folder, {f"{table.name}.csv": table.csv() for table in tables.values()})
+def _csv(tables: Mapping[str, Table], folder: str) -> list[str]:
+    write_tables(folder, tables.values())
     return [f"wrote {counted(len(tables), 'table')} to {folder}"]
 
 

@@ -4,25 +4,28 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
-from pathlib import Path
+from functools import partial
 from typing import Any, Final
 
 from bylaw.agents.profiles import OBEDIENT_RANDOM, PROFILES
-from bylaw.agents.protocol import ChatModel
 from bylaw.bench.analysis.overview import overview
 from bylaw.bench.analysis.runs import BASELINE, FLOOR
 from bylaw.bench.instance import SEEDS, TRIALS, template_named
-from bylaw.bench.jobs import Job, jobs
+from bylaw.bench.jobs import jobs
 from bylaw.bench.models import model_named
 from bylaw.bench.results import Results, read_results
 from bylaw.bench.runner import HARNESSES, BenchRunner
 from bylaw.bench.templates import TEMPLATES
 from bylaw.bench.templates.template import DIFFICULTIES
-from bylaw.cli.inputs import at_least_one
-from bylaw.cli.main import OK, UNUSABLE
-from bylaw.cli.model_options import add_model_options, in_use, model_options
-from bylaw.cli.terminal import counted, progress, safe
+from bylaw.cli.inputs import add_json, at_least_one
+from bylaw.cli.main import exit_code
+from bylaw.cli.model_runs import (
+    add_model_options,
+    in_use,
+    model_options,
+    print_failures,
+    run_missing,
+)
 from bylaw.enforcement.hints import HINTS
 from bylaw.enforcement.severity import SETTINGS
 
@@ -30,10 +33,10 @@ _SETTINGS: Final = tuple(setting for setting in SETTINGS if setting != "as-writt
 
 EPILOG: Final = f"""\
 Each model makes 360 runs per setting: twelve templates, five difficulties, two
-seeds, three trials. A run on record is not made again: interrupt the command
-whenever you like, and give it again to go on. Beside every enforced setting,
-{FLOOR} is run: it has no plan and only obeys refusals, so
-its score is what the gate alone buys.
+seeds, three trials. Results are recorded run by run: interrupt the command at
+any time, and repeat it to resume. For every enforced setting, the agent
+{FLOOR} also runs. It has no plan and only obeys refusals, so
+its score is what the gate achieves by itself.
 
   bylaw bench run sim:careless -o results.jsonl
   bylaw bench run sim:gold sim:batcher --setting block-and-warn --trials 1
@@ -46,24 +49,30 @@ Simulated agents, for trying things out:
 {chr(10).join(f"  sim:{p.name:<11} {p.about}"[:80] for p in PROFILES.values())}
   sim:{OBEDIENT_RANDOM}
 
-Exit code 0: all runs are on record; 2: some could not be finished.
+Exit code: 0 if all runs are on record, 2 if some could not be finished.
 """
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
-    parser.add_argument("models", nargs="+", metavar="MODEL", help="KIND:WHICH, as sim:careless")
+    """Declares the command's arguments."""
+    parser.add_argument(
+        "models", nargs="+", metavar="MODEL", help="KIND:NAME, such as sim:careless"
+    )
     parser.add_argument(
         "-o", "--output", default="results.jsonl", metavar="FILE", help="default: results.jsonl"
     )
     parser.add_argument(
-        "--setting", choices=_SETTINGS, action="append", help="may be repeated (default: all)"
+        "--setting", choices=_SETTINGS, action="append", help="repeatable (default: all)"
     )
     parser.add_argument(
-        "--template", action="append", metavar="NAME", help="may be repeated (default: all)"
+        "--template", action="append", metavar="NAME", help="repeatable (default: all)"
     )
     parser.add_argument(
-        "--difficulty", type=int, choices=DIFFICULTIES, action="append", help="default: all"
+        "--difficulty",
+        type=int,
+        choices=DIFFICULTIES,
+        action="append",
+        help="repeatable (default: all)",
     )
     parser.add_argument(
         "--seed", type=int, action="append", metavar="N", help=f"default: {SEEDS[0]} and {SEEDS[1]}"
@@ -72,20 +81,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--trials", type=at_least_one, default=TRIALS, metavar="N", help="default: 3"
     )
     parser.add_argument(
-        "--hints", choices=HINTS, default="rule", help="what a refusal tells (default: rule)"
+        "--hints", choices=HINTS, default="rule", help="what a refusal says (default: rule)"
     )
     parser.add_argument(
-        "--harness", choices=HARNESSES, default="loop", help="who runs the turns (default: loop)"
+        "--harness", choices=HARNESSES, default="loop", help="what runs the agent (default: loop)"
     )
     add_model_options(parser)
-    parser.add_argument(
-        "--no-floor", action="store_true", help="do not run sim:obedient-random beside"
-    )
-    parser.add_argument("--json", action="store_true", help="print what was done as JSON")
+    parser.add_argument("--no-floor", action="store_true", help="do not run sim:obedient-random")
+    add_json(parser, "what was done as JSON")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Makes the runs that are missing."""
+    """Makes the runs that are not yet on record."""
     settings = list(dict.fromkeys(options.setting or _SETTINGS))
     chosen: dict[str, Any] = {
         "templates": [template_named(name).name for name in options.template or TEMPLATES],
@@ -97,50 +104,27 @@ def run(options: argparse.Namespace) -> int:
     planned = dict.fromkeys(options.models, settings)
     if enforced and not options.no_floor:
         planned.setdefault(FLOOR, enforced)
+    how = {"hints": options.hints, "harness": options.harness}
     done: dict[str, BenchRunner] = {}
     with Results(options.output) as results:
         for name, under in planned.items():
             with in_use(model_named(name, model_options(options))) as model:
-                wanted = list(jobs(model.name, under, **chosen))
-                done[model.name] = _run(model, wanted, results, options)
-    _tell(done, options)
-    return UNUSABLE if any(outcome.failed for outcome in done.values()) else OK
+                done[model.name] = run_missing(
+                    partial(BenchRunner, model, results, **how),
+                    list(jobs(model.name, under, **chosen)),
+                    "run",
+                    quiet=options.json,
+                )
+    _print(done, options)
+    return exit_code(unusable=any(runner.failed for runner in done.values()))
 
 
-def _run(
-    model: ChatModel, wanted: list[Job], results: Results, options: argparse.Namespace
-) -> BenchRunner:
-    how = {"hints": options.hints, "harness": options.harness}
-    missing = BenchRunner(model, results, **how).missing(wanted)
-    if not options.json:
-        on_record = len(wanted) - len(missing)
-        already = f", {on_record:,} on record already" if on_record else ""
-        print(f"{model.name}: {counted(len(missing), 'run')} to make{already}", flush=True)
-    with progress(f"runs of {model.name}", len(missing)) as line:
-        return BenchRunner(model, results, **how, step=line.step).run(missing)
-
-
-def _tell(done: dict[str, BenchRunner], options: argparse.Namespace) -> None:
+def _print(done: dict[str, BenchRunner], options: argparse.Namespace) -> None:
     if options.json:
-        print(
-            json.dumps(
-                {
-                    "results": options.output,
-                    "models": {
-                        name: {"made": outcome.made, "failed": outcome.failed}
-                        for name, outcome in done.items()
-                    },
-                }
-            )
-        )
+        models = {name: {"made": each.made, "failed": each.failed} for name, each in done.items()}
+        print(json.dumps({"results": options.output, "models": models}))
     else:
-        print()
-        print(overview(list(read_results(options.output))).text())
-        print(f"\nResults: {Path(options.output)}. For more: bylaw bench report {options.output}")
-    for name, outcome in done.items():
-        if outcome.failed:
-            key, reason = next(iter(outcome.failed.items()))
-            many = counted(len(outcome.failed), "run")
-            text = f"{name}: {many} could not be finished, such as {key}: {reason}"
-            print(safe(text), file=sys.stderr)
-            print("They are not on record: give the command again to make them.", file=sys.stderr)
+        print(f"\n{overview(list(read_results(options.output))).text()}")
+        print(f"\nResults: {options.output}. For more: bylaw bench report {options.output}")
+    for name, runner in done.items():
+        print_failures(runner.failed, f"{name}: ")

@@ -1,33 +1,32 @@
-"""`bylaw ground check`: do answers speak only of what the tools returned?"""
+"""`bylaw ground check`: checks that answers mention only what the tools returned."""
 
 from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections import Counter
 from typing import Final
 
-from bylaw.cli.inputs import add_max_line, entries
-from bylaw.cli.main import OK, UNUSABLE, VIOLATED
-from bylaw.cli.terminal import coloured, counted, progress, safe, wrapped
+from bylaw.cli.inputs import UsableTraces, add_json, add_traces, entries
+from bylaw.cli.main import exit_code
+from bylaw.cli.terminal import coloured, counted, safe, wrapped
 from bylaw.grounding.entities.extraction import CODE, EntityClass
 from bylaw.grounding.predicate import READ_FILE, Grounding, entity_classes
 from bylaw.grounding.report import GroundingReport, GroundingVerdict
-from bylaw.trace.files import Entry
 
 EPILOG: Final = f"""\
-An answer is grounded if every file, function and identifier that it names was
-seen in the result of a tool that counts as evidence. One that names nothing, or
-refuses, is vacuous. The classes of entities are
+An answer is grounded if every file, function and identifier that it names
+occurs in the result of a tool that counts as evidence. An answer that names
+nothing, or refuses, is vacuous. The classes of entities are
   {", ".join(EntityClass)};
-the first three are looked for by default.
+the first three are the default.
 
   bylaw ground check runs/*.json
   bylaw ground check run.json --evidence-tool 'get_*' --classes money,date,id
   bylaw ground check runs.jsonl --location --json > grounding.jsonl
 
-Exit code 0: no answer is ungrounded; 1: one is; 2: an input could not be used.
+Exit code: 0 if no answer is ungrounded, 1 if one is, 2 if an input cannot be
+used.
 """
 
 _COLOURS: Final = {
@@ -37,17 +36,17 @@ _COLOURS: Final = {
 }
 _COLUMN: Final = max(map(len, GroundingVerdict))
 _SHOWN: Final = 10
-"""How many entities of one class are shown."""
+"""The most entities of one class that are shown."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
-    parser.add_argument("traces", nargs="+", metavar="TRACE", help="a trace file, folder or -")
+    """Declares the command's arguments."""
+    add_traces(parser)
     parser.add_argument(
         "--evidence-tool",
         action="append",
         metavar="TOOL",
-        help=f"a tool whose results count, or a pattern; may be repeated (default: {READ_FILE})",
+        help=f"a tool whose results count, or a pattern; repeatable (default: {READ_FILE})",
     )
     parser.add_argument(
         "--classes",
@@ -56,19 +55,20 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="what to look for in answers (default: %(default)s)",
     )
     parser.add_argument(
-        "--prompt-counts", action="store_true", help="what the user and the system said counts, too"
+        "--prompt-counts",
+        action="store_true",
+        help="messages of the user and the system count as evidence, too",
     )
     parser.add_argument(
         "--location",
         action="store_true",
         help="a symbol must also be defined in the file that the answer places it in",
     )
-    parser.add_argument("--json", action="store_true", help="print a JSON object per trace")
-    add_max_line(parser)
+    add_json(parser, "a JSON object per trace")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Checks the answer of every trace; the exit code says how it went."""
+    """Checks the answer of every trace."""
     grounding = Grounding(
         tuple(options.evidence_tool or (READ_FILE,)),
         entity_classes(options.classes.split(",")),
@@ -76,37 +76,20 @@ def run(options: argparse.Namespace) -> int:
         location=options.location,
     )
     tally: Counter[GroundingVerdict] = Counter()
-    unusable = 0
-    with progress("traces") as line:
-        for entry in entries(options.traces, options.max_line):
-            line.clear()
-            if entry.trace is None:
-                unusable += 1
-                _unusable(entry, as_json=options.json)
-            else:
-                report = grounding.check(entry.trace)
-                tally[report.verdict] += 1
-                if options.json:
-                    print(json.dumps({"trace": entry.name, **report.to_dict()}))
-                else:
-                    _print(entry.name, report)
-            line.step()
+    row = f"{'unusable':<{_COLUMN}}"
+    found = entries(options.traces, options.max_line)
+    traces = UsableTraces(found, as_json=options.json, row=row)
+    for entry, trace in traces:
+        report = grounding.check(trace)
+        tally[report.verdict] += 1
+        if options.json:
+            print(json.dumps({"trace": entry.name, **report.to_dict()}))
+        else:
+            _print(entry.name, report)
     if not options.json and tally.total() > 1:
         counts = ", ".join(f"{tally[verdict]} {verdict}" for verdict in GroundingVerdict)
         print(f"\n{counted(tally.total(), 'trace')}: {counts}")
-    if unusable:
-        return UNUSABLE
-    return VIOLATED if tally[GroundingVerdict.UNGROUNDED] else OK
-
-
-def _unusable(entry: Entry, *, as_json: bool) -> None:
-    diagnostics = entry.error.diagnostics if entry.error else ()
-    if as_json:
-        print(json.dumps({"trace": entry.name, "errors": [d.to_dict() for d in diagnostics]}))
-    else:
-        print(f"{'unusable':<{_COLUMN}}  {safe(entry.name)}")
-    sys.stdout.flush()
-    print("\n".join(safe(d.render()) for d in diagnostics), file=sys.stderr)
+    return exit_code(unusable=traces.unusable, violated=tally[GroundingVerdict.UNGROUNDED])
 
 
 def _print(name: str, report: GroundingReport) -> None:

@@ -1,4 +1,4 @@
-"""`bylaw ground questions`: questions for the grounding study, made and checked."""
+"""`bylaw ground questions`: generates and checks the questions of the grounding study."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from collections import Counter
 from pathlib import Path
 from typing import Final
 
-from bylaw.cli.inputs import at_least_one
-from bylaw.cli.main import OK, VIOLATED
+from bylaw.cli.inputs import add_json, at_least_one
+from bylaw.cli.main import OK, exit_code
 from bylaw.cli.terminal import counted, progress, safe
 from bylaw.errors import Diagnostic, UsageError
 from bylaw.groundstudy.questions.building import build_questions
@@ -25,9 +25,9 @@ from bylaw.groundstudy.repositories.download import index_url
 from bylaw.groundstudy.repositories.pinned import PINNED
 
 EPILOG: Final = f"""\
-Each question asks in which file a public function or class is defined. It is
-found by the syntax trees of a repository, and counts only if a scan of all its
-lines finds no other file that seems to define that name.
+Each question asks in which file a public function or class is defined. The
+answer comes from the syntax trees of a repository. A question is used only if a
+scan of all lines finds no other file that seems to define the name.
 
   bylaw ground questions build -o questions.json
   bylaw ground questions build -o questions.json --repository flask
@@ -35,58 +35,60 @@ lines finds no other file that seems to define that name.
   bylaw ground questions check questions.json
 
 `build` fetches pinned source distributions from the package index that pip
-would ask. Checksums are verified, and none of their code is run. The study has
+uses. It verifies their checksums and runs none of their code. The study has
 {", ".join(list(PINNED)[:8])},
 {", ".join(list(PINNED)[8:14])},
 {" and ".join(list(PINNED)[14:])}. The index does not have mac_apt:
 without --checkout mac_apt=DIR it is left out.
 
-`check` finds out whether the repositories are still those that the questions
-were made from, and the answers still right.
+`check` verifies that the repositories have not changed since the questions were
+generated, and that the answers are still right.
 
-Exit code 0: done; 1: a check found something; 2: something could not be used.
+Exit code: 0 on success, 1 if a check fails, 2 if an input cannot be used.
 """
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
-    parser.add_argument("action", choices=("build", "check"), help="what to do")
-    parser.add_argument("questions", nargs="?", metavar="FILE", help="what to check")
-    parser.add_argument("-o", "--output", metavar="FILE", help="where to build")
+    """Declares the command's arguments."""
     parser.add_argument(
-        "--repository", action="append", metavar="NAME", help="may be repeated (default: all)"
+        "action", choices=("build", "check"), help="generate questions, or check them"
+    )
+    parser.add_argument("questions", nargs="?", metavar="FILE", help="the file to check")
+    parser.add_argument("-o", "--output", metavar="FILE", help="the file to write")
+    parser.add_argument(
+        "--repository", action="append", metavar="NAME", help="repeatable (default: all)"
     )
     parser.add_argument(
         "--checkout",
         action="append",
         default=[],
         metavar="NAME=DIR",
-        help="use these files; may be repeated",
+        help="use the files in this folder; repeatable",
     )
     parser.add_argument(
-        "--store", metavar="DIR", help="where to unpack (default: repositories, beside FILE)"
+        "--store", metavar="DIR", help="where to unpack (default: repositories, next to FILE)"
     )
-    parser.add_argument("--index-url", metavar="URL", help="default: the one pip would ask")
+    parser.add_argument("--index-url", metavar="URL", help="default: the one that pip uses")
     parser.add_argument("--seed", type=int, default=SEED, metavar="N", help=f"default: {SEED}")
     parser.add_argument(
         "--count", type=at_least_one, default=PER_REPOSITORY, metavar="N", help="per repository"
     )
-    parser.add_argument("--json", action="store_true", help="print what was found as JSON")
+    add_json(parser, "the result as JSON")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Builds or checks."""
+    """Builds or checks a file of questions."""
     needed = {"build": options.output, "check": options.questions}
     if not needed[options.action] or all(needed.values()):
         help = "Write `build -o FILE`, or `check FILE`."
-        raise UsageError(Diagnostic("E402", "one file of questions is needed", help))
+        raise UsageError(Diagnostic("E402", "name one file of questions", help))
     return _check(options) if options.action == "check" else _build(options)
 
 
 def _build(options: argparse.Namespace) -> int:
     output = Path(options.output)
     checkouts = dict(map(_checkout, options.checkout))
-    names = options.repository or _all_there_are(checkouts)
+    names = options.repository or _default_repositories(checkouts)
     with progress("repositories", len(names)) as line:
         asked = build_questions(
             list(dict.fromkeys([*names, *checkouts])),
@@ -99,7 +101,7 @@ def _build(options: argparse.Namespace) -> int:
             step=line.step,
         )
     write_questions(output, asked)
-    _tell(asked, options)
+    _print(asked, options)
     return OK
 
 
@@ -111,14 +113,14 @@ def _checkout(given: str) -> tuple[str, Path]:
     return name, Path(folder)
 
 
-def _all_there_are(checkouts: dict[str, Path]) -> list[str]:
-    """What is asked about unless somebody chooses: checkouts of one's own, or the whole study."""
+def _default_repositories(checkouts: dict[str, Path]) -> list[str]:
+    """The repositories by default: the user's own checkouts, or the whole study."""
     if checkouts and not checkouts.keys() & PINNED.keys():
         return list(checkouts)
     return [name for name, each in PINNED.items() if each.project or name in checkouts]
 
 
-def _tell(asked: QuestionSet, options: argparse.Namespace) -> None:
+def _print(asked: QuestionSet, options: argparse.Namespace) -> None:
     counts = Counter(question.repository for question in asked.questions)
     if options.json:
         found = {"questions": options.output, "seed": asked.seed, "repositories": dict(counts)}
@@ -139,4 +141,4 @@ def _check(options: argparse.Namespace) -> int:
     else:
         many = counted(len(asked.questions), "question")
         print(safe("\n".join(found) or f"{many}: the repositories and the answers are as recorded"))
-    return VIOLATED if found else OK
+    return exit_code(violated=found)

@@ -1,11 +1,11 @@
-"""`bylaw ground study`: do agents that answer questions about a repository read it first?"""
+"""`bylaw ground study`: measures how well models ground their answers in what they read."""
 
 from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from textwrap import fill
 from typing import Any, Final
@@ -14,11 +14,16 @@ from bylaw.agents.protocol import ChatModel
 from bylaw.agents.simulated import PREFIX
 from bylaw.bench.models import model_named
 from bylaw.bench.results import Results
-from bylaw.cli.inputs import at_least_one
-from bylaw.cli.main import OK, UNUSABLE
-from bylaw.cli.model_options import add_model_options, in_use, model_options
-from bylaw.cli.outputs import write_files
-from bylaw.cli.terminal import counted, progress, safe
+from bylaw.cli.inputs import add_json, at_least_one
+from bylaw.cli.main import exit_code
+from bylaw.cli.model_runs import (
+    add_model_options,
+    in_use,
+    model_options,
+    print_failures,
+    run_missing,
+)
+from bylaw.cli.outputs import add_tables, write_tables
 from bylaw.errors import Diagnostic, TraceError, UsageError
 from bylaw.groundstudy.agents import AGENTS, SimulatedAgent
 from bylaw.groundstudy.analysis import ANALYSES
@@ -36,36 +41,36 @@ from bylaw.groundstudy.study import SEEDS, STUDY, StudyRunner, study_jobs
 from bylaw.tables import Table
 
 SHORT: Final = ("categories", "strict")
-"""The tables that are printed unless others are asked for."""
+"""The tables that are printed by default."""
 
 EPILOG: Final = f"""\
 Each model is asked each question {SEEDS} times under each prompt. The default prompt
-asks it to read before it answers; the strict one to say nothing that it has not
-read, or to refuse. A run on record is not made again: give the command again to
-go on. Without a model, it shows what is on record.
+asks it to read before it answers; the strict prompt also asks it to say only
+what it has read, and to refuse otherwise. Results are recorded run by run:
+repeat the command to resume. Without a model, it reports on the recorded runs.
 
   bylaw ground questions build -o questions.json
   bylaw ground study sim:reader sim:refuser --questions questions.json
   bylaw ground study openai:gpt-4.1-mini --questions questions.json
-  bylaw ground study --judge openai:gpt-4.1      judges what is on record
+  bylaw ground study --judge openai:gpt-4.1      judges the recorded answers
   bylaw ground study --table popularity
 
 A judge is asked {SAMPLES} times about each answer, at temperature {TEMPERATURE}: with the calls
-in view, whether they support it; without, whether it is right. No judge judges
-itself.
+in view, whether they support the answer; without them, whether it is right. No
+model judges its own answers.
 
 Simulated agents, for trying things out:
 {chr(10).join(f"  {name:<13} {agent.__doc__}" for name, agent in AGENTS.items())}
 
 {fill(f"Tables: {', '.join(ANALYSES)}, judges.", 80)}
-Exit code 0: all runs are on record; 2: some could not be finished.
+Exit code: 0 if all runs are on record, 2 if some could not be finished.
 """
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
-    parser.add_argument("models", nargs="*", metavar="MODEL", help="KIND:WHICH, as sim:reader")
-    parser.add_argument("--questions", metavar="FILE", help="needed where models are to be asked")
+    """Declares the command's arguments."""
+    parser.add_argument("models", nargs="*", metavar="MODEL", help="KIND:NAME, such as sim:reader")
+    parser.add_argument("--questions", metavar="FILE", help="the questions; required to ask models")
     parser.add_argument(
         "-o",
         "--output",
@@ -77,56 +82,47 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--prompt", choices=(*PROMPTS, "both"), default="both", help="default: both"
     )
     parser.add_argument(
-        "--repository", action="append", metavar="NAME", help="may be repeated (default: all)"
+        "--repository", action="append", metavar="NAME", help="repeatable (default: all)"
     )
     parser.add_argument(
         "--seeds",
         type=at_least_one,
         default=SEEDS,
         metavar="N",
-        help=f"how often to ask (default: {SEEDS})",
+        help=f"times to ask each question (default: {SEEDS})",
     )
-    parser.add_argument("--judge", metavar="MODEL", help="a model that judges what is on record")
+    parser.add_argument("--judge", metavar="MODEL", help="a model that judges the recorded answers")
     parser.add_argument(
-        "--judgements", metavar="FILE", help="where they are put (default: beside the results)"
+        "--judgements", metavar="FILE", help="where to record them (default: next to the results)"
     )
-    parser.add_argument(
-        "--table",
-        action="append",
-        choices=[*ANALYSES, "judges", "all"],
-        metavar="NAME",
-        help="which to print, or all; may be repeated (default: the short ones)",
-    )
-    parser.add_argument("--csv", metavar="DIR", help="write each table as a CSV file there")
+    add_tables(parser, [*ANALYSES, "judges"], SHORT)
     add_model_options(parser)
-    parser.add_argument("--json", action="store_true", help="print the tables as JSON")
+    add_json(parser, "the tables as JSON")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Makes the runs and judgements that are missing, and shows what is on record."""
+    """Makes the runs and judgements that are not yet on record, and prints the tables."""
     failed: dict[str, str] = {}
     if options.models:
-        failed |= _asked(options)
+        failed |= _ask(options)
     elif not Path(options.output).exists():
-        raise UsageError(Diagnostic("E402", f"there is no {options.output}: name a MODEL to ask"))
+        raise UsageError(
+            Diagnostic("E402", f"{options.output} does not exist: name a MODEL to ask")
+        )
     if options.judge:
-        failed |= _judged(options)
+        failed |= _judge(options)
     if (options.models or options.judge) and not options.json:
         print()
-    if failed:
-        key, reason = next(iter(failed.items()))
-        many = counted(len(failed), "run")
-        print(safe(f"{many} could not be finished, such as {key}: {reason}"), file=sys.stderr)
-        print("They are not on record: give the command again to make them.", file=sys.stderr)
-    _show(_tables(options), options)
-    return UNUSABLE if failed else OK
+    print_failures(failed)
+    _print(_tables(options), options)
+    return exit_code(unusable=failed)
 
 
 # ── asking ────────────────────────────────────────────────────────────────────────────────
 
 
-def _asked(options: argparse.Namespace) -> dict[str, str]:
-    """Makes the runs that are missing; those that failed, and why."""
+def _ask(options: argparse.Namespace) -> dict[str, str]:
+    """Makes the runs that are not yet on record, and returns why some failed."""
     asked = _questions(options)
     chosen = [
         question
@@ -139,19 +135,19 @@ def _asked(options: argparse.Namespace) -> dict[str, str]:
     with Results(options.output) as results:
         for name in dict.fromkeys(options.models):
             with in_use(_model(name, chosen, options)) as model:
-                wanted = list(study_jobs(model.name, prompts, chosen, options.seeds))
-                missing = StudyRunner(model, asked, results).missing(wanted)
-                _announce(model.name, "run", len(missing), len(wanted), options)
-                with progress(f"runs of {model.name}", len(missing)) as line:
-                    study = StudyRunner(model, asked, results, step=line.step)
-                    study.run(missing)
-                failed |= study.failed
+                done = run_missing(
+                    partial(StudyRunner, model, asked, results),
+                    list(study_jobs(model.name, prompts, chosen, options.seeds)),
+                    "run",
+                    quiet=options.json,
+                )
+                failed |= done.failed
     return failed
 
 
 def _questions(options: argparse.Namespace) -> QuestionSet:
     if not options.questions:
-        help = "`bylaw ground questions build -o questions.json` makes them."
+        help = "`bylaw ground questions build -o questions.json` generates them."
         raise UsageError(Diagnostic("E402", "--questions FILE is needed to ask a model", help))
     asked = read_questions(Path(options.questions))
     for name in options.repository or ():
@@ -159,7 +155,7 @@ def _questions(options: argparse.Namespace) -> QuestionSet:
             message = f"there are no questions about '{name}'"
             raise UsageError(Diagnostic("E402", message, source=options.questions))
     found = list(problems(asked))
-    if found:  # answers would be held against another truth
+    if found:  # answers would be compared with the wrong truth
         help = "Build the questions again."
         raise TraceError(Diagnostic("E310", each, help, options.questions) for each in found)
     return asked
@@ -171,71 +167,57 @@ def _model(name: str, questions: list[SymbolQuestion], options: argparse.Namespa
     return model_named(name, model_options(options))
 
 
-def _announce(who: str, what: str, left: int, total: int, options: argparse.Namespace) -> None:
-    if not options.json:
-        already = f", {total - left:,} on record already" if total > left else ""
-        print(f"{who}: {counted(left, what)} to make{already}", flush=True)
-
-
 # ── judging ───────────────────────────────────────────────────────────────────────────────
 
 
 def _judgements(options: argparse.Namespace) -> Path:
-    beside = Path(options.output).with_suffix(".judged.jsonl")
-    return Path(options.judgements) if options.judgements else beside
+    return Path(options.judgements or Path(options.output).with_suffix(".judged.jsonl"))
 
 
-def _judged(options: argparse.Namespace) -> dict[str, str]:
-    """Makes the judgements that are missing; those that failed, and why."""
+def _judge(options: argparse.Namespace) -> dict[str, str]:
+    """Makes the judgements that are not yet on record, and returns why some failed."""
     if options.judge.startswith(PREFIX):
-        raise UsageError(Diagnostic("E420", "a simulated agent is no judge"))
-    chosen = model_named(options.judge, {"temperature": TEMPERATURE} | _given(options))
+        raise UsageError(Diagnostic("E420", "a simulated agent cannot judge"))
+    given = {key: value for key, value in model_options(options).items() if value is not None}
+    chosen = model_named(options.judge, {"temperature": TEMPERATURE} | given)
     runs = list(read_study(options.output))
     _on_record(_judgements(options), JUDGEMENT)
     with in_use(chosen) as judge, Results(_judgements(options)) as results:
-        wanted = list(judgements(judge.name, runs))
-        missing = JudgeRunner(judge, results).missing(wanted)
-        _announce(judge.name, "judgement", len(missing), len(wanted), options)
-        with progress("judgements", len(missing)) as line:
-            judging = JudgeRunner(judge, results, step=line.step)
-            judging.run(missing)
-    return judging.failed
+        return run_missing(
+            partial(JudgeRunner, judge, results),
+            list(judgements(judge.name, runs)),
+            "judgement",
+            quiet=options.json,
+        ).failed
 
 
-def _given(options: argparse.Namespace) -> dict[str, Any]:
-    return {key: value for key, value in model_options(options).items() if value is not None}
-
-
-# ── showing ───────────────────────────────────────────────────────────────────────────────
+# ── tables ───────────────────────────────────────────────────────────────────────────────
 
 
 def _tables(options: argparse.Namespace) -> dict[str, Table]:
     runs = list(read_study(options.output))
     if not runs:
-        raise TraceError(
-            Diagnostic("E421", "there are no runs in this file", source=options.output)
-        )
+        raise TraceError(Diagnostic("E421", "the file has no runs", source=options.output))
     tables = {name: analysis(runs) for name, analysis in ANALYSES.items()}
     judged = _on_record(_judgements(options), JUDGEMENT)
     return tables | ({"judges": judges(judged)} if judged else {})
 
 
 def _on_record(path: Path, study: str = STUDY) -> list[dict[str, Any]]:
-    """What a file holds already; anything but lines of this study is an error."""
+    """The recorded lines of a file, if it exists; lines of anything else are an error."""
     return list(read_study(path, study=study)) if path.is_file() else []
 
 
-def _show(tables: Mapping[str, Table], options: argparse.Namespace) -> None:
+def _print(tables: Mapping[str, Table], options: argparse.Namespace) -> None:
     if options.csv:
-        sheets = {f"{table.name}.csv": table.csv() for table in tables.values()}
-        write_files(Path(options.csv), sheets)
+        write_tables(options.csv, tables.values())
     if options.json:
         print(json.dumps({name: table.to_dict() for name, table in tables.items()}))
         return
     wanted = options.table or [*SHORT, *(["judges"] if options.judge else [])]
     names = list(tables) if "all" in wanted else wanted
     if any(name not in tables for name in names):
-        raise UsageError(Diagnostic("E402", "nothing was judged yet", "--judge MODEL does that."))
+        raise UsageError(Diagnostic("E402", "no answer has been judged yet", "Add --judge MODEL."))
     print("\n\n".join(tables[name].text() for name in names))
     more = f"bylaw ground study -o {options.output} --table all"
     print(f"\nResults: {options.output}. All tables: {more}")
