@@ -9,15 +9,16 @@ import inspect
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Any, TypeVar
 
 import pytest
 
 import bylaw
 
-INTERNAL = {"Json", "Missing", "Span", "Value"}
-"""JSON values are of Python's own types, MISSING is the one value of its class; diagnostics are
-made from spans, and outcomes from values, inside."""
+INTERNAL = {"CheckedTrace", "Evaluation", "Json", "Missing", "Span", "Value"}
+"""JSON values are of Python's own types, and MISSING is the one value of its class. Diagnostics are
+made from spans, outcomes from values, and results from a checked trace and its evaluations."""
 
 
 def test_every_public_name_resolves_to_what_its_module_calls_it() -> None:
@@ -45,6 +46,8 @@ def _annotations(thing: Any) -> Iterator[tuple[Any, str]]:
     for name, member in vars(thing).items():
         if isinstance(member, property):
             member = member.fget
+        elif isinstance(member, cached_property):
+            member = member.func
         elif isinstance(member, classmethod | staticmethod):
             member = member.__func__
         shown = name == "__init__" or not name.startswith("_")
