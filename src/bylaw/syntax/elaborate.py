@@ -311,16 +311,7 @@ class _Elaborator(ValueElaborator):
         for extra in rest:
             message = f"{predicate.name} takes {len(predicate.parameters)} operands"
             self.complain(extra.span, scope, "E105", message, f"For example: {predicate.example}.")
-        if predicate.name == "CalledExactly":
-            self._whole_keys(operands, shape, scope)
         return f.TracePredicate(predicate.name, tuple(operands)) if complete else _PLACEHOLDER
-
-    def _whole_keys(self, operands: list[f.Operand], shape: s.Invocation, scope: Scope) -> None:
-        for operand in operands:
-            if isinstance(operand, f.Arguments) and any(len(p.path) > 1 for p in operand.patterns):
-                message = "CalledExactly compares whole arguments, not parts of them"
-                help = 'Write filter = {"id": 1} in place of filter.id = 1.'
-                self.complain(shape.span, scope, "E105", message, help)
 
     def operand(self, parameter: Parameter, shape: s.Item, scope: Scope) -> f.Operand:
         match parameter.kind, shape:
@@ -358,6 +349,10 @@ class _Elaborator(ValueElaborator):
                     message = f"the argument '{'.'.join(key)}' is given twice"
                     self.complain(operand.span, scope, "E105", message)
                     break
+            if parameter.whole and any(len(key) > 1 for key in keys):
+                message = f"{shape.name.text} compares whole arguments, not parts of them"
+                help = 'Write filter = {"id": 1} in place of filter.id = 1.'
+                self.complain(shape.span, scope, "E105", message, help)
             return f.Arguments(tuple(patterns))
         if not rest:
             self.complain(shape.span, scope, "E106", f"{shape.name.text} needs at least one tool")

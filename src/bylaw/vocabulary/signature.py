@@ -36,6 +36,8 @@ class Parameter:
 
     name: str
     kind: OperandKind
+    whole: bool = False
+    """Must patterns name whole arguments, and not parts such as `filter.id`?"""
 
 
 @frozen

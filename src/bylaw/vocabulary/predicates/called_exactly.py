@@ -53,7 +53,10 @@ def joint(tool: ToolName, arguments: Arguments) -> JointForm:
 CALLED_EXACTLY = Predicate(
     "CalledExactly",
     "CalledExactly(pay, amount = 5)",
-    (Parameter("tool", OperandKind.TOOL), Parameter("arguments", OperandKind.ARGUMENTS)),
+    (
+        Parameter("tool", OperandKind.TOOL),
+        Parameter("arguments", OperandKind.ARGUMENTS, whole=True),
+    ),
     holds,
     witness,
     sentence,
