@@ -27,7 +27,7 @@ from bylaw import Call, Trace, holds
 from bylaw.agents.simulated import simulated
 from bylaw.bench.analysis import ANALYSES
 from bylaw.bench.analysis.breakdowns import correlations, pearson
-from bylaw.bench.analysis.gate import above, effects, floor, gap, row, summary
+from bylaw.bench.analysis.gate import above, effects, floor, gap, resolution_cells, summary
 from bylaw.bench.analysis.layers import (
     expected_losses,
     loss,
@@ -38,11 +38,11 @@ from bylaw.bench.analysis.layers import (
     shares,
 )
 from bylaw.bench.analysis.overview import extremes, overview
-from bylaw.bench.analysis.runs import FLOOR, RunRecord, averaged, difference, pairs
+from bylaw.bench.analysis.runs import FLOOR, averaged, difference, pairs
 from bylaw.bench.constraints import WEIGHTS
 from bylaw.bench.instance import instance, instances
 from bylaw.bench.jobs import jobs, script_for
-from bylaw.bench.results import Results, read_results
+from bylaw.bench.results import Results, RunRecord, read_results
 from bylaw.bench.runner import BenchRunner
 from bylaw.procedure.constraint import LAYERS
 from bylaw.tables import Cell, Column, Table
@@ -126,7 +126,7 @@ def test_soft_block_is_the_worst_setting_of_three_models() -> None:
 def test_insist_rates(layer: str) -> None:
     events, resolved, insisted, listened, rate = EVENTS[layer]
     counts = Counter(insisted=insisted, listened=listened, unresolved=events - resolved)
-    found = row(counts)
+    found = resolution_cells(counts)
     assert found[:4] == [events, resolved, insisted, listened]
     assert isinstance(found[4], float)
     assert f"{100 * found[4]:.2f}" == rate

@@ -19,10 +19,10 @@ import pytest
 from bylaw import verify_trace
 from bylaw.agents.simulated import simulated
 from bylaw.bench.analysis import ANALYSES
-from bylaw.bench.analysis.runs import FLOOR, RunRecord
+from bylaw.bench.analysis.runs import FLOOR
 from bylaw.bench.instance import instance
 from bylaw.bench.jobs import jobs, script_for
-from bylaw.bench.results import Results, read_results
+from bylaw.bench.results import Results, RunRecord, read_results
 from bylaw.bench.runner import BenchRunner
 from bylaw.cli.main import main
 from bylaw.reports.figures import FIGURES, Figure, standalone

@@ -6,11 +6,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
+from bylaw.groundstudy.questions.building import (
+    questions_about,
+    tree_digest,
+)
 from bylaw.groundstudy.questions.questions import (
     QuestionSet,
     StudiedRepository,
-    questions_about,
-    tree_digest,
 )
 from bylaw.groundstudy.repositories.file_tools import Repository
 

@@ -11,11 +11,13 @@ import pytest
 from small_repository import asked_about, write
 
 from bylaw.errors import TraceError
-from bylaw.groundstudy.questions.questions import (
+from bylaw.groundstudy.questions.building import (
     problems,
     questions_about,
-    read_questions,
     tree_digest,
+)
+from bylaw.groundstudy.questions.questions import (
+    read_questions,
     write_questions,
 )
 from bylaw.groundstudy.questions.symbols import Symbol, symbols

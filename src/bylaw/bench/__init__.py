@@ -1,1 +1,1 @@
-"""The benchmark: twelve procedures at five difficulties, and a runner that loses nothing."""
+"""The benchmark: twelve procedures at five difficulties, and a runner that can be resumed."""

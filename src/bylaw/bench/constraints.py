@@ -1,7 +1,7 @@
-"""From a gold trace to a procedure: the six layers, by one table.
+"""Compiling a gold trace into a procedure, layer by layer.
 
-Names and reasons tell an agent that is refused which rule of which tools it is about to break, and
-never a value: what the right arguments or counts are is for the agent to find.
+The name and reason of a rule say which tools it concerns. They never give a value away: the agent
+must find the right arguments and counts itself.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ FIXES: Final[Mapping[str, str]] = {
 
 
 def compile_procedure(run: Execution, tools: Sequence[str], name: str) -> Procedure:
-    """The procedure that a gold trace stands for; `tools` are those the agent is offered."""
+    """The procedure that a gold trace follows; `tools` are those offered to the agent."""
     constraints = [
         _constraint(layer, number, about, formula, why)
         for layer, rules in _LAYERS.items()
@@ -53,7 +53,7 @@ def compile_procedure(run: Execution, tools: Sequence[str], name: str) -> Proced
 
 
 _Rule = tuple[str, Formula, str | None]
-"""The tools that a rule is about, the formula, and why."""
+"""The tools that a rule concerns, its formula and its reason."""
 
 
 def _constraint(
@@ -64,7 +64,7 @@ def _constraint(
 
 
 def _routing(run: Execution, tools: Sequence[str]) -> Iterator[_Rule]:
-    """Each tool used; where a branch went one way only, that way and not the other."""
+    """Each tool is used; where only one side of a branch was taken, the other tool is not."""
     used = {call.tool for call in run.calls}
     never = {taken: other for taken, other in run.taken if other and other not in used}
     for tool in _in_order(run.calls):
@@ -76,20 +76,20 @@ def _routing(run: Execution, tools: Sequence[str]) -> Iterator[_Rule]:
 
 
 def _prompt_arguments(run: Execution, tools: Sequence[str]) -> Iterator[_Rule]:
-    """Each distinct call whose arguments follow from the prompt alone."""
+    """Each distinct call whose arguments follow from the prompt alone is made."""
     for call in _distinct([call for call in run.calls if call.given]):
         why = f"A call of {call.tool} with the arguments that the prompt gives is missing."
         yield call.tool, CalledWith(call.tool, **call.arguments), why
 
 
 def _sequence(run: Execution, tools: Sequence[str]) -> Iterator[_Rule]:
-    """The whole sequence of names."""
+    """The tools are called in the order of the whole trace."""
     why = "The calls follow the order of the procedure."
     yield "order", InOrder(*(call.tool for call in run.calls)), why
 
 
 def _pairs(run: Execution, tools: Sequence[str]) -> Iterator[_Rule]:
-    """Each pair of used tools by first occurrence, and each pair of adjacent calls."""
+    """Tools are ordered by their first calls, and adjacent calls by their instances."""
     instances = _instances(run.calls)
     pairs = [
         *(((a, 0), (b, 0)) for a, b in combinations(_in_order(run.calls), 2)),
@@ -101,7 +101,7 @@ def _pairs(run: Execution, tools: Sequence[str]) -> Iterator[_Rule]:
 
 
 def _counts(run: Execution, tools: Sequence[str]) -> Iterator[_Rule]:
-    """Each tool offered, zero included."""
+    """Each offered tool is called exactly as often as in the trace, perhaps never."""
     names = [call.tool for call in run.calls]
     for tool in tools:
         why = f"{tool} is called as often as the procedure says, and no more."
@@ -109,7 +109,7 @@ def _counts(run: Execution, tools: Sequence[str]) -> Iterator[_Rule]:
 
 
 def _exact(run: Execution, tools: Sequence[str]) -> Iterator[_Rule]:
-    """Each distinct call, with all its arguments."""
+    """Each distinct call is made with exactly its arguments."""
     for call in _distinct(run.calls):
         yield call.tool, CalledExactly(call.tool, **call.arguments), None
 
@@ -125,7 +125,7 @@ _LAYERS: Final = {
 
 
 def _in_order(calls: Sequence[GoldCall]) -> list[str]:
-    """The tools used, in order of first occurrence."""
+    """The tools used, in order of their first calls."""
     return list(dict.fromkeys(call.tool for call in calls))
 
 

@@ -1,8 +1,7 @@
-"""The executor: carries a procedure out and records the gold trace.
+"""The executor: carries out a procedure and records the gold trace.
 
-A template's `execute` makes its calls through an `Execution`, and says of each whether its
-arguments follow from the prompt alone, and where it took one of two branches what the other
-would have called.
+A template's `execute` makes its calls through an `Execution`. It states for each call whether the
+arguments follow from the prompt alone and, at a branch, which call the other side would have made.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ V = TypeVar("V", int, list[int])
 
 @dataclass(frozen=True, slots=True)
 class AlternativeCall:
-    """The call that the other side of a branch would have made."""
+    """The call on the other side of a branch."""
 
     tool: str
     arguments: Mapping[str, Json]
@@ -33,34 +32,34 @@ class GoldCall:
     tool: str
     arguments: Mapping[str, Json]
     result: str
-    """The JSON text that the tool returned."""
+    """The JSON text returned by the tool."""
     given: bool
-    """Do the arguments follow from the prompt alone: from its numbers, and by counting?"""
+    """True if the arguments follow from the prompt alone: from its numbers, and by counting."""
     instead: AlternativeCall | None = None
 
     def to_dict(self) -> dict[str, Json]:
-        """The call as instances write it."""
+        """The call as JSON."""
         return {"tool_name": self.tool, "args": dict(self.arguments), "result": self.result}
 
 
 @dataclass(slots=True)
 class Execution:
-    """A procedure while it is carried out with the tools of one run."""
+    """A procedure being carried out with the tools of one run."""
 
     seed: int
     difficulty: int
     calls: list[GoldCall] = field(default_factory=list)
     taken: Counter[tuple[str, str | None]] = field(default_factory=Counter)
-    """How often each side of a branch was taken; None is the side without a call."""
+    """The number of times each side of a branch was taken; None is a side without a call."""
     iterations: Counter[str] = field(default_factory=Counter)
-    """How often each loop was run through."""
+    """The number of iterations of each loop."""
     step: int = 0
-    """Which step of the prompt is carried out, counted from 1; for templates that say so."""
+    """The current step of the prompt, counted from 1, in templates that track it."""
 
     def call(
         self, tool: str, *, instead: AlternativeCall | None = None, **arguments: ToolValue
     ) -> int:
-        """Makes a call whose arguments depend on results; its result, an integer."""
+        """Makes a call whose arguments depend on results, and returns an integer."""
         return cast(int, self._call(tool, arguments, False, instead))
 
     def call_given(self, tool: str, **arguments: ToolValue) -> int:
@@ -72,17 +71,17 @@ class Execution:
         return cast(list[int], self._call(tool, arguments, given, None))
 
     def let(self, name: str, value: V) -> V:
-        """A value to begin with; `name` is what the prompt calls it."""
+        """An initial value; `name` is its name in the prompt."""
         return value
 
     def put(self, values: list[int], value: int) -> None:
-        """Puts a value at the end of a list."""
+        """Appends a value to a list."""
         values.append(value)
 
     def each(self, name: str, values: Sequence[int], body: int | None = None) -> Iterator[int]:
-        """The values of a loop that the present step speaks of, round by round.
+        """The values of the loop that the current step describes, one per iteration.
 
-        `body` is the step that a round begins with, where that is another one.
+        `body` is the first step of an iteration, if it is not the current one.
         """
         header = self.step
         for value in values:
@@ -90,11 +89,11 @@ class Execution:
             yield value
 
     def answered(self, result: int, extras: Sequence[int]) -> int:
-        """The answer: what the procedure came to, and what is added to it."""
+        """The answer: the result of the procedure plus the extras."""
         return sum(extras, result)
 
     def branch(self, taken: str, other: str | None) -> None:
-        """Notes which of two tools a condition led to."""
+        """Records which of two tools a condition selected."""
         self.taken[taken, other] += 1
 
     def _call(

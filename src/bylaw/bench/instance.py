@@ -18,7 +18,7 @@ from bylaw.values import Json
 SEEDS: Final = (42, 123)
 TRIALS: Final = 3
 MAX_GOLD_CALLS: Final = 50
-"""The most calls that a gold trace may have."""
+"""The maximum length of a gold trace."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class TaskInstance:
     seed: int
     parameters: Mapping[str, int]
     scheduled: Mapping[str, int]
-    """The parameters as difficulty has them; they differ where the trace was too long."""
+    """The parameters that the difficulty asks for, before any shrinking."""
     prompt: str
     gold: Execution
     answer: int
@@ -43,11 +43,11 @@ class TaskInstance:
 
     @property
     def budget(self) -> int:
-        """How many calls an agent may execute."""
+        """The number of calls that an agent may execute."""
         return budget(self.difficulty)
 
     def to_dict(self) -> dict[str, Json]:
-        """The instance with the paper's fields, and what else there is to know."""
+        """The instance as JSON: the paper's fields and some more."""
         return {
             "template": self.template.name,
             "difficulty": self.difficulty,
@@ -71,7 +71,7 @@ class TaskInstance:
 
 
 def budget(difficulty: int) -> int:
-    """How many calls an agent may execute at a difficulty."""
+    """The number of calls that an agent may execute at a difficulty."""
     return 10 * difficulty + 10
 
 
@@ -80,8 +80,8 @@ def instance(template: str, difficulty: int, seed: int) -> TaskInstance:
     """The instance of a template at a difficulty, for a seed."""
     pattern = template_named(template)
     if difficulty not in DIFFICULTIES:
-        help = "It is a number from 1 to 5."
-        raise UsageError(Diagnostic("E420", f"there is no difficulty {difficulty}", help))
+        help = "Difficulties are numbers from 1 to 5."
+        raise UsageError(Diagnostic("E420", f"unknown difficulty {difficulty}", help))
     scheduled = pattern.parameters(seed, difficulty)
     parameters, run, answer = _fitting(pattern, scheduled, difficulty)
     name = f"{pattern.name} D{difficulty} seed {seed}"
@@ -101,7 +101,7 @@ def instance(template: str, difficulty: int, seed: int) -> TaskInstance:
 def _fitting(
     pattern: Template, scheduled: Mapping[str, int], difficulty: int
 ) -> tuple[dict[str, int], Execution, int]:
-    """The gold run; where it would be too long, that of the largest parameter that fits."""
+    """The parameters, gold run and answer, shrunk until the trace is short enough."""
     parameters = dict(scheduled)
     while True:
         run = Execution(parameters["seed"], difficulty)
@@ -114,8 +114,8 @@ def _fitting(
 def template_named(template: str) -> Template:
     """The template of this name."""
     if template not in TEMPLATES:
-        help = did_you_mean(template, TEMPLATES) or f"They are: {', '.join(TEMPLATES)}."
-        raise UsageError(Diagnostic("E420", f"there is no template '{template}'", help))
+        help = did_you_mean(template, TEMPLATES) or f"The templates are: {', '.join(TEMPLATES)}."
+        raise UsageError(Diagnostic("E420", f"unknown template '{template}'", help))
     return TEMPLATES[template]
 
 

@@ -1,4 +1,4 @@
-"""Models by name: `kind:which`. What a kind needs is imported when it is asked for."""
+"""Models by name, as in `openai:gpt-4.1-mini`. Their libraries are imported on demand."""
 
 from __future__ import annotations
 
@@ -41,23 +41,23 @@ KINDS: Final[Mapping[str, tuple[Callable[..., ChatModel], tuple[str, ...]]]] = {
     "hf": (_hf, (*_COMMON, *_LOCAL, "adapter")),
     "gguf": (_gguf, (*_COMMON, *_LOCAL)),
 }
-"""For each kind: what makes a model, and the options that it knows."""
+"""For each kind of model, its constructor and the options that it accepts."""
 
 
 def model_named(name: str, options: Mapping[str, Any]) -> ChatModel:
-    """The model of this name. An option that its kind does not know is an error; None is none."""
+    """The model with this name. Options that are None are ignored; unknown ones are an error."""
     kind, colon, which = name.partition(":")
     if not colon or not which or kind not in KINDS:
-        kinds = f"The kinds are {', '.join(KINDS)}; such as sim:gold."
+        kinds = f"The kinds are {', '.join(KINDS)}; for example, sim:gold."
         help = kinds if kind in KINDS else did_you_mean(kind, KINDS) or kinds
-        raise UsageError(Diagnostic("E420", f"'{name}' is not a model", help))
+        raise UsageError(Diagnostic("E420", f"unknown model '{name}'", help))
     make, known = KINDS[kind]
     given = {key: value for key, value in options.items() if value is not None}
     unknown = [key for key in given if key not in known]
-    if unknown and kind != "sim":  # a simulated agent beside a real model has no settings
+    if unknown and kind != "sim":  # options meant for a real model run in the same command
         flags = ", ".join(f"--{key.replace('_', '-')}" for key in unknown)
-        help = f"{kind}: knows {', '.join(known)}."
-        raise UsageError(Diagnostic("E420", f"{kind}: does not take {flags}", help))
+        help = f"{kind}: accepts {', '.join(known)}."
+        raise UsageError(Diagnostic("E420", f"{kind}: does not accept {flags}", help))
     try:
         return make(which, **given)
     except (ModuleNotFoundError, OSError, ValueError) as error:

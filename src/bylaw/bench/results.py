@@ -1,7 +1,7 @@
-"""The results file: one JSON line per finished run, and nothing is lost or done twice.
+"""The results file: one JSON line per finished run.
 
-A run is on record once its line is complete. Whoever is killed leaves at most a torn last line,
-which is cut off when the file is opened again; the run it was of is then made again.
+A run is on record once its line is complete. A process that is killed leaves at most one torn line
+at the end; it is removed when the file is reopened, and its run is made again.
 """
 
 from __future__ import annotations
@@ -11,25 +11,26 @@ import os
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from bylaw.errors import Diagnostic, TraceError
 from bylaw.values import Json
 
 try:
     import fcntl
-except ImportError:  # not on every system; then one writer at a time is a promise, not a lock
-    fcntl = None  # type: ignore[assignment]  # a module, where there is one
+except ImportError:  # not on every system; there, the user must avoid a second writer
+    fcntl = None  # type: ignore[assignment]  # a module where it exists
 
 VERSION: Final = 1
-"""The format of results."""
-RunRecord = Mapping[str, Any]
-_BEGINNING: Final = b'{"bylaw": '
-"""What every line begins with."""
+"""The version of the format."""
+RunRecord: TypeAlias = Mapping[str, Any]
+"""One line of a results file."""
+_PREFIX: Final = b'{"bylaw": '
+"""The first bytes of every line."""
 
 
 class Results:
-    """A results file that is open for more runs, for one writer at a time."""
+    """A results file opened for appending, by one writer at a time."""
 
     def __init__(self, path: str | Path) -> None:
         self.path: Final = Path(path)
@@ -42,7 +43,7 @@ class Results:
         except OSError as error:
             raise self._unusable(f"cannot be written: {error.strerror or error}") from None
         self.done: Final[dict[str, Json]] = {}
-        """The runs on record, and under which conditions each was made."""
+        """The runs on record, and the conditions of each."""
         try:
             self._claim()
             for result in read_results(self.path):
@@ -56,37 +57,37 @@ class Results:
         return TraceError(Diagnostic("E421", message, help, source=str(self.path)))
 
     def _cut(self) -> None:
-        """Cuts a torn last line off, if it is one of ours: another file is left as it is."""
+        """Removes a torn last line. A file with any other last line is left as it is."""
         whole = _whole_lines(self.path)
         with self.path.open("rb") as file:
             file.seek(whole)
-            torn = file.read(len(_BEGINNING))
-        if not _BEGINNING.startswith(torn):
-            help = "Results are what `bylaw bench run` writes: choose another file."
+            torn = file.read(len(_PREFIX))
+        if not _PREFIX.startswith(torn):
+            help = "Results are written by `bylaw bench run`: choose another file."
             raise self._unusable("the last line is not the result of a run", help)
         self._file.truncate(whole)
 
     def _claim(self) -> None:
-        """Makes this the only writer."""
+        """Locks the file."""
         if fcntl is not None:
             try:
                 fcntl.flock(self._file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError:
-                help = "Wait for the other run, or write to another file."
-                raise self._unusable("another run is writing to these results", help) from None
+                help = "Wait for the other process, or write to another file."
+                raise self._unusable("another process is writing to these results", help) from None
 
     def has(self, key: str, conditions: Json) -> bool:
-        """Is this run on record? If it was made under other conditions, that is an error."""
+        """True if the run is on record. If its conditions differ, that is an error."""
         if key not in self.done:
             return False
         if self.done[key] != conditions:
-            message = f"the run '{key}' is on record, made under other conditions"
-            help = "Write to another file, or use the options that the file was begun with."
+            message = f"the run '{key}' is on record under other conditions"
+            help = "Write to another file, or use the options that this file was started with."
             raise self._unusable(message, help)
         return True
 
     def append(self, results: Sequence[RunRecord]) -> None:
-        """Puts runs on record; they are on disk when this returns."""
+        """Records runs; they are on disk when this returns."""
         if not results:
             return
         lines = "".join(json.dumps(result, ensure_ascii=False) + "\n" for result in results)
@@ -97,7 +98,7 @@ class Results:
                     written += self._file.write(whole[written:]) or 0
                 os.fsync(self._file.fileno())
             except OSError as error:
-                help = "Runs on record stay there: make room, and give the command again."
+                help = "Runs on record are kept: free some space, and repeat the command."
                 message = f"cannot be written: {error.strerror or error}"
                 raise self._unusable(message, help) from None
             self.done.update({result["key"]: result["conditions"] for result in results})
@@ -114,10 +115,10 @@ class Results:
 
 
 def _whole_lines(path: Path) -> int:
-    """How many bytes belong to complete lines."""
+    """The number of bytes in complete lines."""
     size = path.stat().st_size
     with path.open("rb") as file:
-        while size > 0:  # backwards, block by block: files grow large
+        while size > 0:  # backwards in blocks, because files grow large
             start = max(0, size - 65_536)
             file.seek(start)
             end = file.read(size - start).rfind(b"\n")
@@ -128,7 +129,7 @@ def _whole_lines(path: Path) -> int:
 
 
 def read_results(*paths: str | Path) -> Iterator[dict[str, Any]]:
-    """The runs in some files; a torn last line is passed over, any other damage is an error."""
+    """The runs in some files. A torn last line is skipped; any other damage is an error."""
     for path in paths:
         try:
             with Path(path).open("rb") as file:
@@ -146,10 +147,10 @@ def _read(path: str | Path, lines: Any) -> Iterator[dict[str, Any]]:
             result = json.loads(line)
             found, *_ = (result[name] for name in ("bylaw", "key", "model", "conditions"))
         except (ValueError, TypeError, KeyError):
-            help = "Results are what `bylaw bench run` writes."
+            help = "Results are written by `bylaw bench run`."
             message = f"line {number} is not the result of a run"
             raise TraceError(Diagnostic("E421", message, help, source=str(path))) from None
         if found != VERSION:
-            message = f"line {number} has the format {found}; this version reads {VERSION}"
+            message = f"line {number} has format {found}; this version reads format {VERSION}"
             raise TraceError(Diagnostic("E421", message, source=str(path)))
         yield result

@@ -1,7 +1,7 @@
-"""The paper's own harness: a model of ours as the model of a guarded smolagents agent.
+"""The paper's harness: a chat model inside a guarded smolagents agent.
 
 smolagents builds the prompt, keeps the memory, and asks for an answer when the steps run out. The
-gate, the tools and the budget are those of every run, and so is what is put on record.
+gate, the tools, the budget and the record are the same as in the built-in loop.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ _ROLES = {
     MessageRole.TOOL_CALL: "assistant",
     MessageRole.TOOL_RESPONSE: "user",
 }
-"""What smolagents' roles are to a chat model; as smolagents itself has it."""
+"""The chat roles that smolagents' roles are sent as, following smolagents itself."""
 
 
 def run_episode(episode: Episode, model: ChatModel) -> None:
-    """Makes a run from beginning to end."""
+    """Runs a whole episode."""
     (task,) = (m["content"] for m in episode.conversation.messages if m["role"] == "user")
     tools = [each for each in episode.conversation.tools if each.name != FINAL_ANSWER]
     agent = GuardedToolCallingAgent(
@@ -67,21 +67,21 @@ def run_episode(episode: Episode, model: ChatModel) -> None:
 
 
 class _BudgetSpentError(BaseException):
-    """Ends a run whose budget is used up; no agent's `except` holds it."""
+    """Ends a run whose budget is spent. A BaseException, so that no agent catches it."""
 
 
 class _RecordingGuard(Guard):
-    """A guard that tells the episode what ran and what did not."""
+    """A guard that records executed and refused calls in the episode."""
 
     def __init__(self, episode: Episode) -> None:
         inner = episode.guard
-        assert isinstance(inner, Guard), "runs of the benchmark are guarded, if only to count"
+        assert isinstance(inner, Guard), "benchmark runs are guarded, if only to be counted"
         super().__init__(inner.procedure, inner.setting, hints=inner.hints)
         self._episode = episode
         episode.guard = self
 
     def propose(self, calls: Iterable[Call]) -> list[Decision]:
-        """As a guard does, within the budget."""
+        """Decides a turn, within the budget."""
         listed = list(calls)
         spent = len(self._episode.executed) >= self._episode.budget
         if spent and any(call.tool != FINAL_ANSWER for call in listed):
@@ -90,14 +90,14 @@ class _RecordingGuard(Guard):
         for decision in decisions:
             if not decision.allowed:
                 broken = tuple(each.constraint.name for each in decision.violations)
-                reason, told = decision.action, decision.message
+                reason, message = decision.action, decision.message
                 self._episode.refused.append(
-                    RefusedCall(decision.turn, decision.call, reason, told, broken)
+                    RefusedCall(decision.turn, decision.call, reason, message, broken)
                 )
         return decisions
 
     def record(self, decision: Decision, result: Json, *, error: str | None = None) -> None:
-        """As a guard does."""
+        """Records a result."""
         super().record(decision, result, error=error)
         if decision.call.tool != FINAL_ANSWER:
             call = decision.call
@@ -107,7 +107,7 @@ class _RecordingGuard(Guard):
 
 
 class _EpisodeTool(Tool):
-    """A tool of the benchmark as smolagents wants it."""
+    """A tool of the benchmark as a smolagents tool."""
 
     output_type = "string"
     skip_forward_signature_validation = True
@@ -122,12 +122,12 @@ class _EpisodeTool(Tool):
         super().__init__()
 
     def forward(self, **arguments: Any) -> str:
-        """Runs it."""
+        """Runs the tool."""
         return self._run(**arguments)
 
 
 class _EpisodeModel(Model):
-    """One of our models as smolagents' model, for one run."""
+    """A chat model as a smolagents model, for one run."""
 
     def __init__(self, episode: Episode, model: ChatModel) -> None:
         super().__init__(model_id=model.name)

@@ -1,7 +1,7 @@
-"""The eight tools: pure integer arithmetic under names that say nothing.
+"""The eight tools: pure integer arithmetic under meaningless names.
 
-An agent passes only the arguments listed here; the seed and the difficulty of a run are bound
-when its tools are made. Results are JSON text, as tools return it.
+An agent passes only the arguments listed here; a run supplies its seed and difficulty. Results are
+JSON text.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ class BenchTool:
     """The key under which the result is returned."""
     description: str
     formula: str
-    """What it computes; `s` and `d` are the run's seed and difficulty."""
+    """The result as a formula; `s` and `d` are the run's seed and difficulty."""
     compute: Callable[..., ToolValue]
-    """The function: seed, difficulty, then the arguments."""
+    """A function of the seed, the difficulty and the arguments."""
 
     @property
     def spec(self) -> ToolSpec:
@@ -130,27 +130,27 @@ ANSWER: Final = ToolSpec(
 
 
 def tool_result(name: str, seed: int, difficulty: int, arguments: Mapping[str, Any]) -> ToolValue:
-    """What a tool gives for these arguments, in a run of this seed and difficulty."""
+    """The result of a tool in a run with this seed and difficulty."""
     tool = TOOLS[name]
     if set(arguments) != set(tool.parameters):
         wanted = ", ".join(tool.parameters)
         raise TypeError(f"{name} takes the arguments {wanted}; found {', '.join(arguments)}")
     for key, kind in tool.parameters.items():
-        if not _FITS[kind](arguments[key]):
-            raise TypeError(f"{name}: {key} must be {_WORDS[kind]}")
+        if not _TYPE_CHECKS[kind](arguments[key]):
+            raise TypeError(f"{name}: {key} must be {_TYPE_NAMES[kind]}")
     return tool.compute(seed, difficulty, *(arguments[key] for key in tool.parameters))
 
 
-_WORDS: Final[Mapping[ParameterType, str]] = {
+_TYPE_NAMES: Final[Mapping[ParameterType, str]] = {
     "integer": "an integer",
     "integers": "a list of integers",
 }
-_FITS: Final[Mapping[ParameterType, Callable[[object], bool]]] = {
+_TYPE_CHECKS: Final[Mapping[ParameterType, Callable[[object], bool]]] = {
     "integer": lambda value: type(value) is int,
     "integers": lambda value: isinstance(value, list) and all(type(n) is int for n in value),
 }
 
 
 def result_text(name: str, value: ToolValue) -> str:
-    """A result as the tool returns it: `{"result": 11}`, `{"numbers": [8, 2, 46]}`."""
+    """A result as JSON text: `{"result": 11}`, `{"numbers": [8, 2, 46]}`."""
     return json.dumps({TOOLS[name].result: value})

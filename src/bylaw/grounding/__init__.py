@@ -1,4 +1,4 @@
-"""Does an answer speak only of what the tools returned?"""
+"""Grounding: checking that an answer names only things that the tools returned."""
 
 from bylaw.grounding.entities.claims import REFUSAL
 from bylaw.grounding.entities.extraction import CODE, Entity, EntityClass
@@ -17,4 +17,4 @@ __all__ = [
 ]
 
 vocabulary = Grounding().vocabulary()
-"""The words of grounding with the paper's settings, for `--with bylaw.grounding:vocabulary`."""
+"""The vocabulary of grounding with the paper's settings: `--with bylaw.grounding:vocabulary`."""

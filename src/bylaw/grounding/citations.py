@@ -1,8 +1,8 @@
-"""Where an answer says that something is: pairs of a symbol and a file, and whether they are right.
+"""Citations: the files in which an answer locates symbols, and whether they define them.
 
-A symbol is claimed to be in a file if the sentence says so: the file follows behind a word of
-place ("in", "at", "from", a colon), or precedes it with a verb of holding ("defines", "contains").
-An answer that is only a path places the symbol that the question asked about.
+A sentence locates a symbol in a file if the file follows it after a word of place ("in", "at",
+"from", a colon), or precedes it before a verb of containment ("defines", "contains"). An answer
+that is only a path locates the symbol that the question asked about.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _USES: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """A symbol, and the file that it is said to be in."""
+    """A symbol, and the file in which an answer locates it."""
 
     symbol: str
     file: str
@@ -44,9 +44,9 @@ class Citation:
 
 
 def citations_of(answer: str, asked: list[str]) -> list[Citation]:
-    """Where the answer places symbols, each pair once.
+    """The distinct citations in an answer.
 
-    `asked` are the symbols whose place the question asked for.
+    `asked` are the symbols whose location the question asked for.
     """
     found = mentions_of(answer, CODE)
     text = readable(answer)
@@ -65,7 +65,7 @@ def _is_file(entity: Entity) -> bool:
 def _pairs(text: str, files: list[Entity], symbols: list[Entity]) -> Iterator[Citation]:
     for sentence in sentences(text):
         if denies(sentence.text):
-            continue  # it says where something is not
+            continue  # it says where a symbol is not
         inside = [each for each in (*files, *symbols) if each.place.overlaps(sentence)]
         inside.sort(key=lambda entity: entity.place.start)
         for number, entity in enumerate(inside):
@@ -76,13 +76,13 @@ def _pairs(text: str, files: list[Entity], symbols: list[Entity]) -> Iterator[Ci
 
 
 def _file_of(text: str, inside: list[Entity], number: int) -> Entity | None:
-    """The file that a sentence places its n-th entity in, if it does."""
+    """The file in which a sentence locates its n-th entity, if it does."""
     here = inside[number].place
-    behind = next((e for e in inside[number + 1 :] if _is_file(e)), None)
-    if behind is not None:
-        between = text[here.end : behind.place.start]
+    after = next((e for e in inside[number + 1 :] if _is_file(e)), None)
+    if after is not None:
+        between = text[here.end : after.place.start]
         if _PLACE.search(between) and not _USES.search(between):
-            return behind
+            return after
     before = next((e for e in reversed(inside[:number]) if _is_file(e)), None)
     if before is not None:
         between = text[before.place.end : here.start]
@@ -92,7 +92,10 @@ def _file_of(text: str, inside: list[Entity], number: int) -> Entity | None:
 
 
 def is_defined_in(symbol: str, file: str, evidence: Evidence) -> bool:
-    """Does what was read of the file define the symbol? A bare name is any file of that name."""
+    """True if the part of the file that was read defines the symbol.
+
+    A file name without folders stands for any file with that name.
+    """
     path = normalized_path(file)
     wanted = [name_key(part) for part in name_parts(bare_name(symbol))]
     meant = [each for each in evidence.files if path in (each, each.rpartition("/")[2])]

@@ -1,8 +1,7 @@
-"""Was a name of code seen?
+"""Deciding whether the evidence shows a name of code.
 
-An identifier matches a seen name that it equals or is the beginning of, ignoring letter case. A
-function that is named with parentheses is named in full. A dotted name must be shown to be what it
-says: a member of that class, a name of that module.
+An identifier matches a seen name that it equals or is a prefix of, ignoring case. A function with
+parentheses must match in full. A dotted name must be shown to be a member of its class or module.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ _LINKS: Final = (".", "::", "->")
 
 
 def identifier_seen(text: str, evidence: Evidence) -> bool:
-    """Is it a seen name, or the beginning of one? A dotted name must be shown to be one."""
+    """True for a seen name, a prefix of one, or a dotted name that is shown."""
     parts = [name_key(part) for part in name_parts(text)]
     if len(parts) > 1:
         return _chain(parts, evidence, called=False)
@@ -35,14 +34,14 @@ def _name(name: str, evidence: Evidence) -> bool:
 
 
 def _plural(text: str, evidence: Evidence) -> bool:
-    """`ChargePoints` speaks of ChargePoint."""
+    """True for the plural of a seen name: `ChargePoints` refers to ChargePoint."""
     if not text.endswith("s") or "_" in text or not is_built(text):
         return False
     return any(name_key(text[:-1]) in source.names for source in evidence.sources)
 
 
 def function_seen(text: str, evidence: Evidence) -> bool:
-    """Is a function of exactly this name called, defined or imported?"""
+    """True if a function with exactly this name is called, defined or imported."""
     parts = [name_key(part) for part in name_parts(bare_name(text))]
     if len(parts) > 1:
         return _chain(parts, evidence, called=True)
@@ -50,14 +49,14 @@ def function_seen(text: str, evidence: Evidence) -> bool:
 
 
 def _has_function(name: str, source: SourceText) -> bool:
-    """Is it called, defined or imported? A variable of that name is not a function."""
+    """True if the name is called, defined or imported; a variable is not a function."""
     if name not in source.names:
         return False
     return source.calls(name) or source.has_class(name) or source.imports(name)
 
 
 def _chain(parts: list[str], evidence: Evidence, *, called: bool) -> bool:
-    """A dotted name: written so, or a member of a class, or a name of a module."""
+    """True for a dotted name that is written out, or a member of a class or module."""
     owner, name = parts[-2], parts[-1]
     known = [source for source in evidence.sources if name in source.names]
     near = [source for source in known if owner in source.names]
@@ -72,8 +71,8 @@ def _chain(parts: list[str], evidence: Evidence, *, called: bool) -> bool:
     if _is_class(owner, evidence):
         return _of_class(owner, name, evidence, set())
     if any(module[-1:] == (parts[0],) for module, _ in evidence.modules):
-        return False  # the module was read, and does not have it
-    # What the owner is was not shown; then the names are all that can be held against it.
+        return False  # the module was read, and lacks the name
+    # The owner is unknown, so only the separate names can be checked.
     if not all(_name(part, evidence) for part in parts[:-1]):
         return False
     return any(_has_function(name, source) for source in known) if called else bool(known)
@@ -97,7 +96,7 @@ def _of_module(parts: list[str], evidence: Evidence) -> bool:
 
 
 def _of_class(owner: str, name: str, evidence: Evidence, tried: set[str]) -> bool:
-    """Is this a member of the class, or of one that it is derived from?"""
+    """True if the class, or one of its bases, has the member."""
     tried.add(owner)
     for source in evidence.sources:
         if owner not in source.names:

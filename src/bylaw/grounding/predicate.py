@@ -1,7 +1,7 @@
-"""The grounding predicate: does an answer speak only of what the tools returned?
+"""The grounding predicate: does an answer name only things that the tools returned?
 
-As a rule it is ordinary Bylaw: `forall e in entities(answer): grounded(e)`. The vocabulary here
-supplies the words; `Grounding.check` says the same of one trace, with the details.
+As a rule it reads `forall e in entities(answer): grounded(e)`. The vocabulary here supplies these
+names; `Grounding.check` gives the same verdict on one trace, with details.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ READ_FILE: Final = "read_file"
 
 @dataclass(frozen=True, slots=True)
 class Grounding:
-    """What counts: as evidence, and as something that an answer can be held to."""
+    """Settings: the tools whose results are evidence, and the entities that are checked."""
 
     evidence_tools: Sequence[str] = (READ_FILE,)
     """The tools whose results are evidence; `get_*` and `*` are patterns."""
     classes: Sequence[EntityClass | str] = CODE
-    """The kinds of entities that are looked for."""
+    """The classes of entities that are checked."""
     prompt_counts: bool = False
-    """May the answer also speak of what the user and the system said?"""
+    """Whether messages of the user and the system are evidence too."""
     location: bool = False
-    """Must `check` also find every symbol defined in the file that the answer places it in?"""
+    """Whether `check` also requires every symbol to be defined in the file that is named for it."""
 
     def check(self, trace: Trace) -> GroundingReport:
-        """The verdict on the answer of a trace, and what speaks against it."""
+        """The verdict on the answer of a trace, and its reasons."""
         answer, evidence = trace.answer, self.evidence(trace)
         found = [] if answer is None else self.entities(trace, answer)
         cited = citations_of(answer, places_asked(trace)) if answer and self.location else []
@@ -54,13 +54,13 @@ class Grounding:
         )
 
     def evidence(self, trace: Trace) -> Evidence:
-        """What the tools returned, as far as it counts."""
+        """The evidence in a trace."""
         return Evidence.of(trace.events, self.evidence_tools, prompt_counts=self.prompt_counts)
 
     def entities(
         self, trace: Trace, answer: str, classes: Iterable[EntityClass | str] = ()
     ) -> list[Entity]:
-        """What an answer claims to know of; the tools that the trace calls are not among it."""
+        """The entities that an answer claims to know, except the tools called in the trace."""
         if is_refusal(answer):
             return []
         wanted = entity_classes(tuple(classes) or self.classes)
@@ -79,20 +79,20 @@ class Grounding:
         def entities(
             trace: Trace, metrics: Mapping[str, Json], answer: str, *classes: str
         ) -> list[str]:
-            """What an answer names. An empty answer names the empty text, which nothing grounds."""
+            """The entities in an answer. An empty answer gives the empty text: never grounded."""
             if not answer.strip():
                 return [""]
             return [entity.text for entity in self.entities(trace, answer, classes)]
 
         @vocabulary.predicate
         def grounded(trace: Trace, at: int, metrics: Mapping[str, Json], entity: Json) -> bool:
-            """Some result of a tool that counts shows the entity."""
+            """The evidence shows the entity."""
             text = entity if isinstance(entity, str) else write_json(entity)
             return was_seen(text, latest.evidence(trace))
 
         @vocabulary.extractor
         def citations(trace: Trace, metrics: Mapping[str, Json], answer: str) -> list[Json]:
-            """Where an answer places symbols: `{"symbol": …, "file": …}`."""
+            """The locations that an answer gives for symbols: `{"symbol": …, "file": …}`."""
             found = citations_of(answer, places_asked(trace))
             return [{"symbol": each.symbol, "file": each.file} for each in found]
 
@@ -100,21 +100,21 @@ class Grounding:
         def defined_in(
             trace: Trace, at: int, metrics: Mapping[str, Json], symbol: str, file: str
         ) -> bool:
-            """What was read of the file defines the symbol."""
+            """The part of the file that was read defines the symbol."""
             return is_defined_in(symbol, file, latest.evidence(trace))
 
         @vocabulary.predicate(false_is_final=True)
         def sourced(
             trace: Trace, at: int, metrics: Mapping[str, Json], value: Json, step: int
         ) -> bool:
-            """The value stood in the prompt or in a result of any tool before this step."""
+            """The value occurs in the prompt or in a tool result before this step."""
             return is_sourced(trace, value, step)
 
         return vocabulary
 
 
 class _EvidenceCache:
-    """The evidence of the trace that was asked about last: rules ask once for each entity."""
+    """Keeps the evidence of the latest trace, because rules ask once for each entity."""
 
     def __init__(self, grounding: Grounding) -> None:
         self._grounding = grounding
@@ -128,13 +128,13 @@ class _EvidenceCache:
 
 
 def entity_classes(named: Iterable[EntityClass | str]) -> tuple[EntityClass, ...]:
-    """The classes of these names."""
+    """The entity classes with these names."""
     found = []
     for name in named:
         try:
             found.append(EntityClass(name))
         except ValueError:
-            message = f"there is no class of entities called '{name}'"
+            message = f"unknown entity class '{name}'"
             help = f"The classes are: {', '.join(EntityClass)}."
             raise UsageError(Diagnostic("E402", message, help)) from None
     return tuple(found)

@@ -1,8 +1,8 @@
-"""Where a value that is passed to a tool came from: the prompt, or an earlier result.
+"""The provenance of a value passed to a tool: the prompt, or an earlier result.
 
-A result that only gives back what its own call passed in is no source of it: a search for an
-invented order number that says "nothing found for W123" has not returned an order number. Nor does
-it help to pass the number in another spelling, such as #W123, or among other words.
+A result that only echoes an argument of its own call is not a source: a search for an invented
+order number that answers "nothing found for W123" has not returned an order number. Passing the
+number in another spelling, such as #W123, or among other words, makes no difference.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from bylaw.trace.trace import Trace
 from bylaw.values import Json, equal
 
 _HASH: Final = re.compile(r"(?<!\w)#(?=\w)")
-"""Only says that a number follows."""
+"""A hash sign, which only announces a number."""
 
 
 def is_sourced(trace: Trace, value: Json, step: int) -> bool:
-    """Does every part of the value stand in the prompt or in a result before this step?"""
+    """True if every part of the value occurs in the prompt or in a result before this step."""
     return all(_has_source(trace, leaf, step) for leaf in _leaves(value))
 
 
 def _has_source(trace: Trace, leaf: Json, step: int) -> bool:
     if isinstance(leaf, bool) or leaf in (None, ""):
-        return True  # nobody needs to be told these
+        return True  # these need no source
     for event in trace.events:
         if event.step is not None and event.step >= step:
             break
@@ -63,7 +63,7 @@ def _same(left: Json, right: Json) -> bool:
 
 
 def _holds(given: Json, leaf: Json) -> bool:
-    """Is the value in an argument, in whatever spelling: among words, with a hash, in digits?"""
+    """True if an argument contains the value in any spelling: among words, with a hash."""
     if _same(given, leaf):
         return True
     if isinstance(given, bool) or given is None:
@@ -78,7 +78,7 @@ def _holds(given: Json, leaf: Json) -> bool:
 
 
 def _mentions(text: str, leaf: Json) -> bool:
-    """Does the text hold the value, as a word of its own? Numbers and days may be written anew."""
+    """True if the text contains the value as a word. Numbers and dates may differ in form."""
     text = normalized(text)
     if not isinstance(leaf, str):
         return _mentions_number(text, Decimal(str(leaf)))
@@ -95,7 +95,7 @@ def _mentions_number(text: str, wanted: Decimal) -> bool:
 
 
 def _leaves(value: Json) -> Iterator[Json]:
-    """The values that are neither lists nor objects, however deep."""
+    """The values that are neither lists nor objects, at any depth."""
     pending = [value]
     while pending:
         current = pending.pop()
@@ -108,7 +108,7 @@ def _leaves(value: Json) -> Iterator[Json]:
 
 
 def _keys(value: Json) -> Iterator[str]:
-    """The keys of all objects: records are often filed under their ids."""
+    """The keys of all objects, because records are often stored under their ids."""
     pending = [value]
     while pending:
         current = pending.pop()

@@ -1,4 +1,4 @@
-"""The verdict on one answer, and what speaks against it."""
+"""The verdict on one answer, and its reasons."""
 
 from __future__ import annotations
 
@@ -16,41 +16,41 @@ from bylaw.values import Json
 
 
 class GroundingVerdict(StrEnum):
-    """Does an answer speak only of what was seen?"""
+    """The verdict on an answer."""
 
     GROUNDED = "grounded"
     UNGROUNDED = "ungrounded"
     VACUOUS = "vacuous"
-    """It makes no claim that could be checked: it refuses, or names nothing."""
+    """The answer makes no claim that can be checked: it refuses, or names nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class GroundingReport:
-    """One answer, held against what the tools returned."""
+    """One answer, compared with what the tools returned."""
 
     verdict: GroundingVerdict
     reason: str
-    """The verdict in a sentence."""
+    """A sentence that explains the verdict."""
     entities: tuple[Entity, ...]
-    """What the answer names."""
+    """The entities in the answer."""
     ungrounded: tuple[Entity, ...]
-    """Those that were not seen."""
+    """The entities that the evidence does not show."""
     misplaced: tuple[Citation, ...]
-    """Symbols that are not defined where the answer says; only if places were asked for."""
+    """Symbols not defined where the answer says; empty unless locations are checked."""
     evidence: Evidence = field(repr=False)
 
     @property
     def grounded(self) -> int:
-        """How many entities were seen."""
+        """The number of entities that the evidence shows."""
         return len(self.entities) - len(self.ungrounded)
 
     @property
     def satisfied(self) -> bool:
-        """The paper's predicate, yes or no: without any evidence nothing is grounded."""
+        """The paper's predicate. Without any evidence, no answer satisfies it."""
         return self.verdict is not GroundingVerdict.UNGROUNDED and bool(self.evidence)
 
     def by_class(self) -> dict[EntityClass, list[Entity]]:
-        """What was not seen, by class; the parts of a path that was not seen are left out."""
+        """The ungrounded entities by class, without the parts of ungrounded paths."""
         missing = {entity.text for entity in self.ungrounded}
         found: dict[EntityClass, list[Entity]] = {}
         for entity in self.ungrounded:
@@ -59,7 +59,7 @@ class GroundingReport:
         return found
 
     def nearest(self, text: str) -> str | None:
-        """What was seen that comes nearest to something that was not."""
+        """The seen name or path that is most similar to an ungrounded entity, if any is."""
         return nearest(text, self.evidence)
 
     def to_dict(self) -> dict[str, Json]:
@@ -89,7 +89,7 @@ def report_on(
     *,
     refused: bool,
 ) -> GroundingReport:
-    """The verdict that follows from what was found."""
+    """The report that follows from these findings."""
     if not answer or not answer.strip():
         verdict, reason = GroundingVerdict.UNGROUNDED, "There is no answer to check."
     elif ungrounded or misplaced:
@@ -114,16 +114,16 @@ def _against(
 ) -> str:
     if not evidence:
         return "No tool that counts as evidence returned anything."
-    told = []
+    parts = []
     if ungrounded:
-        told.append(f"{len(ungrounded)} of {len(entities)} entities were not seen")
+        parts.append(f"{len(ungrounded)} of {len(entities)} entities were not seen")
     if misplaced:
-        told.append(f"{len(misplaced)} not defined where the answer says")
-    return f"{'; '.join(told)}."
+        parts.append(f"{len(misplaced)} not defined where the answer says")
+    return f"{'; '.join(parts)}."
 
 
 def nearest(text: str, evidence: Evidence) -> str | None:
-    """What was seen that comes nearest to something that was not, if anything does."""
+    """The seen name or path that is most similar to an ungrounded entity, if any is."""
     kind = entity_class_of(text)
     if kind is EntityClass.FILE_PATH:
         called = text.rpartition("/")[2]
@@ -132,16 +132,16 @@ def nearest(text: str, evidence: Evidence) -> str | None:
     if kind not in (EntityClass.FUNCTION_SIGNATURE, EntityClass.IDENTIFIER, EntityClass.ID):
         return None
     wanted = name_parts(bare_name(text))[-1]
-    spelt: dict[str, str] = {}
+    spellings: dict[str, str] = {}
     for source in evidence.sources:
         for name in re.findall(r"[^\W\d][\w]*", source.text):
-            spelt.setdefault(name_key(name), name)
-    found = _closest(name_key(wanted), spelt, cutoff=0.6)
-    return None if found is None else spelt[found]
+            spellings.setdefault(name_key(name), name)
+    found = _closest(name_key(wanted), spellings, cutoff=0.6)
+    return None if found is None else spellings[found]
 
 
 def _closest(text: str, seen: Iterable[str], *, cutoff: float) -> str | None:
-    """The most similar text; those that share no three characters are not looked at."""
+    """The most similar text among those that share three consecutive characters."""
     threes = {text[i : i + 3] for i in range(len(text) - 2)}
     likely = sorted(each for each in seen if any(three in each for three in threes))
     close = difflib.get_close_matches(text, likely, n=1, cutoff=cutoff)

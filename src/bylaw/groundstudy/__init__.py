@@ -1,1 +1,1 @@
-"""The grounding study: do agents that answer questions about a repository read it first?"""
+"""The grounding study: do agents read a repository before they answer questions about it?"""

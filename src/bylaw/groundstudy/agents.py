@@ -1,7 +1,7 @@
-"""Simulated agents of the study: one that remembers, one that reads, one that would rather refuse.
+"""Simulated agents of the study: one that remembers, one that reads, one that prefers to refuse.
 
-They are handed the questions with their answers, so that what each of them does wrong is done on
-purpose. Every result labels them as simulated.
+They are given the questions with their answers, so their mistakes are deliberate. Every result
+marks them as simulated.
 """
 
 from __future__ import annotations
@@ -22,25 +22,25 @@ from bylaw.trace.event import Call
 from bylaw.values import Json, decoded
 
 REMEMBERED: Final = 0.6
-"""How often memory is right."""
+"""The probability that memory is right."""
 
 
 def _recall(question: SymbolQuestion, rng: random.Random) -> str:
-    """The file as memory has it: the right one, or one that might be."""
+    """The file recalled from memory: the right one, or a plausible one."""
     if rng.random() < REMEMBERED:
         return question.file
     return f"{question.repository}/{question.symbol.lower()}.py"
 
 
 def recaller(question: SymbolQuestion, conversation: Chat) -> Call:
-    """Looks at the root for the sake of form, and answers from memory."""
+    """Lists the root, then answers from memory."""
     if not _results(conversation):
         return Call(LIST_DIRECTORY, {"path": ""})
     return _answer(_recall(question, random.Random(conversation.seed)))
 
 
 def reader(question: SymbolQuestion, conversation: Chat) -> Call:
-    """Goes down to the file and reads until it sees the definition."""
+    """Walks down to the file and reads until it sees the definition."""
     made = _results(conversation)
     folders = ["", *_above(question.file)]
     if len(made) < len(folders):
@@ -56,7 +56,7 @@ def reader(question: SymbolQuestion, conversation: Chat) -> Call:
 
 
 def refuser(question: SymbolQuestion, conversation: Chat) -> Call:
-    """Opens a file, and refuses if that is offered; else recalls."""
+    """Opens a file and refuses, if the prompt allows it; otherwise recalls."""
     made = _results(conversation)
     if REFUSAL not in conversation.messages[0]["content"]:
         return recaller(question, conversation)
@@ -77,15 +77,15 @@ AGENTS: Final[Mapping[str, Behaviour]] = {
 
 
 class SimulatedAgent:
-    """An agent that behaves in one of these ways."""
+    """A chat model with one of these behaviours."""
 
     batched = True
     width = 64
 
     def __init__(self, name: str, questions: Sequence[SymbolQuestion]) -> None:
         if name not in AGENTS:
-            help = did_you_mean(name, AGENTS) or f"There are {', '.join(AGENTS)}."
-            message = f"the study has no simulated agent '{name}'"
+            help = did_you_mean(name, AGENTS) or f"The agents are {', '.join(AGENTS)}."
+            message = f"unknown simulated agent '{name}'"
             raise UsageError(Diagnostic("E420", message, help))
         behaviour = AGENTS[name]
         self.name = name
@@ -105,13 +105,13 @@ class SimulatedAgent:
 
 
 def _results(conversation: Chat) -> list[Any]:
-    """What the tools have returned so far."""
-    told = (message for message in conversation.messages if message["role"] == "tool")
-    return [decoded(message["content"]) for message in told]
+    """The tool results so far."""
+    messages = (message for message in conversation.messages if message["role"] == "tool")
+    return [decoded(message["content"]) for message in messages]
 
 
 def _above(file: str) -> list[str]:
-    """The folders that a file lies in, from the outermost."""
+    """The folders that contain a file, from the outermost."""
     folders = file.split("/")[:-1]
     return ["/".join(folders[:count]) for count in range(1, len(folders) + 1)]
 

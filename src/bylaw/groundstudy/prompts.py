@@ -1,4 +1,4 @@
-"""The two prompts of the study. They differ only in their rules."""
+"""The two prompts of the study, which differ only in their rules."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _STRICT: Final = f"""\
    To refuse is a valid answer, and the better one where the evidence is missing."""
 
 RULES: Final[Mapping[Prompt, str]] = {"default": _DEFAULT, "strict": _STRICT}
-"""The instructions of the paper, one by one, in other words. The refusal is as printed there."""
+"""The instructions of the paper, paraphrased one by one. The refusal is verbatim."""
 
 ANSWER: Final = ToolSpec(
     FINAL_ANSWER, "Gives the final answer and ends the task.", {"answer": {"type": "string"}}
@@ -50,12 +50,12 @@ ANSWER: Final = ToolSpec(
 
 
 def system_prompt(prompt: Prompt) -> str:
-    """What the agent is told before the task."""
+    """The system prompt."""
     return _PREAMBLE + RULES[prompt]
 
 
 def user_prompt(repository: str, question: str) -> str:
-    """The task."""
+    """The user prompt, which states the task."""
     return (
         f"Repository: {repository}\n\nTASK\n----\n{question}\n\n"
         "Look into the source code with your tools, and answer thoroughly from what you find "

@@ -1,18 +1,15 @@
-"""What results say: each analysis takes runs and gives a table."""
+"""Analyses of benchmark results: each turns run records into a table."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Final, TypeAlias
+from collections.abc import Mapping
+from typing import Final
 
 from bylaw.bench.analysis.breakdowns import correlations, difficulties, structures, templates
 from bylaw.bench.analysis.gate import effects, enforcement, floor, gap
 from bylaw.bench.analysis.layers import layers, loss, reached
 from bylaw.bench.analysis.overview import overview
-from bylaw.bench.analysis.runs import RunRecord
-from bylaw.tables import Table
-
-Analysis: TypeAlias = Callable[[Sequence[RunRecord]], Table]
+from bylaw.bench.analysis.runs import Analysis
 
 ANALYSES: Final[Mapping[str, Analysis]] = {
     "overview": overview,
@@ -28,4 +25,4 @@ ANALYSES: Final[Mapping[str, Analysis]] = {
     "enforcement": enforcement,
     "correlations": correlations,
 }
-"""By the name of the table that each gives, in the order of a report."""
+"""The analyses by the names of their tables, in the order of a report."""

@@ -1,4 +1,4 @@
-"""Compliance and accuracy, broken down: by template, by structure, by difficulty."""
+"""Compliance and accuracy by template, structure and difficulty, and their correlation."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import Final
 
 from bylaw.bench.analysis.runs import (
     SHORT,
-    RunRecord,
     accuracy,
     averaged,
     by_model,
@@ -18,6 +17,7 @@ from bylaw.bench.analysis.runs import (
     settings_of,
     simulated_note,
 )
+from bylaw.bench.results import RunRecord
 from bylaw.bench.templates import TEMPLATES
 from bylaw.bench.templates.template import DIFFICULTIES
 from bylaw.tables import Cell, Column, Table
@@ -33,7 +33,7 @@ def templates(runs: Sequence[RunRecord]) -> Table:
 
 
 def structures(runs: Sequence[RunRecord]) -> Table:
-    """By the structure that templates have."""
+    """By the structure of the templates."""
     members: dict[str, list[str]] = {}
     for name, template in TEMPLATES.items():
         members.setdefault(template.structure, []).append(name)
@@ -54,7 +54,7 @@ def difficulties(runs: Sequence[RunRecord]) -> Table:
 def _broken_down(
     runs: Sequence[RunRecord], title: str, order: Iterable[str], of: Callable[[RunRecord], str]
 ) -> tuple[list[Column], list[list[Cell]]]:
-    """A row for each model and value; a column for each measure and setting."""
+    """Columns for each measure and setting, and a row for each model and value."""
     settings = settings_of(runs)
     rows: list[list[Cell]] = []
     for model, by_setting in by_model(runs).items():
@@ -96,12 +96,12 @@ def correlations(runs: Sequence[RunRecord]) -> Table:
     ]
     notes = [
         (
-            "r: Pearson correlation of mean compliance and accuracy over cells; none where one of "
-            "them is the same in all cells"
+            "r: Pearson correlation of mean compliance and accuracy over cells; undefined if one "
+            "of them is the same in all cells"
         ),
         *simulated_note(runs),
     ]
-    title = "Compliance and accuracy: do they go together?"
+    title = "Correlation of compliance and accuracy"
     return Table("correlations", title, columns, rows, notes)
 
 
@@ -114,14 +114,14 @@ def _within(run: RunRecord) -> Hashable:
 
 
 def _over(runs: Sequence[RunRecord], cell: Callable[[RunRecord], Hashable]) -> list[Cell]:
-    """How many cells there are, and r."""
+    """The number of cells, and r."""
     cells = [(compliance(group), accuracy(group)) for group in grouped(runs, cell).values()]
     known = [(x, y) for x, y in cells if x is not None and y is not None]
     return [len(known), pearson(known)]
 
 
 def pearson(points: Sequence[tuple[float, float]]) -> float | None:
-    """Pearson's r; None where it is not defined."""
+    """Pearson's r; None if it is undefined."""
     try:
         return correlation([x for x, _ in points], [y for _, y in points])
     except StatisticsError:

@@ -1,4 +1,4 @@
-"""What a gate changes: enforced runs against the baseline runs of the same tasks."""
+"""The effect of the gate: changes against baseline, the floor, and the interventions."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from bylaw.bench.analysis.runs import (
     BASELINE,
     FLOOR,
+    MODEL_AND_SETTING,
     SOFT,
     WARN,
-    RunRecord,
     accuracy,
     averaged,
     by_model,
@@ -20,10 +20,12 @@ from bylaw.bench.analysis.runs import (
     change,
     compliance,
     difference,
+    floor_note,
     mean,
     pairs,
     simulated_note,
 )
+from bylaw.bench.results import RunRecord
 from bylaw.enforcement.events import NO_CHOICE
 from bylaw.procedure.constraint import LAYERS
 from bylaw.tables import Cell, Column, Table
@@ -31,10 +33,11 @@ from bylaw.tables import Cell, Column, Table
 
 @dataclass(frozen=True, slots=True)
 class MeanChange:
-    """How some models changed."""
+    """The mean change over several models."""
 
     mean: float
     improved: int
+    """The number of models that improved."""
     total: int
 
 
@@ -48,8 +51,7 @@ def effects(runs: Sequence[RunRecord]) -> Table:
         if setting != BASELINE
     ]
     columns = [
-        Column("model"),
-        Column("setting"),
+        *MODEL_AND_SETTING,
         Column("compliance", "change"),
         Column("accuracy", "change"),
         Column("calls", "difference"),
@@ -57,12 +59,12 @@ def effects(runs: Sequence[RunRecord]) -> Table:
         Column("worse", "share"),
     ]
     notes = [
-        "changes against baseline, over the tasks that were run under both",
+        "changes against baseline, over the tasks run under both settings",
         "calls: executed per run; better, worse: the share of tasks whose compliance rose, fell",
         *_summaries(rows, *averaged(runs)),
         *simulated_note(runs),
     ]
-    return Table("effects", "What the gate changes", columns, rows, notes)
+    return Table("effects", "Effect of the gate", columns, rows, notes)
 
 
 def _changes(baseline: Sequence[RunRecord], enforced: Sequence[RunRecord]) -> list[Cell]:
@@ -77,29 +79,29 @@ def _changes(baseline: Sequence[RunRecord], enforced: Sequence[RunRecord]) -> li
 
 
 def _summaries(rows: Sequence[Sequence[Cell]], kind: str, models: Sequence[str]) -> list[str]:
-    """A line for each setting: how many models improve, and by how much."""
-    told = []
+    """A sentence for each setting: how many models improve, and by how much."""
+    sentences = []
     for setting in dict.fromkeys(row[1] for row in rows):
         of = {str(row[0]): row for row in rows if row[1] == setting and row[0] in models}
         if not of:
             continue
         score = summary({model: row[2] for model, row in of.items()})
         answers = summary({model: row[3] for model, row in of.items()})
-        told.append(
+        sentences.append(
             f"{setting}: compliance rises for {score.improved} of {score.total} {kind}, on "
             f"average by {score.mean:+.3f}; accuracy by {answers.mean:+.3f}"
         )
-    return told
+    return sentences
 
 
 def summary(changes: Mapping[str, Cell]) -> MeanChange:
-    """The mean change over models, and how many improve; each model counts once."""
+    """The mean change over models, each counted once."""
     known = [float(change) for change in changes.values() if change is not None]
     return MeanChange(mean(known) or 0.0, sum(change > 0 for change in known), len(known))
 
 
 def gap(runs: Sequence[RunRecord]) -> Table:
-    """Block-and-warn less soft-block, for each model that was run under both."""
+    """Block-and-warn minus soft-block, for each model run under both."""
     rows = []
     for model, by_setting in by_model(runs).items():
         if WARN not in by_setting or SOFT not in by_setting:
@@ -126,28 +128,27 @@ def gap(runs: Sequence[RunRecord]) -> Table:
     notes = [
         "C warn, C soft: the change in compliance against baseline",
         (
-            "gap: block-and-warn less soft-block, in compliance and in accuracy. What a model "
-            "gains only where retries are free are mistakes that it can mend"
+            "gap: block-and-warn minus soft-block, in compliance and in accuracy: the mistakes "
+            "that a model corrects when retries are free"
         ),
-        "stopped: the share of soft-block runs that the gate ended",
+        "stopped: the share of soft-block runs ended by the gate",
         *simulated_note(runs),
     ]
     return Table("gap", "The gap between block-and-warn and soft-block", columns, rows, notes)
 
 
 def floor(runs: Sequence[RunRecord]) -> Table:
-    """Enforced compliance beside that of an agent that knows nothing and only obeys."""
+    """Enforced compliance, compared with an agent that knows nothing and only obeys."""
     groups = by_model_and_setting(runs)
     rows = []
     for (model, setting), group in groups.items():
         if model == FLOOR or setting == BASELINE:
             continue
         both = pairs(group, groups.get((FLOOR, setting), []))
-        own, bought = compliance(a for a, _ in both), compliance(b for _, b in both)
-        rows.append([model, setting, own, bought, difference(own, bought), above(own, bought)])
+        own, lowest = compliance(a for a, _ in both), compliance(b for _, b in both)
+        rows.append([model, setting, own, lowest, difference(own, lowest), above(own, lowest)])
     columns = [
-        Column("model"),
-        Column("setting"),
+        *MODEL_AND_SETTING,
         Column("compliance", "share"),
         Column("floor", "share"),
         Column("above", "change"),
@@ -155,35 +156,25 @@ def floor(runs: Sequence[RunRecord]) -> Table:
     ]
     notes = [
         (
-            f"floor: the compliance of {FLOOR} on the same tasks: it knows nothing of them and "
+            f"floor: the compliance of {FLOOR} on the same tasks; it knows nothing about them and "
             "only follows refusals"
         ),
-        "of the rest: how much of what the floor leaves open the model fills, 1 at most",
-        *([] if any(m == FLOOR for m, _ in groups) else [f"not in these results: {FLOOR}"]),
+        "of the rest: the model's gain as a share of the distance from the floor to 1",
+        *floor_note(runs),
         *simulated_note(runs),
     ]
     return Table("floor", "Above the gate-only floor", columns, rows, notes)
 
 
-def above(own: float | None, bought: float | None) -> float | None:
-    """The share, of what the floor leaves open, that a score fills."""
-    if own is None or bought is None or bought == 1:
+def above(own: float | None, floor: float | None) -> float | None:
+    """The share of the distance from the floor to 1 that a score covers."""
+    if own is None or floor is None or floor == 1:
         return None
-    return (own - bought) / (1 - bought)
-
-
-COLUMNS = (
-    Column("layer"),
-    Column("events", "count"),
-    Column("resolved", "count"),
-    Column("insisted", "count"),
-    Column("listened", "count"),
-    Column("insist rate", "percent"),
-)
+    return (own - floor) / (1 - floor)
 
 
 def enforcement(runs: Sequence[RunRecord]) -> Table:
-    """Events by model, setting and layer. What was tolerated is not an intervention."""
+    """Interventions by model, setting and layer. Tolerated violations are not interventions."""
     rows = []
     for (model, setting), group in by_model_and_setting(runs).items():
         if setting == BASELINE:
@@ -191,15 +182,23 @@ def enforcement(runs: Sequence[RunRecord]) -> Table:
         counts = resolutions(group)
         for layer in LAYERS:
             if counts[layer]:
-                rows.append([model, setting, layer, *row(counts[layer])])
+                rows.append([model, setting, layer, *resolution_cells(counts[layer])])
         total = sum(counts.values(), Counter[str]())
-        rows.append([model, setting, "all", *row(total)])
-    columns = [Column("model"), Column("setting"), *COLUMNS]
+        rows.append([model, setting, "all", *resolution_cells(total)])
+    columns = [
+        *MODEL_AND_SETTING,
+        Column("layer"),
+        Column("events", "count"),
+        Column("resolved", "count"),
+        Column("insisted", "count"),
+        Column("listened", "count"),
+        Column("insist rate", "percent"),
+    ]
     return Table("enforcement", "Interventions of the gate", columns, rows, simulated_note(runs))
 
 
 def resolutions(runs: Sequence[RunRecord]) -> dict[str, Counter[str]]:
-    """For each layer, how many events were resolved in which way."""
+    """For each layer, the number of events with each resolution."""
     counts = {layer: Counter[str]() for layer in LAYERS}
     for run in runs:
         for event in run["events"]:
@@ -208,7 +207,7 @@ def resolutions(runs: Sequence[RunRecord]) -> dict[str, Counter[str]]:
     return counts
 
 
-def row(counts: Counter[str]) -> list[Cell]:
+def resolution_cells(counts: Counter[str]) -> list[Cell]:
     """Events, resolved, insisted, listened, insist rate."""
     insisted, listened = counts["insisted"], counts["listened"]
     events = counts.total()

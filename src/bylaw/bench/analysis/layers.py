@@ -1,4 +1,4 @@
-"""Which kinds of rules hold, and which do not."""
+"""Pass rates and losses per layer: which kinds of rules hold, and which do not."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
-from bylaw.bench.analysis.runs import RunRecord, by_model_and_setting, mean, simulated_note
+from bylaw.bench.analysis.runs import MODEL_AND_SETTING, by_model_and_setting, mean, simulated_note
 from bylaw.bench.constraints import WEIGHTS
 from bylaw.bench.instance import TaskInstance, instance
+from bylaw.bench.results import RunRecord
 from bylaw.procedure.constraint import LAYERS, Constraint
 from bylaw.scoring.verify import CheckedTrace
 from bylaw.tables import Column, Table
@@ -18,12 +19,12 @@ from bylaw.trace.trace import Trace
 
 
 def layers(runs: Sequence[RunRecord]) -> Table:
-    """The mean share of the rules of each layer that hold."""
+    """The mean share of each layer's rules that hold."""
     rows = [
         [model, setting, *(pass_rate(group, layer) for layer in LAYERS)]
         for (model, setting), group in by_model_and_setting(runs).items()
     ]
-    columns = [Column("model"), Column("setting"), *(Column(layer, "share") for layer in LAYERS)]
+    columns = [*MODEL_AND_SETTING, *(Column(layer, "share") for layer in LAYERS)]
     notes = [*(f"{layer}: {about}" for layer, about in LAYERS.items()), *simulated_note(runs)]
     return Table("layers", "Pass rate per layer", columns, rows, notes)
 
@@ -38,7 +39,7 @@ ALL = "all"
 
 
 def reached(runs: Sequence[RunRecord]) -> Table:
-    """The mean share of the rules of each layer that hold, of those that the run got to."""
+    """The mean share of each layer's rules that hold, among those that the run reached."""
     rates = {
         key: [passed_of_reached(run) for run in group]
         for key, group in by_model_and_setting(runs).items()
@@ -48,21 +49,20 @@ def reached(runs: Sequence[RunRecord]) -> Table:
         for key, found in rates.items()
     ]
     columns = [
-        Column("model"),
-        Column("setting"),
+        *MODEL_AND_SETTING,
         Column("reached", "share"),
         *(Column(layer, "share") for layer in LAYERS),
     ]
     unknown = sum(not each for found in rates.values() for each in found)
     notes = [
         (
-            "a rule counts for a run that executed at least as many calls as a faultless run needs "
-            "until the rule holds to stay: what is left are rules that were broken or passed by, "
-            "without those that an early end kept from coming up"
+            "a run reaches a rule if it executes at least as many calls as a faultless run needs "
+            "to satisfy the rule for good. Rules that an early end kept from coming up are left "
+            "out; skipped ones are not"
         ),
-        "reached: the mean share of the rules that count",
+        "reached: the mean share of the rules that were reached",
         *(
-            [f"runs of tasks that have other rules by now are left out: {unknown:,}"]
+            [f"left out, because the rules of their tasks have changed: {unknown:,} runs"]
             * bool(unknown)
         ),
         *simulated_note(runs),
@@ -71,27 +71,27 @@ def reached(runs: Sequence[RunRecord]) -> Table:
 
 
 def passed_of_reached(run: RunRecord) -> dict[str, float]:
-    """By layer, the share that hold of the rules that were reached; under ALL, how many were.
+    """For each layer, the share of reached rules that hold; under ALL, the share reached.
 
-    A layer without any is left out. Empty if the task is no longer the one that was run.
+    Layers without reached rules are left out. Empty if the rules of the task have changed.
     """
     rules = places(run["template"], run["difficulty"], run["seed"])
     total = Counter(layer for layer, _, _ in rules)
     if {layer: count for layer, (_, count) in run["layers"].items()} != total:
         return {}
     violated = set(run["violated"])
-    came, passed = Counter[str](), Counter[str]()
+    came_up, passed = Counter[str](), Counter[str]()
     for layer, name, place in rules:
         if place <= run["calls"]:
-            came[layer] += 1
+            came_up[layer] += 1
             passed[layer] += name not in violated
-    shares = {layer: passed[layer] / came[layer] for layer in came}
-    return shares | {ALL: came.total() / total.total()}
+    shares = {layer: passed[layer] / came_up[layer] for layer in came_up}
+    return shares | {ALL: came_up.total() / total.total()}
 
 
 @lru_cache(maxsize=1024)
 def places(template: str, difficulty: int, seed: int) -> tuple[tuple[str, str, int], ...]:
-    """Each rule's layer, its name, and after how many calls of the gold trace it holds to stay."""
+    """For each rule: its layer, its name, and the gold calls after which it holds for good."""
     task = instance(template, difficulty, seed)
     prefixes = _prefixes(task)
 
@@ -117,27 +117,26 @@ def _prefixes(task: TaskInstance) -> list[CheckedTrace]:
 
 
 def loss(runs: Sequence[RunRecord]) -> Table:
-    """What is missing to full compliance, and how much of it each layer takes."""
+    """The loss of compliance, and the share of each layer in it."""
     rows = []
     for (model, setting), group in by_model_and_setting(runs).items():
         losses = {layer: mean(lost(run)[layer] for run in group) or 0.0 for layer in LAYERS}
         parts = shares(losses)
         rows.append([model, setting, sum(losses.values()), *(parts[layer] for layer in LAYERS)])
     columns = [
-        Column("model"),
-        Column("setting"),
+        *MODEL_AND_SETTING,
         Column("loss", "share"),
         *(Column(layer, "share") for layer in LAYERS),
     ]
     notes = [
-        "loss: 1 less the mean compliance; behind it, the share of each layer in it, by weight",
+        "loss: 1 minus the mean compliance; L1 to L6: the share of each layer in it, by weight",
         *simulated_note(runs),
     ]
     return Table("loss", "Share of the weighted loss per layer", columns, rows, notes)
 
 
 def lost(run: RunRecord) -> dict[str, float]:
-    """What each layer takes from the score of a run: together, what is missing to 1."""
+    """The score that a run loses in each layer. The sum is 1 minus the score."""
     weight = sum(total * WEIGHTS[layer] for layer, (_, total) in run["layers"].items())
     found = dict.fromkeys(LAYERS, 0.0)
     for layer, (passed, total) in run["layers"].items():
@@ -148,11 +147,11 @@ def lost(run: RunRecord) -> dict[str, float]:
 def expected_losses(
     weights: Mapping[str, float], pass_rates: Mapping[str, float]
 ) -> dict[str, float]:
-    """The losses that pass rates amount to, where a layer weighs the same in every task."""
+    """The losses implied by pass rates, if a layer has the same weight in every task."""
     return {layer: weights[layer] * (1 - pass_rates[layer]) for layer in pass_rates}
 
 
 def shares(losses: Mapping[str, float]) -> dict[str, float | None]:
-    """Each layer's share in the whole loss; None where nothing was lost."""
+    """Each layer's share of the total loss; None if nothing was lost."""
     whole = sum(losses.values())
     return {layer: value / whole if whole else None for layer, value in losses.items()}

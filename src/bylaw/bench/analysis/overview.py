@@ -1,4 +1,4 @@
-"""How well each model did under each setting."""
+"""The overview: compliance and accuracy of each model under each setting."""
 
 from __future__ import annotations
 
@@ -8,21 +8,23 @@ from typing import TypeVar
 from bylaw.bench.analysis.runs import (
     BASELINE,
     FLOOR,
-    RunRecord,
+    MODEL_AND_SETTING,
     accuracy,
     by_model_and_setting,
     compliance,
+    floor_note,
     mean,
     pairs,
     simulated_note,
 )
+from bylaw.bench.results import RunRecord
 from bylaw.tables import Column, Mark, Table
 
 K = TypeVar("K")
 
 
 def overview(runs: Sequence[RunRecord]) -> Table:
-    """Compliance and accuracy by model and setting, the gate-only floor beside what is enforced."""
+    """Compliance and accuracy by model and setting, with the gate-only floor."""
     groups = by_model_and_setting(runs)
     rows = [
         [
@@ -37,8 +39,7 @@ def overview(runs: Sequence[RunRecord]) -> Table:
         for (model, setting), group in groups.items()
     ]
     columns = [
-        Column("model"),
-        Column("setting"),
+        *MODEL_AND_SETTING,
         Column("compliance", "share"),
         Column("floor", "share"),
         Column("accuracy", "share"),
@@ -48,10 +49,10 @@ def overview(runs: Sequence[RunRecord]) -> Table:
     counts = sorted({len(group) for group in groups.values()})
     notes = [
         f"runs per row: {' to '.join(map(str, dict.fromkeys([counts[0], counts[-1]])))}",
-        "▲ and ▼: the best and the worst setting of a model",
-        "floor: what the gate alone buys, the compliance of sim:obedient-random on the same tasks",
-        *([] if any(m == FLOOR for m, _ in groups) else [f"not in these results: {FLOOR}"]),
-        *_mixtures(runs),
+        "▲ and ▼: the best and the worst setting of each model",
+        f"floor: the compliance that the gate achieves alone, with {FLOOR}, on the same tasks",
+        *floor_note(runs),
+        *_mixed_conditions(runs),
         "full: runs without a violation; cut: runs that ended without an answer",
         *simulated_note(runs),
     ]
@@ -60,22 +61,22 @@ def overview(runs: Sequence[RunRecord]) -> Table:
 
 
 def _floor(group: Sequence[RunRecord], obedient: Sequence[RunRecord]) -> float | None:
-    """What an agent that only obeys gets on the tasks of these runs."""
+    """The compliance of the agent that only obeys, on the tasks of these runs."""
     return compliance(floor for _, floor in pairs(group, obedient))
 
 
-def _mixtures(runs: Sequence[RunRecord]) -> list[str]:
-    """Models whose runs were not all made in the same way: their rows mix what should be apart."""
+def _mixed_conditions(runs: Sequence[RunRecord]) -> list[str]:
+    """Notes on models whose runs were made under different conditions."""
     found: dict[str, dict[str, set[str]]] = {}
     for run in runs:
-        ways = found.setdefault(run["model"], {})
+        seen = found.setdefault(run["model"], {})
         conditions = run["conditions"] | run["conditions"]["about"]
         for name in conditions.keys() - {"about"}:
-            ways.setdefault(name, set()).add(str(conditions[name]))
+            seen.setdefault(name, set()).add(str(conditions[name]))
     return [
         f"{model}: its runs differ in {name}: {', '.join(sorted(values))}"
-        for model, ways in found.items()
-        for name, values in sorted(ways.items())
+        for model, seen in found.items()
+        for name, values in sorted(seen.items())
         if len(values) > 1
     ]
 
@@ -91,7 +92,7 @@ def _marks(groups: Mapping[tuple[str, str], Sequence[RunRecord]]) -> dict[tuple[
 
 
 def extremes(scores: Mapping[K, float]) -> dict[K, Mark]:
-    """The best and the worst of some scores; nothing where they are all the same."""
+    """The best and the worst of some scores; empty if all are equal."""
     if len(set(scores.values())) < 2:
         return {}
     best = max(scores, key=scores.__getitem__)

@@ -1,37 +1,40 @@
-"""Results as analyses read them: runs, put together by what they share."""
+"""Grouping and averaging of run records, shared by all analyses."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from statistics import fmean
-from typing import Any, Final, TypeAlias, TypeVar
+from typing import Final, TypeAlias, TypeVar
 
 from bylaw.agents.profiles import OBEDIENT_RANDOM
 from bylaw.agents.simulated import PREFIX
+from bylaw.bench.results import RunRecord
 from bylaw.enforcement.severity import SETTINGS, Setting
+from bylaw.tables import Column, Table
 
-RunRecord: TypeAlias = Mapping[str, Any]
-"""One line of a results file."""
 T = TypeVar("T")
+Analysis: TypeAlias = Callable[[Sequence[RunRecord]], Table]
+Measure: TypeAlias = Callable[[Sequence[RunRecord]], float | None]
 
 FLOOR: Final = f"{PREFIX}{OBEDIENT_RANDOM}"
-"""The agent whose score is what the gate alone buys."""
+"""The agent that only obeys: its score is the compliance that the gate achieves by itself."""
 BASELINE: Final[Setting] = "baseline"
 WARN: Final[Setting] = "block-and-warn"
 SOFT: Final[Setting] = "soft-block"
 SIMULATED: Final = "simulated agents, not models"
-"""How every table and figure marks them."""
+"""The first words of the note that lists simulated agents, in every table and figure."""
 SHORT: Final[Mapping[str, str]] = {
     "as-written": "written",
     BASELINE: "base",
     WARN: "warn",
     SOFT: "soft",
 }
-"""Settings, where columns are narrow."""
+"""Abbreviations of settings, for column titles."""
+MODEL_AND_SETTING: Final = (Column("model"), Column("setting"))
 
 
 def grouped(runs: Iterable[RunRecord], by: Callable[[RunRecord], T]) -> dict[T, list[RunRecord]]:
-    """The runs that agree on something, in order of first appearance."""
+    """The runs grouped by a key, in order of first appearance."""
     found: dict[T, list[RunRecord]] = {}
     for run in runs:
         found.setdefault(by(run), []).append(run)
@@ -39,7 +42,7 @@ def grouped(runs: Iterable[RunRecord], by: Callable[[RunRecord], T]) -> dict[T, 
 
 
 def by_model_and_setting(runs: Iterable[RunRecord]) -> dict[tuple[str, str], list[RunRecord]]:
-    """The runs of each model under each setting: models by name, the floor last."""
+    """The runs of each model under each setting. Models are sorted by name, the floor is last."""
     found = grouped(runs, lambda run: (run["model"], run["setting"]))
 
     def place(key: tuple[str, str]) -> tuple[bool, str, int]:
@@ -66,7 +69,7 @@ def settings_of(runs: Iterable[RunRecord]) -> list[Setting]:
 def pairs(
     before: Iterable[RunRecord], after: Iterable[RunRecord]
 ) -> list[tuple[RunRecord, RunRecord]]:
-    """The runs of the same tasks, side by side; a task that only one has is left out."""
+    """The pairs of runs of the same task. Tasks that occur only once are left out."""
 
     def task(run: RunRecord) -> tuple[str, int, int, int]:
         return run["template"], run["difficulty"], run["seed"], run["trial"]
@@ -76,38 +79,36 @@ def pairs(
 
 
 def mean(values: Iterable[float | None]) -> float | None:
-    """The mean of the values that there are; None if there is none."""
+    """The mean of the values that are not None, or None if there are none."""
     known = [value for value in values if value is not None]
     return fmean(known) if known else None
 
 
 def difference(after: float | None, before: float | None) -> float | None:
-    """How much more the first is; None where one is missing."""
+    """`after - before`, or None if either is None."""
     return None if after is None or before is None else after - before
 
 
 def change(
-    measure: Callable[[Sequence[RunRecord]], float | None],
-    before: Iterable[RunRecord],
-    after: Iterable[RunRecord],
+    measure: Measure, before: Iterable[RunRecord], after: Iterable[RunRecord]
 ) -> float | None:
-    """How much more a measure is afterwards, over the tasks that were run both times."""
+    """The change of a measure, over the tasks that occur in both."""
     both = pairs(before, after)
     return difference(measure([b for _, b in both]), measure([a for a, _ in both]))
 
 
 def compliance(runs: Iterable[RunRecord]) -> float | None:
-    """The mean score. A run without one does not count."""
+    """The mean score. Runs without a score are left out."""
     return mean(run["score"] for run in runs)
 
 
 def accuracy(runs: Iterable[RunRecord]) -> float | None:
-    """The share of runs that gave the right answer."""
+    """The share of runs with the correct answer."""
     return mean(float(run["correct"]) for run in runs)
 
 
 def calls(runs: Iterable[RunRecord]) -> float | None:
-    """How many calls a run executed, on average."""
+    """The mean number of executed calls."""
     return mean(run["calls"] for run in runs)
 
 
@@ -117,15 +118,20 @@ def simulated(runs: Iterable[RunRecord]) -> set[str]:
 
 
 def simulated_note(runs: Iterable[RunRecord]) -> list[str]:
-    """Says which models are simulated, if any are."""
+    """A note that lists the simulated models, if there are any."""
     names = simulated(runs)
     return [f"{SIMULATED}: {', '.join(sorted(names))}"] if names else []
 
 
-def averaged(runs: Sequence[RunRecord]) -> tuple[str, list[str]]:
-    """The models that a mean is taken over, and what they are.
+def floor_note(runs: Iterable[RunRecord]) -> list[str]:
+    """A note that the floor was not run, if it was not."""
+    return [] if any(run["model"] == FLOOR for run in runs) else [f"not in these results: {FLOOR}"]
 
-    Simulated agents and models are never averaged together, and the floor with nobody.
+
+def averaged(runs: Sequence[RunRecord]) -> tuple[str, list[str]]:
+    """The models that an average is taken over, and a noun for them.
+
+    Simulated agents and real models are never averaged together, and the floor is never included.
     """
     names, invented = list(by_model(runs)), simulated(runs)
     models = [name for name in names if name not in invented]

@@ -1,4 +1,4 @@
-"""What a template is: a procedural pattern, its parameters, its prompt, and how it is executed."""
+"""Templates: a procedural pattern with its parameters, its prompt and its execution."""
 
 from __future__ import annotations
 
@@ -10,41 +10,41 @@ from bylaw.bench.gold import Execution
 
 Structure: TypeAlias = Literal["sequential", "fan-out", "nested loops", "multi-branch", "composite"]
 Parameters: TypeAlias = Mapping[str, int]
-"""The numbers of an instance: `seed`, `j`, and what difficulty scales."""
+"""The numbers of an instance: `seed`, `j`, and those that scale with difficulty."""
 
 DIFFICULTIES: Final = (1, 2, 3, 4, 5)
 
 
 @dataclass(frozen=True, slots=True)
 class PromptText:
-    """A prompt in its parts."""
+    """The parts of a prompt."""
 
     procedure: Sequence[str]
     """The steps, without their numbers."""
     answer: str
-    """What the answer is, as the end of "where N is …"."""
+    """A description of the answer that completes "where N is …"."""
     rules: Sequence[str] = ()
-    """Rules beyond those that every prompt has."""
+    """Rules in addition to those of every prompt."""
 
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """A named procedural pattern that fixes a procedure and its tools."""
+    """A named procedural pattern that determines a procedure and its tools."""
 
     name: str
     structure: Structure
     failure: str
-    """The failure that it isolates."""
+    """The failure that the template isolates."""
     tools: tuple[str, ...]
     scaling: Mapping[str, tuple[int, int, int, int, int]]
-    """The parameters that difficulty scales: their values from D1 to D5."""
+    """The parameters that scale with difficulty, and their values from D1 to D5."""
     text: Callable[[Parameters], PromptText]
     execute: Callable[[Execution, Parameters], int]
-    """Carries the procedure out; the answer."""
+    """Carries out the procedure and returns the answer."""
     choices: tuple[str, ...]
-    """What the paper leaves open and how it was settled."""
+    """Decisions on points that the paper leaves open."""
     shrinks: str | None = None
-    """The parameter that is made smaller where the trace would be too long."""
+    """The parameter that is reduced if the trace would be too long."""
 
     def parameters(self, seed: int, difficulty: int) -> dict[str, int]:
         """The numbers of an instance."""
@@ -60,7 +60,7 @@ _RULES: Final = (
 
 
 def render_prompt(text: PromptText, tools: Sequence[str]) -> str:
-    """The task as an agent reads it. It names numbers, never the difficulty."""
+    """The prompt that the agent reads. It states the numbers, never the difficulty."""
     steps = [f"{number}. {step}" for number, step in enumerate(text.procedure, 1)]
     offered = f"Use only these tools: {', '.join(tools)}, final_answer."
     rules = [f"- {rule}" for rule in (offered, *_RULES, *text.rules)]

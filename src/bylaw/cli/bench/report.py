@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from bylaw.bench.analysis import ANALYSES
-from bylaw.bench.analysis.runs import RunRecord
-from bylaw.bench.results import read_results
+from bylaw.bench.results import RunRecord, read_results
 from bylaw.cli.inputs import add_json
 from bylaw.cli.main import OK
 from bylaw.cli.outputs import add_tables, write_files, write_tables

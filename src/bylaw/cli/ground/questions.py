@@ -12,12 +12,14 @@ from bylaw.cli.inputs import add_json, at_least_one
 from bylaw.cli.main import OK, exit_code
 from bylaw.cli.terminal import counted, progress, safe
 from bylaw.errors import Diagnostic, UsageError
-from bylaw.groundstudy.questions.building import build_questions
-from bylaw.groundstudy.questions.questions import (
+from bylaw.groundstudy.questions.building import (
     PER_REPOSITORY,
     SEED,
-    QuestionSet,
+    build_questions,
     problems,
+)
+from bylaw.groundstudy.questions.questions import (
+    QuestionSet,
     read_questions,
     write_questions,
 )

@@ -31,10 +31,12 @@ from bylaw.groundstudy.analysis.judges import judges
 from bylaw.groundstudy.analysis.runs import read_study
 from bylaw.groundstudy.judges import JUDGEMENT, SAMPLES, TEMPERATURE, JudgeRunner, judgements
 from bylaw.groundstudy.prompts import PROMPTS
+from bylaw.groundstudy.questions.building import (
+    problems,
+)
 from bylaw.groundstudy.questions.questions import (
     QuestionSet,
     SymbolQuestion,
-    problems,
     read_questions,
 )
 from bylaw.groundstudy.study import SEEDS, STUDY, StudyRunner, study_jobs

@@ -1,1 +1,1 @@
-"""Finding what an answer names: extraction, and the classes of entities."""
+"""Finding the entities that a text names: paths, names of code, numbers, dates, ids."""

@@ -1,8 +1,8 @@
-"""What the question brings up, and when an answer that repeats it claims nothing by that.
+"""Telling the claims of an answer from names that it only repeats from the question.
 
-An answer that says "I could not find `print_progress`" names what it was asked about, to deny
-having seen it. So names of the question are not claims in a sentence of denial, nor where an answer
-that denies repeats the question. Everywhere else they are: the question is not evidence.
+An answer such as "I could not find `print_progress`" names a symbol only to deny having seen it.
+Names from the question are therefore not claims in a sentence that denies something, nor where a
+denying answer repeats the question. Everywhere else they are: the question is not evidence.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from bylaw.trace.event import Message
 from bylaw.trace.trace import Trace
 
 REFUSAL: Final = "I don't know - not found in the source I read."
-"""The sentence with which an agent declines to answer, as the paper's study prescribes it."""
+"""The sentence that declines to answer, as prescribed by the paper's study."""
 
 _NAMES: Final = (EntityClass.FUNCTION_SIGNATURE, EntityClass.IDENTIFIER)
 _DENIAL: Final = re.compile(
@@ -43,7 +43,7 @@ _MARKS: Final = re.compile(r"[\W_]+")
 
 
 def is_refusal(answer: str) -> bool:
-    """Is the answer the refusal and nothing else, whatever marks it is set with?"""
+    """True if the answer is the refusal and nothing else, ignoring punctuation and case."""
     return _plain(answer) == _plain(REFUSAL)
 
 
@@ -52,12 +52,12 @@ def _plain(text: str) -> str:
 
 
 def denies(sentence: str) -> bool:
-    """Does the sentence say that something was not found?"""
+    """True if the sentence says that something was not found."""
     return _DENIAL.search(sentence) is not None
 
 
 def names_asked(trace: Trace) -> frozenset[str]:
-    """Every name that the user brought up, letter case ignored."""
+    """Every name in the user's messages, ignoring case."""
     found: list[str] = []
     for text in _asked(trace):
         found += (bare_name(mention.text) for mention in mentions_of(text, _NAMES))
@@ -66,7 +66,7 @@ def names_asked(trace: Trace) -> frozenset[str]:
 
 
 def places_asked(trace: Trace) -> list[str]:
-    """The symbols whose place the user asked for: "where is the class `Session` defined?"."""
+    """The symbols whose location the user asked for: "where is the class `Session` defined?"."""
     return [match["name"] for text in _asked(trace) for match in _PLACE_ASKED.finditer(text)]
 
 
@@ -76,7 +76,7 @@ def _asked(trace: Trace) -> list[str]:
 
 
 def claims(answer: str, mentions: Iterable[Entity], asked: frozenset[str]) -> list[Entity]:
-    """The mentions by which an answer claims something, of all that were found in it."""
+    """The mentions in an answer that are claims."""
     text = readable(answer)
     if not asked or not denies(text):
         return list(mentions)

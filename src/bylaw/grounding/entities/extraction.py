@@ -1,7 +1,7 @@
-"""What an answer speaks of: the paths, functions, identifiers and values that it names.
+"""Extracting the entities that an answer names: paths, functions, identifiers and literals.
 
-Regular expressions only. An entity is told by its text alone: `reading_of` gives the class of any
-text that was found, so that a rule can pass entities on as plain strings.
+Only regular expressions are used. The text of an entity determines its class (`entity_class_of`),
+so rules can pass entities around as plain strings.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from enum import StrEnum
 from typing import Final, TypeAlias
 
 from bylaw.grounding.entities import literals, names, paths
-from bylaw.grounding.entities.text import TextSpan, code_in, readable
+from bylaw.grounding.entities.text import Findings, TextSpan, code_in, readable
 
 
 class EntityClass(StrEnum):
-    """A kind of thing that an answer can name."""
+    """A class of entities that an answer can name."""
 
     FILE_PATH = "file_path"
     FUNCTION_SIGNATURE = "function_signature"
@@ -34,7 +34,7 @@ CODE: Final = (
     EntityClass.FUNCTION_SIGNATURE,
     EntityClass.IDENTIFIER,
 )
-"""The classes of the paper's study; the others are options."""
+"""The classes of the paper's study. The other classes are optional."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,29 +43,27 @@ class Entity:
 
     kind: EntityClass
     text: str
-    """As the answer writes it, tidied: a path in one spelling, a function as `name()`."""
+    """The normalized spelling: a path in its normal form, a function as `name()`."""
     place: TextSpan
-    """Where it stands in the answer, made readable."""
+    """Its place in the normalized answer."""
     part_of: str | None = None
-    """The path that it is a part of, if the answer does not name it by itself."""
+    """The path that contains it, if the answer does not name it on its own."""
 
 
-_Findings: TypeAlias = Iterator[tuple[TextSpan, str | None]]
-"""What was found and where; None for what only looks like it, and is nothing else either."""
-_Finder: TypeAlias = Callable[[str, list[TextSpan]], _Findings]
+_Finder: TypeAlias = Callable[[str, list[TextSpan]], Findings]
 
 _QUOTED: Final = re.compile(r"“([^“”\n]{3,})”|(?<![\w\\])\"([^\"\n]{3,})\"(?!\w)")
 
 
-def _quotations(text: str) -> _Findings:
+def _quotations(text: str) -> Findings:
     for found in _QUOTED.finditer(text):
         inner = found[1] or found[2]
         if re.search(r"[^\W\d]{2}", inner):
             yield TextSpan(*found.span(), found[0]), f'"{inner.strip()}"'
 
 
-def _as_written(found: Iterator[tuple[TextSpan, object]]) -> _Findings:
-    return ((stretch, stretch.text) for stretch, _ in found)
+def _as_written(found: Iterator[tuple[TextSpan, object]]) -> Findings:
+    return ((span, span.text) for span, _ in found)
 
 
 _FINDERS: Final[tuple[tuple[EntityClass, _Finder], ...]] = (
@@ -80,15 +78,15 @@ _FINDERS: Final[tuple[tuple[EntityClass, _Finder], ...]] = (
     (EntityClass.FILE_PATH, paths.folders),
     (EntityClass.IDENTIFIER, names.identifiers),
 )
-"""What is looked for, in order: what one finder has taken, the next does not take apart."""
-_TAKEN: Final = "\0"
-"""Stands in place of what has been taken."""
+"""The finders in order. Text that one of them has consumed is hidden from the next."""
+_CONSUMED: Final = "\0"
+"""The character that replaces consumed text."""
 _ALWAYS: Final = (EntityClass.FILE_PATH, EntityClass.FUNCTION_SIGNATURE)
-"""Found in any case, so that nothing inside them is taken for something else."""
+"""Always searched for, so that no part of them is mistaken for another entity."""
 
 
 def mentions_of(answer: str, classes: Collection[EntityClass] = CODE) -> list[Entity]:
-    """What an answer names, in order, wherever it does. Parts of paths are not among it."""
+    """Every mention of an entity in an answer, in order, without the parts of paths."""
     text = readable(answer)
     code = code_in(text)
     found: list[Entity] = []
@@ -96,28 +94,28 @@ def mentions_of(answer: str, classes: Collection[EntityClass] = CODE) -> list[En
         if kind not in classes and kind not in _ALWAYS:
             continue
         taken: list[TextSpan] = []
-        for stretch, name in finder(text, code):
-            if _TAKEN in text[stretch.start : stretch.end]:
+        for span, name in finder(text, code):
+            if _CONSUMED in text[span.start : span.end]:
                 continue
-            taken.append(stretch)
+            taken.append(span)
             if name is not None and kind in classes:
-                found.append(Entity(kind, name, stretch))
-        if kind is not EntityClass.QUOTED:  # what is quoted is looked into as well
+                found.append(Entity(kind, name, span))
+        if kind is not EntityClass.QUOTED:  # quoted text may contain other entities
             text = _without(text, taken)
     return sorted(found, key=lambda entity: entity.place.start)
 
 
 def _without(text: str, taken: list[TextSpan]) -> str:
-    """The text with other stretches struck out, so that nothing is found in them or across them."""
+    """The text with some spans blanked out, so that no match can touch them."""
     kept, end = [], 0
-    for stretch in sorted(taken, key=lambda each: each.start):
-        kept += [text[end : stretch.start], _TAKEN * (stretch.end - max(end, stretch.start))]
-        end = max(end, stretch.end)
+    for span in sorted(taken, key=lambda each: each.start):
+        kept += [text[end : span.start], _CONSUMED * (span.end - max(end, span.start))]
+        end = max(end, span.end)
     return "".join((*kept, text[end:]))
 
 
 def entities_in(mentions: Iterable[Entity]) -> list[Entity]:
-    """The entities behind some mentions, each once; the parts of paths come last."""
+    """The distinct entities in some mentions; the parts of paths come last."""
     named = list(mentions)
     first: dict[str, Entity] = {}
     for entity in (*named, *_parts(named)):
@@ -135,7 +133,7 @@ def _parts(mentions: Iterable[Entity]) -> Iterator[Entity]:
 
 
 def entity_class_of(text: str) -> EntityClass:
-    """The class that a text belongs to, by its form alone."""
+    """The class of an entity, determined by its text alone."""
     if len(text) > 2 and text.startswith('"') and text.endswith('"'):
         return EntityClass.QUOTED
     if text.endswith("()"):

@@ -1,4 +1,7 @@
-"""Numbers with their units, and amounts of money: read alike in answers and in evidence."""
+"""Literals: numbers with their units, amounts of money, dates and ids.
+
+They are read in the same way in answers and in evidence.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from bylaw.grounding.entities.text import TextSpan
 
 _WHOLE: Final = r"(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+(?:_\d+)*)"
 _EXPONENT: Final = r"(?:[eE][+-]?\d{1,3}(?!\d))"
-"""Not longer: what looks like a larger one is a piece of a hash, and no number can hold it."""
+"""At most three digits: anything longer is part of a hash, and overflows a number."""
 _DIGITS: Final = rf"(?:0[xX][0-9a-fA-F]+|{_WHOLE}(?:\.\d+)?{_EXPONENT}?)"
 _UNITS: Final = {
     "ms": "ms millisecond milliseconds msec",
@@ -42,7 +45,7 @@ _UNITS: Final = {
 _UNIT_OF: Final = {word: unit for unit, words in _UNITS.items() for word in words.split()}
 _UNIT: Final = "|".join(sorted(map(re.escape, _UNIT_OF), key=len, reverse=True))
 _NOT_INSIDE: Final = r"(?<![\w.#])(?<!\d[,:/])(?<!\d{4}-)(?<!-\d\d-)"
-"""Not in a name, a version, a time or a date."""
+"""Excludes digits inside a name, a version, a time or a date."""
 _NUMBER: Final = re.compile(
     rf"{_NOT_INSIDE}(?P<value>-?{_DIGITS})"
     rf"(?:\s?(?P<unit>{_UNIT})(?!\w)|(?!\w))(?![.,:/]\d)(?!-\d+-\d)"
@@ -52,14 +55,14 @@ _LIST_MARK: Final = re.compile(r"^[ \t]*\d+[.)](?=\s)", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A number, and what it counts if that is written beside it."""
+    """A number and its unit, if one is written."""
 
     value: Decimal
     unit: str | None
 
     @classmethod
     def of(cls, text: str) -> Number | None:
-        """The number that the whole text is."""
+        """The number, if the whole text is one."""
         found = _NUMBER.fullmatch(text)
         return _number(found) if found else None
 
@@ -77,14 +80,14 @@ def _decimal(digits: str) -> Decimal:
 
 
 def numbers(text: str) -> Iterator[tuple[TextSpan, Number]]:
-    """The numbers of a text; those that only count the items of a list are left out."""
+    """The numbers in a text, except those that number the items of a list."""
     marks = {mark.end() - 1 for mark in _LIST_MARK.finditer(text)}
     for found in _NUMBER.finditer(text):
         if found.end() not in marks:
             yield TextSpan(*found.span(), found[0]), _number(found)
 
 
-# ── money ─────────────────────────────────────────────────────────────────────────────────
+# ── Money ─────────────────────────────────────────────────────────────────────────────────
 
 _CURRENCIES: Final = {
     "USD": "$ US$ USD dollar dollars",
@@ -101,7 +104,7 @@ _CURRENCY_OF: Final = {mark: code for code, marks in _CURRENCIES.items() for mar
 _CURRENCY: Final = "|".join(sorted(map(re.escape, _CURRENCY_OF), key=len, reverse=True))
 _MONEY: Final = re.compile(
     rf"(?<!\w)(?:(?P<before>{_CURRENCY})\s?(?P<a>{_DIGITS})(?![\w]|[.,]\d)"
-    rf"|(?<![\d.,])(?P<b>{_DIGITS})\s?(?P<behind>{_CURRENCY})(?!\w))"
+    rf"|(?<![\d.,])(?P<b>{_DIGITS})\s?(?P<after>{_CURRENCY})(?!\w))"
 )
 
 
@@ -114,13 +117,13 @@ class Money:
 
     @classmethod
     def of(cls, text: str) -> Money | None:
-        """The amount that the whole text is."""
+        """The amount, if the whole text is one."""
         found = _MONEY.fullmatch(text)
         return _money(found) if found else None
 
 
 def _money(found: re.Match[str]) -> Money:
-    mark = found["before"] or found["behind"]
+    mark = found["before"] or found["after"]
     return Money(_decimal(found["a"] or found["b"]), _CURRENCY_OF[mark])
 
 
@@ -131,7 +134,7 @@ def amounts(text: str) -> Iterator[tuple[TextSpan, Money]]:
 
 
 _MONTHS: Final = "jan feb mar apr may jun jul aug sep oct nov dec"
-"""Every month begins at a multiple of four."""
+"""The position of a month, divided by four, is its index."""
 _MONTH: Final = (
     "Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|"
     "Sept?(?:ember)?|Oct(?:ober)?|Nov(?:ember)?|Dec(?:ember)?"
@@ -149,20 +152,20 @@ _DATE: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Day:
-    """A day; without a year, that of any year."""
+    """A day. Without a year, it stands for that day of any year."""
 
     year: int | None
     month: int
     day: int
 
     def may_be(self, other: Day) -> bool:
-        """Can the two be the same day?"""
+        """True if the two may be the same day."""
         years = {self.year, other.year} - {None}
         return (self.month, self.day) == (other.month, other.day) and len(years) < 2
 
 
 def days_of(text: str) -> tuple[Day, ...]:
-    """The days that the whole text can mean: 3/5/2024 is one in March, or one in May."""
+    """The days that the whole text may mean: 3/5/2024 is in March or in May."""
     found = _DATE.fullmatch(text)
     return _days(found) if found else ()
 
@@ -180,7 +183,7 @@ def _days(found: re.Match[str]) -> tuple[Day, ...]:
 
 
 def dates(text: str) -> Iterator[tuple[TextSpan, tuple[Day, ...]]]:
-    """The dates in a text, each with the days that it can mean."""
+    """The dates in a text, each with the days that it may mean."""
     for found in _DATE.finditer(text):
         yield TextSpan(*found.span(), found[0]), _days(found)
 
@@ -196,16 +199,16 @@ _ID: Final = re.compile(
 
 
 def ids(text: str) -> Iterator[tuple[TextSpan, str]]:
-    """Order numbers, keys and the like, without the sign that announces them."""
+    """Order numbers, keys and similar ids, without a leading `#`."""
     for found in _ID.finditer(text):
         yield TextSpan(*found.span(), found[0]), id_key(found[0])
 
 
 def is_id(text: str) -> bool:
-    """Is the whole text an id?"""
+    """True if the whole text is an id."""
     return _ID.fullmatch(text) is not None
 
 
 def id_key(text: str) -> str:
-    """What two spellings of an id have in common."""
+    """The id as it is compared: without a leading `#`, ignoring case."""
     return text.lstrip("#").casefold()

@@ -1,12 +1,11 @@
-"""Names that say nothing about the source that was read: those of languages and of products."""
+"""Names of code in text: functions written with parentheses, and identifiers."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Final
 
-from bylaw.grounding.entities.text import TextSpan
+from bylaw.grounding.entities.text import Findings, TextSpan
 
 _KEYWORDS: Final = """
     and as assert async await break class const continue def del elif else enum except finally for
@@ -34,7 +33,7 @@ _EXCEPTIONS: Final = """
     TypeError UnicodeDecodeError UnicodeEncodeError UserWarning ValueError ZeroDivisionError
 """
 BLOCKED: Final = frozenset(" ".join((_KEYWORDS, _BUILTINS, _MODULES, _EXCEPTIONS)).split())
-"""Keywords, builtins, modules of the standard library and exceptions, as they are written."""
+"""Keywords, builtins, standard modules and exceptions, which no source needs to show."""
 
 _PRODUCTS: Final = """
     ChatGPT CircleCI CPython DevOps DockerHub eBay GitHub GitLab GraphQL iOS IntelliJ iPad iPhone
@@ -43,18 +42,18 @@ _PRODUCTS: Final = """
     TensorFlow TypeScript VSCode WiFi YouTube
 """
 PRODUCTS: Final = frozenset(_PRODUCTS.split())
-"""Words in CamelCase that prose is full of."""
+"""CamelCase words that are common in prose."""
 
 _PRODUCT_FILES: Final = """
     angular.js backbone.js d3.js ember.js express.js next.js node.js nuxt.js p5.js react.js three.js
     vue.js
 """
 PRODUCT_FILES: Final = frozenset(_PRODUCT_FILES.split())
-"""Products that look like file names, in small letters."""
+"""Products that look like file names, in lower case."""
 
 
 SHORTEST: Final = 3
-"""How many characters a name needs to be held to anything."""
+"""The minimum length of a name that is checked."""
 
 _NAME: Final = r"[^\W\d]\w*"
 _CHAIN: Final = rf"{_NAME}(?:(?:\.|::|->){_NAME})*"
@@ -73,37 +72,37 @@ _ITALIC: Final = re.compile(r"_(?!_)(.+?)(?<!_)_")
 _OWNER: Final = ("self", "cls", "this")
 
 
-def calls(text: str) -> Iterator[tuple[TextSpan, str | None]]:
-    """Functions that are named with parentheses, `Session.send(…)`, as `Session.send()`."""
+def calls(text: str) -> Findings:
+    """Functions written with parentheses: `Session.send(…)` gives `Session.send()`."""
     for found in _CALLED.finditer(text):
         name = _own(found["name"])
         yield TextSpan(*found.span("name"), found[0]), f"{name}()" if _matters(name) else None
 
 
-def identifiers(text: str, code: list[TextSpan]) -> Iterator[tuple[TextSpan, str | None]]:
-    """Names with an underscore or a hump; any name between backticks, or where it is declared."""
+def identifiers(text: str, code: list[TextSpan]) -> Findings:
+    """Names in snake_case or CamelCase, and any name between backticks or in a declaration."""
     for span in code:
         found = _IN_CODE.fullmatch(span.text.strip())
         if found is not None:
-            yield span, _told(found["name"], code=True)
+            yield span, _checked_name(found["name"], code=True)
         for declared in _DECLARED.finditer(span.text):
             start = span.start + declared.start("name")
             name = declared["name"]
-            yield TextSpan(start, start + len(name), name), _told(name, code=True)
+            yield TextSpan(start, start + len(name), name), _checked_name(name, code=True)
     for found in _WRITTEN.finditer(text):
         if any(map(is_built, name_parts(found[0]))):
             inside = any(span.start <= found.start() < span.end for span in code)
-            yield TextSpan(*found.span(), found[0]), _told(found[0], code=inside)
+            yield TextSpan(*found.span(), found[0]), _checked_name(found[0], code=inside)
 
 
-def _told(name: str, *, code: bool) -> str | None:
+def _checked_name(name: str, *, code: bool) -> str | None:
     italic = None if code else _ITALIC.fullmatch(name)
     own = _own(italic[1] if italic else name)
     return own if _matters(own) and (code or own not in PRODUCTS) else None
 
 
 def _own(name: str) -> str:
-    """The name without `self.` in front."""
+    """The name without a leading `self.`."""
     owner, link, rest = name.partition(".")
     return rest if link and owner in _OWNER else name
 
@@ -113,21 +112,21 @@ def _matters(name: str) -> bool:
 
 
 def is_built(name: str) -> bool:
-    """Is the name put together, as those of code are and words are not?"""
+    """True for names that are formed like code and unlike words: snake_case or CamelCase."""
     inner = name.strip("_")
     return "_" in inner or (inner != "" and name[0] == "_") or _HUMP.search(name) is not None
 
 
 def name_parts(name: str) -> list[str]:
-    """The parts of a dotted name; `::` and `->` join, too."""
+    """The parts of a name that is joined by `.`, `::` or `->`."""
     return _LINK.split(name)
 
 
 def bare_name(name: str) -> str:
-    """The name without the parentheses."""
+    """The name without its parentheses."""
     return name.removesuffix("()")
 
 
 def name_key(name: str) -> str:
-    """What two spellings of a name have in common: everything but letter case."""
+    """The name as it is compared, ignoring case."""
     return name.casefold()

@@ -1,15 +1,14 @@
-"""Paths in texts: how they are found, and when two of them are the same."""
+"""File paths: finding them in text, and bringing them into a normal form."""
 
 from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final
 
 from bylaw.grounding.entities.names import PRODUCT_FILES
-from bylaw.grounding.entities.text import TextSpan
+from bylaw.grounding.entities.text import Findings, TextSpan
 
 EXTENSIONS: Final = (
     *("py", "pyi", "pyx", "pxd", "ipynb"),
@@ -21,12 +20,12 @@ EXTENSIONS: Final = (
     *("md", "rst", "txt", "html", "htm", "css", "scss", "xml", "json", "jsonl", "yaml", "yml"),
     *("toml", "ini", "cfg", "csv", "tsv", "tex"),
 )
-"""Endings of files, but for those that prose and attributes end in: `p.m.`, `self.lock`."""
+"""File extensions, except those that prose and attributes end in: `p.m.`, `self.lock`."""
 _EXTENSION: Final = rf"\.(?:{'|'.join(sorted(EXTENSIONS, key=len, reverse=True))})"
 _END: Final = r"(?![\w\\/(])(?!\.\w)"
-# Possessive where it matters: a long run of any character costs one pass, not one from each place.
-# Folders are looked ahead for and then taken as found, as a possessive group would be: the first
-# releases of Python 3.11 match such groups wrongly.
+# Possessive quantifiers, so that a long run of any character is scanned once, not once from each
+# position. Folders use a lookahead and a backreference instead, because the first releases of
+# Python 3.11 match possessive groups incorrectly.
 _FOLDERS: Final = r"(?=(?P<folders>(?:[\w.@+-]++[\\/]++)*))(?P=folders)"
 _FILE: Final = re.compile(
     rf"(?<![\w./\\@+~-])(?:[A-Za-z]:[\\/])?~?[./\\]*+{_FOLDERS}"
@@ -46,40 +45,41 @@ _FILE_ENDING: Final = re.compile(rf".*[^/]{_EXTENSION}", re.DOTALL)
 
 
 def names_file(text: str) -> bool:
-    """Does the text end as the names of files do?"""
+    """True if the text ends with a file extension."""
     return _FILE_ENDING.fullmatch(text) is not None
 
 
 def is_address(text: str) -> bool:
-    """Is this an address, such as those of the web?"""
+    """True if the text is a URL."""
     return _ADDRESS.fullmatch(text) is not None
 
 
-def addresses(text: str) -> Iterator[tuple[TextSpan, str | None]]:
-    """Addresses; those of source files are named, others only kept from being taken apart.
+def addresses(text: str) -> Findings:
+    """URLs, and patterns such as `*.py`.
 
-    Patterns such as `*.py` stand for any file, and are treated likewise.
+    Only URLs of source files are entities. The others are consumed, so that no part of them is
+    mistaken for a path.
     """
     for found in _ADDRESS.finditer(text):
         address = found[0].rstrip(".,;:!?*_")
         file = re.split(r"[?#]", address)[0]
         page = "/" not in file.partition("://")[2] or file.endswith((".html", ".htm"))
-        stretch = TextSpan(found.start(), found.start() + len(address), address)
-        yield stretch, file if names_file(file) and not page else None
+        span = TextSpan(found.start(), found.start() + len(address), address)
+        yield span, file if names_file(file) and not page else None
     for found in _PATTERN.finditer(text):
         yield TextSpan(*found.span(), found[0]), None
 
 
-def files(text: str) -> Iterator[tuple[TextSpan, str | None]]:
-    """File paths, in one spelling; a line number behind one belongs to it and is dropped."""
+def files(text: str) -> Findings:
+    """File paths in their normal form, without a line number that follows."""
     for found in _FILE.finditer(text):
         path = found[0].removesuffix(found["line"])
         product = path.lower() in PRODUCT_FILES
         yield TextSpan(*found.span(), found[0]), None if product else normalized_path(path)
 
 
-def folders(text: str, code: list[TextSpan]) -> Iterator[tuple[TextSpan, str | None]]:
-    """Folders, and modules by path: any between backticks, in prose those that end in a slash."""
+def folders(text: str, code: list[TextSpan]) -> Findings:
+    """Folders and module paths: any between backticks; in prose, those that end in a slash."""
     for span in code:
         if _FOLDER_IN_CODE.fullmatch(span.text):
             yield span, normalized_path(span.text)
@@ -89,7 +89,7 @@ def folders(text: str, code: list[TextSpan]) -> Iterator[tuple[TextSpan, str | N
 
 @lru_cache(maxsize=10_000)
 def normalized_path(path: str) -> str:
-    """One spelling for every way to write a path: slashes, no `./`, no way up and down again."""
+    """The normal form of a path: forward slashes, no `./`, no redundant `..`."""
     slashed = path.replace("\\", "/")
     if "://" in slashed:
         return slashed
@@ -97,7 +97,7 @@ def normalized_path(path: str) -> str:
 
 
 def parts_of(path: str) -> list[str]:
-    """The folders of a path and its file name. An address and a bare name have none."""
+    """The folders and the file name of a path. URLs and bare names have no parts."""
     if "://" in path or "/" not in path.strip("/"):
         return []
     return [part for part in path.split("/") if part not in _NO_PARTS and part[-1] != ":"]
@@ -112,7 +112,7 @@ def stem_of(path: str) -> str:
 
 @lru_cache(maxsize=10_000)
 def module_of(path: str) -> tuple[str, ...]:
-    """The parts by which a file is imported: `src/requests/api.py` is src, requests, api."""
+    """The components of a module's name: `src/requests/api.py` gives src, requests, api."""
     parts = [part for part in stem_of(path).split("/") if part not in ("", ".", "..")]
     if len(parts) > 1 and parts[-1] == "__init__":
         parts.pop()

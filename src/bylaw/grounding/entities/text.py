@@ -1,4 +1,4 @@
-"""A text as a reader sees it: letters in one encoding, nothing invisible, no escapes."""
+"""Text as a reader sees it: one normal form, no invisible characters, no escapes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeAlias
 
 _INVISIBLE: Final = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]")
 _DIGIT_SPACES: Final = re.compile("(?<=\\d)[\u00a0\u2007\u2009\u202f](?=\\d{3})")
@@ -19,21 +19,25 @@ _SPAN: Final = re.compile(r"(?<!`)(`++)(.+?)(?<!`)\1(?!`)|<code>(.+?)</code>")
 
 @dataclass(frozen=True, slots=True)
 class TextSpan:
-    """A part of a text, and where it stands."""
+    """A part of a text and its position."""
 
     start: int
     end: int
     text: str
 
     def overlaps(self, other: TextSpan) -> bool:
-        """Do the two have a character in common?"""
+        """True if the two share a character."""
         return self.start < other.end and other.start < self.end
 
 
-def normalized(text: str) -> str:
-    """The text with names as Python would compare them, and without what nobody sees.
+Findings: TypeAlias = Iterator[tuple[TextSpan, str | None]]
+"""Spans with the entities found there; None marks a span that looks like one but is not."""
 
-    Only words are brought into one form: a raised 2 behind a number must not become its digit.
+
+def normalized(text: str) -> str:
+    """The text without invisible characters, and with words in NFKC, as Python compares names.
+
+    Only words are converted: a superscript 2 after a number must not become one of its digits.
     """
     if text.isascii():
         return text
@@ -45,12 +49,12 @@ def normalized(text: str) -> str:
 
 
 def readable(answer: str) -> str:
-    """An answer, tidied, without the backslashes that keep Markdown from seeing italics."""
+    """The normalized answer, without the backslashes that escape Markdown emphasis."""
     return _ESCAPED.sub("", normalized(answer))
 
 
 def sentences(text: str) -> Iterator[TextSpan]:
-    """The sentences of a text; a line ends one, too."""
+    """The sentences of a text. A line break also ends a sentence."""
     start = 0
     for gap in _SENTENCE_END.finditer(text):
         yield TextSpan(start, gap.start(), text[start : gap.start()])
@@ -59,7 +63,7 @@ def sentences(text: str) -> Iterator[TextSpan]:
 
 
 def code_in(text: str) -> list[TextSpan]:
-    """The stretches that are set as code: blocks, and what stands between backticks."""
+    """The spans set as code: fenced blocks, and text between backticks."""
     blocks = [TextSpan(*block.span(2), block[2]) for block in _FENCE.finditer(text)]
     spans = []
     for span in _SPAN.finditer(text):

@@ -1,4 +1,4 @@
-"""What C and C++ source defines: by libclang where it is installed, else by its shape."""
+"""Definitions in C and C++ source: from libclang if it is installed, else by shape."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _FUNCTION: Final = re.compile(
 )
 _MACRO: Final = re.compile(rf"^[ \t]*\#[ \t]*define[ \t]+(?P<name>{_NAME})", re.MULTILINE)
 _ALIAS: Final = re.compile(rf"^[ \t]*typedef[^;{{}}\n]*?\b(?P<name>{_NAME})[ \t]*;", re.MULTILINE)
-_NAMED_BEHIND: Final = re.compile(rf"\}}[ \t]*(?P<name>{_NAME})[ \t]*;")
+_NAMED_AFTER_BODY: Final = re.compile(rf"\}}[ \t]*(?P<name>{_NAME})[ \t]*;")
 _CLASS: Final = re.compile(
     rf"\b(?:class|struct)[ \t]+(?P<name>{_NAME})[ \t\w]{{0,99}}"
     rf"(?::(?P<bases>[^{{;:]{{0,999}}))?\s{{0,99}}\{{"
@@ -28,7 +28,7 @@ _STATEMENTS: Final = frozenset(("if", "for", "while", "switch", "return", "sizeo
 
 
 def defined_in_c(text: str, extension: str) -> SourceDefinitions:
-    """The definitions of a file; a declaration counts, for that is what headers hold."""
+    """The definitions of a file. Declarations count, because headers contain them."""
     clang = _clang()
     if clang is None:
         return _by_shape(text)
@@ -41,11 +41,11 @@ def defined_in_c(text: str, extension: str) -> SourceDefinitions:
 
 @lru_cache(maxsize=1)
 def _clang() -> Any:
-    """The bindings, if they are installed and find their library."""
+    """The bindings, if they and their library are installed."""
     try:
         clang = import_module("clang.cindex")
         clang.Index.create()
-    except Exception:  # the package without its library raises an error of its own
+    except Exception:  # without its library, the package raises its own error type
         return None
     return clang
 
@@ -58,7 +58,7 @@ _DEFINING: Final = """
 _KINDS: Final = frozenset(_DEFINING.split())
 _CLASSES: Final = frozenset(("CLASS_DECL", "STRUCT_DECL", "CLASS_TEMPLATE"))
 _KEEP_GOING: Final = 0x200
-"""Goes on after a header that is not there, which is the rule here."""
+"""Continue after a missing header; here most headers are missing."""
 
 
 def _by_clang(clang: Any, text: str, language: str) -> SourceDefinitions:
@@ -89,7 +89,7 @@ def _by_clang(clang: Any, text: str, language: str) -> SourceDefinitions:
             derived = (c for c in cursor.get_children() if c.kind.name == "CXX_BASE_SPECIFIER")
             bases[name.casefold()] = tuple(_last_word(each.spelling) for each in derived)
         pending.extend((child, name or around) for child in cursor.get_children())
-    # A method whose class is in a header that was not read has no parent; its shape still tells.
+    # A method whose class is in an unread header has no parent, but its shape names the class.
     return SourceDefinitions(frozenset(found) | _members(text), bases)
 
 
@@ -97,10 +97,10 @@ def _by_clang(clang: Any, text: str, language: str) -> SourceDefinitions:
 
 
 def _by_shape(text: str) -> SourceDefinitions:
-    """What the text defines, by how definitions look."""
+    """The definitions, judged by their shape."""
     found = set(by_lines(text).names) | _members(text)
     bases: dict[str, tuple[str, ...]] = {}
-    for pattern in (_MACRO, _ALIAS, _NAMED_BEHIND):
+    for pattern in (_MACRO, _ALIAS, _NAMED_AFTER_BODY):
         found |= {match["name"].casefold() for match in pattern.finditer(text)}
     for match in _CLASS.finditer(text):
         name = match["name"].casefold()
@@ -112,7 +112,7 @@ def _by_shape(text: str) -> SourceDefinitions:
 
 
 def _members(text: str) -> frozenset[str]:
-    """Functions, and methods that name their class: `int Parser::parse() {`."""
+    """Functions, and methods that name their class, as in `int Parser::parse() {`."""
     found: set[str] = set()
     for match in _FUNCTION.finditer(text):
         around, _, name = match["name"].casefold().rpartition("::")
@@ -123,7 +123,7 @@ def _members(text: str) -> frozenset[str]:
 
 
 def _block(text: str, start: int) -> str:
-    """What stands between the braces of which the first has just been opened."""
+    """The text of a block whose opening brace ends at `start`."""
     depth = 1
     for brace in re.finditer(r"[{}]", text[start:]):
         depth += 1 if brace[0] == "{" else -1

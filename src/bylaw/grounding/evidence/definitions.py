@@ -1,4 +1,4 @@
-"""What a source defines: read from its syntax tree where there is one, else from its lines."""
+"""The definitions in a source text, and a reader of them for any language."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Final
 
 _NUMBERED: Final = re.compile(r"^[ \t]*\d+(?:\t|[|:→] ?)", re.MULTILINE)
 _LINE: Final = re.compile(r"^(?=.*\S)", re.MULTILINE)
-_TAKEN_OVER: Final = re.compile(
+_IMPORT: Final = re.compile(
     r"^[ \t]*(?:(?:import|use|using)(?=[ \t{])|export(?=[ \t]*\{))"
     r"(?:[^\n;{(]*[{(][^})]{0,5000}[})])?[^\n;]*",
     re.MULTILINE,
 )
-"""A statement that takes names from other files; in braces it may go over several lines."""
+"""A statement that imports names; in braces it may span several lines."""
 _KEYWORD: Final = re.compile(
     r"^[ \t]*(?:[\w@]+(?:\([\w ]*\))?[ \t]+){0,4}?"
     r"(?:class|struct|interface|enum|trait|type|def|fn|func|function\*?|module|namespace|const|let|"
@@ -28,18 +28,18 @@ _SET: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class SourceDefinitions:
-    """Names as they are defined, letter case ignored: `session`, `session.send`."""
+    """Defined names in lower case: `session`, `session.send`."""
 
     names: frozenset[str] = frozenset()
-    """With the class or function around them, and without."""
+    """Names with and without the enclosing class or function."""
     bases: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """The classes, and what they are derived from."""
+    """The classes, and their base classes."""
 
     def __contains__(self, name: str) -> bool:
         return name in self.names
 
     def has_member(self, owner: str, name: str) -> bool:
-        """Is this a member of the class, or of one here that it is derived from?"""
+        """True if the class, or one of its bases in this text, has the member."""
         pending, tried = [owner], set[str]()
         while pending:
             current = pending.pop()
@@ -51,13 +51,13 @@ class SourceDefinitions:
 
 
 def unnumbered(text: str) -> str:
-    """The text without the line numbers that a tool put in front of every line."""
+    """The text without line numbers, if a tool has put one before every line."""
     lines = len(_LINE.findall(text))
     return _NUMBERED.sub("", text) if lines and len(_NUMBERED.findall(text)) == lines else text
 
 
 def by_lines(text: str) -> SourceDefinitions:
-    """What a text in any language seems to define, line by line."""
-    own = _TAKEN_OVER.sub("", text)
+    """The definitions in a text in any language, judged by its lines."""
+    own = _IMPORT.sub("", text)
     found = [match["name"] for pattern in (_KEYWORD, _SET) for match in pattern.finditer(own)]
     return SourceDefinitions(frozenset(name.casefold() for name in found))

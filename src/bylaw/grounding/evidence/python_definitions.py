@@ -1,4 +1,4 @@
-"""What Python source defines: by its syntax tree, or by indentation where it does not parse."""
+"""Definitions in Python source: from its syntax tree, or by indentation if it does not parse."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _UNREADABLE: Final = (SyntaxError, ValueError, RecursionError, MemoryError)
 
 
 def defined_in_python(readings: Iterable[str]) -> SourceDefinitions:
-    """The definitions of the first reading that parses; of all that is there, if none does."""
+    """The definitions of the first reading that parses; of all readings, if none does."""
     found: set[str] = set()
     bases: dict[str, tuple[str, ...]] = {}
     for text in readings:
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # odd escapes in somebody's source are not ours
+                warnings.simplefilter("ignore")  # odd escapes in the source do not matter
                 tree = ast.parse(text)
         except _UNREADABLE:
             torn = _by_indentation(text)
@@ -42,7 +42,7 @@ def defined_in_python(readings: Iterable[str]) -> SourceDefinitions:
 
 
 class _Visitor:
-    """Collects definitions; a list stands in for the call stack, so that depth is no concern."""
+    """Collects definitions, iteratively, so that nesting depth is not limited."""
 
     def __init__(self) -> None:
         self.names: set[str] = set()
@@ -88,7 +88,7 @@ class _Visitor:
 
 
 def _statements_in(node: ast.AST) -> Iterator[ast.AST]:
-    """The statements directly inside one; expressions define nothing that anybody looks for."""
+    """The statements directly inside a statement. Expressions define nothing of interest."""
     for block in ("body", "orelse", "finalbody", "handlers", "cases"):
         found = getattr(node, block, ())
         yield from found if isinstance(found, list) else ()
@@ -102,26 +102,26 @@ def _last_names(bases: list[ast.expr]) -> Iterator[str]:
 
 
 def class_blocks(text: str, name: str) -> Iterator[str]:
-    """What stands indented below the heads of classes of that name."""
+    """The bodies of the classes with this name."""
     head = f"class {name}"
     at = text.find(head)
     while at >= 0:
         margin = text[text.rfind("\n", 0, at) + 1 : at]
-        behind = at + len(head)
-        if not margin.strip() and text[behind : behind + 1] in ("(", ":", " ", "["):
-            end = _outdented(len(margin)).search(text, behind)
-            yield text[behind : end.start() if end else len(text)]
-        at = text.find(head, behind)
+        start = at + len(head)
+        if not margin.strip() and text[start : start + 1] in ("(", ":", " ", "["):
+            end = _outdented(len(margin)).search(text, start)
+            yield text[start : end.start() if end else len(text)]
+        at = text.find(head, start)
 
 
 @lru_cache(maxsize=100)
 def _outdented(margin: int) -> re.Pattern[str]:
-    """A line that begins no further in than this; brackets and comments may stand anywhere."""
+    """A line indented no further than this; brackets and comments do not count."""
     return re.compile(rf"\n[ \t]{{0,{margin}}}[^\s#)]")
 
 
 def _by_indentation(text: str) -> SourceDefinitions:
-    """What the text defines, by how its lines begin: enough for a page, or a draft."""
+    """The definitions, judged by how lines begin: enough for a single page or a draft."""
     found = {match["name"].casefold() for match in _SET.finditer(text)}
     bases: dict[str, tuple[str, ...]] = {}
     classes: list[tuple[int, str]] = []

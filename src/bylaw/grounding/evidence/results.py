@@ -1,8 +1,8 @@
-"""What a tool returned: pieces of text, each with the file it is of where that is known.
+"""Tool results as texts, each with its file and its position where these are known.
 
 A reading tool may return the text itself, an object with the text in a field, or an object that
-maps paths to texts; and a file may come in pages. A file that is JSON itself can look like any of
-these: its text is taken for a wrapper only if it is certain to be one.
+maps paths to texts; and a file may come in pages. A JSON file can look like any of these, so it is
+treated as a wrapper only if it is certain to be one.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from bylaw.values import Json, decoded, write_json
 
 _PATHS: Final = ("path", "file_path", "filepath", "file", "filename", "file_name", "uri", "url")
 _TEXTS: Final = ("content", "contents", "text", "source", "output", "body")
-"""Under which names paths and texts are given."""
+"""The field names for paths and for texts."""
 
 Unit: TypeAlias = Literal["offset", "line", "page"]
 _PLACES: Final[Mapping[str, Unit]] = {
@@ -31,7 +31,7 @@ _PLACES: Final[Mapping[str, Unit]] = {
     "page": "page",
     "chunk": "page",
 }
-"""Under which names the places of pages are given, and what they count."""
+"""The field names for the positions of pages, and their units."""
 _JSON_FILES: Final = (".json", ".jsonl", ".ipynb")
 
 _ERROR_FIELDS: Final = frozenset(("error", "errors", "message", "code", "status", "detail", "path"))
@@ -46,24 +46,24 @@ _CUT: Final = re.compile(
 _OPENING: Final = re.compile(rf"\s*\{{[^\n]*?['\"](?:{'|'.join(_TEXTS)})['\"]\s*:\s*['\"]")
 _LONGEST_NOTE: Final = 200
 CACHED: Final = 2_000
-"""How many results are kept, taken apart."""
+"""The number of parsed results kept in memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class PageStart:
-    """Where in its file a text begins."""
+    """The position in its file at which a text begins."""
 
     at: float
     unit: Unit
-    """What is counted. An offset may be one in characters, in bytes or in lines."""
+    """The unit of the position. An offset may count characters, bytes or lines."""
 
     def reaches(self, text: str, other: PageStart) -> bool:
-        """Can the text, which begins here, go on until the other place?"""
+        """True if the text, which begins here, may extend to the other position."""
         if self.unit != other.unit:
             return True
         lines = text.count("\n")
         length = {
-            # Line ends may have been two characters, and a mark of the encoding in front of all.
+            # Allow for two-character line ends and for a byte order mark.
             "offset": len(text.encode(errors="replace")) + lines + 3,
             "line": lines + 1,
             "page": 1,
@@ -73,47 +73,47 @@ class PageStart:
 
 @dataclass(frozen=True, slots=True)
 class ResultText:
-    """A text that a tool returned."""
+    """A text returned by a tool."""
 
     text: str
     path: str | None
-    """The file that it is of, in one spelling."""
-    place: PageStart | None
+    """The file that it belongs to, in its normal form."""
+    start: PageStart | None
 
 
 def result_texts(call: Call) -> list[ResultText]:
-    """What a call returned; nothing if it failed, by its record or by its own words."""
+    """The texts that a call returned; none if the call failed or the result is an error."""
     if not call.ok:
         return []
     raw = call.result
-    path, place = _path_in(call.args), _place(call.args)
+    path, start = _path_in(call.args), _page_start(call.args)
     asked = None if path is None else normalized_path(path)
     if isinstance(raw, str):
-        found = _pieces_in(raw, asked)
+        found = _parsed_result(raw, asked)
     else:
-        found = tuple(_pieces(raw, write_json(raw), asked))
+        found = tuple(_result_texts(raw, write_json(raw), asked))
     return [
-        ResultText(piece.text, piece.path or asked, place if piece.place is None else piece.place)
-        for piece in found
+        ResultText(each.text, each.path or asked, start if each.start is None else each.start)
+        for each in found
     ]
 
 
 @lru_cache(maxsize=CACHED)
-def _pieces_in(raw: str, asked: str | None) -> tuple[ResultText, ...]:
+def _parsed_result(raw: str, asked: str | None) -> tuple[ResultText, ...]:
     value = decoded(raw)
     if asked is not None and asked.lower().endswith(_JSON_FILES) and _is_file(value, asked):
-        return (_piece(raw),)
-    return tuple(_pieces(value, raw, asked))
+        return (_result_text(raw),)
+    return tuple(_result_texts(value, raw, asked))
 
 
 def _is_file(value: Json, asked: str) -> bool:
-    """Is this the contents of the JSON file that was asked for, and not something around them?"""
+    """True if this is the content of the requested JSON file, not a wrapper around it."""
     pages = value if isinstance(value, list) else [value]
     return any(_is_page(page) and not _surely_wraps(page, asked) for page in pages)
 
 
 def _surely_wraps(page: Mapping[str, Json], asked: str) -> bool:
-    """Says this object of which file its text is, or is the text JSON, or is there nothing else?"""
+    """True if the object names the file, contains JSON as text, or has only a text field."""
     path = _path_in(page)
     if path is not None:
         return _may_be_by_path([path], asked)
@@ -121,39 +121,39 @@ def _surely_wraps(page: Mapping[str, Json], asked: str) -> bool:
     return alone or not isinstance(decoded(_text_in(page)), str)
 
 
-def _pieces(value: Json, raw: str, asked: str | None) -> Iterator[ResultText]:
-    """The pieces of a result, by what it tells itself and by the file that was asked for."""
+def _result_texts(value: Json, raw: str, asked: str | None) -> Iterator[ResultText]:
+    """The texts in a result, given the requested file."""
     if isinstance(value, str) and _FAILED.fullmatch(value):
         return
     if isinstance(value, Mapping):
         text = _text_in(value)
         if text is not None:
-            yield _piece(text, _path_in(value), _place(value))
+            yield _result_text(text, _path_in(value), _page_start(value))
             return
         texts = {path: _text_of(inner) for path, inner in value.items() if names_file(path)}
         whole = value and len(texts) == len(value) and None not in texts.values()
         if whole and _may_be_by_path(value, asked):
-            yield from (_piece(inner or "", path) for path, inner in texts.items())
+            yield from (_result_text(inner or "", path) for path, inner in texts.items())
             return
         if "error" in value and value.keys() <= _ERROR_FIELDS:
             return
     elif isinstance(value, list) and value and all(map(_is_page, value)):
         for item in value:
-            yield from _pieces(item, "", asked)
+            yield from _result_texts(item, "", asked)
         return
-    yield _piece(_spelt_out(raw) if isinstance(value, str) else raw)
+    yield _result_text(_unescaped(raw) if isinstance(value, str) else raw)
 
 
 def _may_be_by_path(paths: Iterable[str], asked: str | None) -> bool:
-    """Can these be the files that were asked for? Where it was one file, it must be among them."""
+    """True if these may be the requested files: a single file must be among them."""
     if asked is None or not names_file(asked):
         return True
     known = [f"/{normalized_path(path)}" for path in paths]
     return any(path.endswith(f"/{asked}") or f"/{asked}".endswith(path) for path in known)
 
 
-def _spelt_out(raw: str) -> str:
-    """The text of a result that is a string in quotes, or was one before it was cut off."""
+def _unescaped(raw: str) -> str:
+    """The text of a quoted string, even if the string was cut off."""
     if "\n" in raw or "\\n" not in raw:
         return raw
     text = _OPENING.sub("", raw)
@@ -162,11 +162,11 @@ def _spelt_out(raw: str) -> str:
     return text
 
 
-def _piece(text: str, path: str | None = None, place: PageStart | None = None) -> ResultText:
+def _result_text(text: str, path: str | None = None, start: PageStart | None = None) -> ResultText:
     ending = text[-_LONGEST_NOTE:]
     cut = _CUT.search(ending)
     kept = text[: len(text) - len(ending) + cut.start()] if cut else text
-    return ResultText(kept, None if path is None else normalized_path(path), place)
+    return ResultText(kept, None if path is None else normalized_path(path), start)
 
 
 def _is_page(value: Json) -> bool:
@@ -187,7 +187,7 @@ def _text_of(value: Json) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def _place(fields: Mapping[str, Json]) -> PageStart | None:
+def _page_start(fields: Mapping[str, Json]) -> PageStart | None:
     for name, unit in _PLACES.items():
         value = fields.get(name)
         if isinstance(value, int | float) and not isinstance(value, bool):

@@ -1,11 +1,11 @@
-"""What the results of the study say: each analysis takes runs and gives a table."""
+"""Analyses of the study's results: each turns run records into a table."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Final, TypeAlias
+from collections.abc import Mapping
+from typing import Final
 
-from bylaw.bench.analysis.runs import RunRecord
+from bylaw.bench.analysis.runs import Analysis
 from bylaw.groundstudy.analysis.tables import (
     behaviour,
     categories,
@@ -14,9 +14,6 @@ from bylaw.groundstudy.analysis.tables import (
     popularity_by_model,
     strict_effect,
 )
-from bylaw.tables import Table
-
-Analysis: TypeAlias = Callable[[Sequence[RunRecord]], Table]
 
 ANALYSES: Final[Mapping[str, Analysis]] = {
     "categories": categories,
@@ -26,4 +23,4 @@ ANALYSES: Final[Mapping[str, Analysis]] = {
     "popularity": popularity,
     "popularity-by-model": popularity_by_model,
 }
-"""By the name of the table that each gives, in the order of a report."""
+"""The analyses by the names of their tables, in the order of a report."""

@@ -1,4 +1,4 @@
-"""The grounding predicate and correctness, against what judges say."""
+"""Agreement of the judges with the grounding predicate and with correctness."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ALL: Final = "all"
 
 
 def judges(judgements: Sequence[Mapping[str, Any]]) -> Table:
-    """Agreement by view, prompt and model; pooled in the rows called `all`."""
+    """Agreement by view, prompt and model; rows named `all` pool the models."""
     found = grouped(judgements, lambda each: (each["judge"], each["view"], each["prompt"]))
     order = sorted(found, key=lambda key: (key[0], VIEWS.index(key[1]), PROMPTS.index(key[2])))
     rows: list[list[Cell]] = []
@@ -38,17 +38,17 @@ def judges(judgements: Sequence[Mapping[str, Any]]) -> Table:
         Column("κ", "change"),
     ]
     notes = [
-        "aware: sees the calls, and is compared with the grounding predicate",
-        "blind: does not, and is compared with correctness",
-        "precision: of what the judge says yes to, the share that is grounded, or correct",
-        "recall: of what is grounded, or correct, the share that the judge says yes to",
+        "aware: the judge sees the calls, and is compared with the grounding predicate",
+        "blind: the judge does not see the calls, and is compared with correctness",
+        "precision: the share of the judge's yeses that are grounded, or correct",
+        "recall: the share of grounded, or correct, answers that the judge says yes to",
         *_unreadable(judgements),
     ]
     return Table("judges", "Judges", columns, rows, notes)
 
 
 def confusion(judgements: Iterable[Mapping[str, Any]]) -> Confusion:
-    """The judge's verdicts against what was measured; judgements without a verdict are left out."""
+    """The judge's verdicts compared with the measured ones; undecided ones are left out."""
     decided = (each for each in judgements if each["verdict"] is not None)
     return Confusion.of((each["verdict"], each["measured"]) for each in decided)
 
@@ -60,12 +60,15 @@ def _figures(judgements: Sequence[Mapping[str, Any]]) -> list[Cell]:
 
 def _unreadable(judgements: Sequence[Mapping[str, Any]]) -> list[str]:
     count = sum(each["verdict"] is None for each in judgements)
-    return [f"{count:,} judgements could not be read and are left out"] if count else []
+    return [f"left out, because they could not be read: {count:,} judgements"] if count else []
 
 
 @dataclass(frozen=True, slots=True)
 class Confusion:
-    """How often each pair of verdicts occurs; the first of a pair is the one that is assessed."""
+    """Agreement of two yes-or-no verdicts: a prediction and a reference.
+
+    A figure that is undefined is None, never zero.
+    """
 
     both: int
     only_first: int
@@ -74,14 +77,14 @@ class Confusion:
 
     @classmethod
     def of(cls, pairs: Iterable[tuple[bool, bool]]) -> Confusion:
-        """The counts of some pairs."""
+        """The counts of some pairs: prediction, reference."""
         found = Counter(pairs)
         kinds = ((True, True), (True, False), (False, True), (False, False))
         return cls(*(found[kind] for kind in kinds))
 
     @property
     def total(self) -> int:
-        """How many pairs there are."""
+        """The number of pairs."""
         return self.both + self.only_first + self.only_second + self.neither
 
     @property
@@ -91,17 +94,17 @@ class Confusion:
 
     @property
     def precision(self) -> float | None:
-        """Of those that the first says yes to, the share that the second does, too."""
+        """The share of positive predictions whose reference is positive."""
         return _ratio(self.both, self.both + self.only_first)
 
     @property
     def recall(self) -> float | None:
-        """Of those that the second says yes to, the share that the first does, too."""
+        """The share of positive references that are predicted."""
         return _ratio(self.both, self.both + self.only_second)
 
     @property
     def kappa(self) -> float | None:
-        """Cohen's κ: agreement beyond what chance gives; None where chance gives all of it."""
+        """Cohen's κ: agreement beyond chance; None if chance alone gives full agreement."""
         if not self.total:
             return None
         first = (self.both + self.only_first) / self.total

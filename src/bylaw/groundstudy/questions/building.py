@@ -1,25 +1,28 @@
-"""Builds a set of questions: fetches what is pinned, takes what is at hand, asks about both."""
+"""Building and checking questions about pinned repositories and checkouts."""
 
 from __future__ import annotations
 
+import hashlib
 import os
-from collections.abc import Callable, Mapping, Sequence
+import random
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
 from bylaw.errors import Diagnostic, UsageError, did_you_mean
-from bylaw.groundstudy.questions.questions import (
-    QuestionSet,
-    StudiedRepository,
-    questions_about,
-    tree_digest,
-)
+from bylaw.groundstudy.questions.questions import QuestionSet, StudiedRepository, SymbolQuestion
+from bylaw.groundstudy.questions.symbols import Symbol, places_by_lines, symbols
 from bylaw.groundstudy.repositories.download import fetch
 from bylaw.groundstudy.repositories.file_tools import Repository
 from bylaw.groundstudy.repositories.pinned import PINNED
 
+PER_REPOSITORY: Final = 10
+SEED: Final = 42
+_STUDY_FILE: Final = re.compile(rb'\s*\{\s*"bylaw"\s*:')
+"""The beginning of question files and of results files."""
 OWN: Final = "own"
-"""The bucket and version of a repository that is not one of the paper's."""
+"""The bucket and version of a repository that is not in the paper."""
 
 
 def build_questions(
@@ -33,17 +36,17 @@ def build_questions(
     count: int,
     step: Callable[[], None] = lambda: None,
 ) -> QuestionSet:
-    """Questions about these repositories; those without a checkout are fetched into `store`."""
+    """Questions about these repositories. Those without a checkout are downloaded to `store`."""
     repositories, questions = [], []
     for name in names:
         root = checkouts[name] if name in checkouts else _fetched(name, store, index)
         if not root.is_dir():
-            raise UsageError(Diagnostic("E402", f"{name}: there is no folder {root}"))
+            raise UsageError(Diagnostic("E402", f"{name}: no such folder: {root}"))
         repository = Repository(root)
         found = questions_about(name, repository, seed=seed, count=count)
         if not found:
-            message = f"{name}: no public function or class is defined in one file alone"
-            raise UsageError(Diagnostic("E402", message, f"Looked at the .py files of {root}."))
+            message = f"{name}: no public function or class is defined in exactly one file"
+            raise UsageError(Diagnostic("E402", message, f"Searched the .py files of {root}."))
         pinned = PINNED.get(name)
         version, bucket = (pinned.version, pinned.bucket) if pinned else (OWN, OWN)
         place = os.path.relpath(root.resolve(), output.parent.resolve())
@@ -57,6 +60,54 @@ def build_questions(
 
 def _fetched(name: str, store: Path, index: str) -> Path:
     if name not in PINNED:
-        help = did_you_mean(name, PINNED) or f"For one of your own: --checkout {name}=DIR"
-        raise UsageError(Diagnostic("E402", f"'{name}' is not one of the study", help))
+        help = did_you_mean(name, PINNED) or f"For a repository of your own: --checkout {name}=DIR"
+        raise UsageError(Diagnostic("E402", f"unknown repository '{name}'", help))
     return fetch(PINNED[name], store, index)
+
+
+def questions_about(
+    name: str, repository: Repository, *, seed: int = SEED, count: int = PER_REPOSITORY
+) -> list[SymbolQuestion]:
+    """At most `count` questions about a repository, spread evenly over its files."""
+    rng = random.Random(f"{seed} {name}")
+    by_file: dict[str, list[Symbol]] = {}
+    for symbol in symbols(repository):
+        by_file.setdefault(symbol.file, []).append(symbol)
+    for each in by_file.values():
+        rng.shuffle(each)
+    files = list(by_file)
+    rng.shuffle(files)
+    chosen: list[Symbol] = []
+    while files and len(chosen) < count:
+        chosen += [by_file[file].pop() for file in files][: count - len(chosen)]
+        files = [file for file in files if by_file[file]]
+    return [SymbolQuestion(name, each.name, each.kind, each.file) for each in chosen]
+
+
+def tree_digest(repository: Repository) -> str:
+    """A digest of the paths and contents of all readable files.
+
+    Files written by a study are left out: they may lie in the repository, and are written later.
+    """
+    digest = hashlib.sha256()
+    for path in repository.files():
+        content = repository.contents(path)
+        if not _STUDY_FILE.match(content) and (content or not path.endswith(".jsonl")):
+            digest.update(f"{path}\0{hashlib.sha256(content).hexdigest()}\n".encode())
+    return digest.hexdigest()
+
+
+def problems(asked: QuestionSet) -> Iterator[str]:
+    """Problems of a question set: changed trees, and answers that are not correct."""
+    for each in asked.repositories:
+        repository = asked.repository(each.name)
+        if not repository.root.is_dir():
+            yield f"{each.name}: no such folder: {repository.root}"
+        elif tree_digest(repository) != each.tree:
+            yield f"{each.name}: the files have changed since the questions were built"
+        else:
+            places = places_by_lines(repository)
+            for question in asked.questions:
+                correct = places.get(question.symbol) == {question.file}
+                if question.repository == each.name and not correct:
+                    yield f"{question.key}: not defined in exactly the file {question.file}"

@@ -1,7 +1,7 @@
-"""The public functions and classes of a repository that are defined in one file only.
+"""The public functions and classes of a repository that are defined in exactly one file.
 
-Found twice, by methods that share nothing: the syntax trees say what a module defines, and a scan
-of all lines, in whatever file, says that nothing else looks like a definition of that name.
+Two independent methods must agree: the syntax tree of a module defines the symbol, and a scan of
+the lines of all files finds no other line that looks like a definition of it.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Final, Literal, TypeAlias
 
+from bylaw.grounding.entities.names import SHORTEST
 from bylaw.groundstudy.repositories.file_tools import Repository
 
 SymbolKind: TypeAlias = Literal["function", "class"]
@@ -26,14 +27,12 @@ _LOOKS_DEFINED: Final = re.compile(
 _ELSEWHERE: Final = re.compile(
     r"(?:tests?|testing|docs?|conftest\.py|test_.*|vendor.*|third_party)"
 )
-"""Parts of paths that lead to tests, documentation, or the code of others."""
-_SHORTEST: Final = 3
-"""Identifiers count as entities from this length on."""
+"""Path components of tests, documentation and third-party code."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Symbol:
-    """A definition at the top of a module."""
+    """A definition at the top level of a module."""
 
     file: str
     name: str
@@ -41,12 +40,12 @@ class Symbol:
 
 
 def symbols(repository: Repository) -> list[Symbol]:
-    """What can be asked about: by its tree, in one file; and by its lines, in no other."""
+    """The symbols that can be asked about, in order of their files."""
     contents = _sources(repository)
     places = _places(contents)
     found = (
         symbol
-        for path in _unmistakable(contents)
+        for path in _unambiguous(contents)
         if _is_public(path)
         for symbol in _defined(path, contents[path])
     )
@@ -54,7 +53,7 @@ def symbols(repository: Repository) -> list[Symbol]:
 
 
 def places_by_lines(repository: Repository) -> dict[str, set[str]]:
-    """For each name that some line seems to define: the files that it does so in."""
+    """For each name that a line seems to define, the files with such lines."""
     return _places(_sources(repository))
 
 
@@ -72,9 +71,9 @@ def _places(contents: Mapping[str, bytes]) -> dict[str, set[str]]:
 
 
 def _defined(path: str, content: bytes) -> Iterator[Symbol]:
-    """The public symbols of a module, each once."""
+    """The public symbols of a module."""
     try:
-        with warnings.catch_warnings(action="ignore"):  # odd escapes are the repository's affair
+        with warnings.catch_warnings(action="ignore"):  # odd escapes in the source do not matter
             tree = ast.parse(content)
     except (SyntaxError, ValueError, RecursionError):
         return
@@ -85,18 +84,18 @@ def _defined(path: str, content: bytes) -> Iterator[Symbol]:
         elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             found[node.name] = "function"
     for name, kind in found.items():
-        if len(name) >= _SHORTEST and not name.startswith(("_", "test_")):
+        if len(name) >= SHORTEST and not name.startswith(("_", "test_")):
             yield Symbol(path, name, kind)
 
 
 def _is_public(path: str) -> bool:
-    """Is this a module that users may know of, with no underscore in front?"""
+    """True for a public module: no leading underscore, and not a test or the like."""
     parts = path.split("/")
     hidden = (part.startswith("_") and part != "__init__.py" for part in parts)
     return path.endswith(".py") and not any(hidden) and not any(map(_ELSEWHERE.fullmatch, parts))
 
 
-def _unmistakable(paths: Collection[str]) -> Iterator[str]:
-    """The paths that are not contained in others: `api.py` would be right for `src/api.py`, too."""
+def _unambiguous(paths: Collection[str]) -> Iterator[str]:
+    """The paths not contained in others: an answer `src/api.py` also contains `api.py`."""
     joined = "\n".join(paths).casefold()
     return (path for path in paths if joined.count(path.casefold()) == 1)

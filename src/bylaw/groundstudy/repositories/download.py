@@ -1,8 +1,8 @@
-"""How to get a pinned repository without running any of its code.
+"""Downloading a pinned repository without running any of its code.
 
-A source distribution is an archive on a package index. It is found through the index's simple
-pages, held to the checksum that they state, and unpacked with tarfile's data filter, which lets
-nothing out of the folder and makes no devices.
+The source distribution is found through the simple pages of a package index, verified against the
+checksum given there, and unpacked with tarfile's data filter, which writes nothing outside the
+folder and creates no devices.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ from bylaw.groundstudy.repositories.pinned import PinnedRepository
 
 INDEX: Final = "https://pypi.org/simple"
 LARGEST: Final = 200_000_000
-"""How many bytes an archive may have."""
+"""The maximum size of an archive, in bytes."""
 LARGEST_TREE: Final = 2_000_000_000
-"""How many bytes it may unpack to."""
+"""The maximum size of its contents, in bytes."""
 _TIMEOUT: Final = 60.0
 _CONFIGURED: Final = ("/etc/pip.conf", "~/.pip/pip.conf", "~/.config/pip/pip.conf")
 
 
 def index_url() -> str:
-    """The package index that pip would ask: PIP_INDEX_URL, else its configuration, else PyPI."""
+    """The package index that pip would use: PIP_INDEX_URL, its configuration, or PyPI."""
     from_environment = os.environ.get("PIP_INDEX_URL")
     return from_environment or next(_configured(), INDEX)
 
 
 def _configured() -> Iterator[str]:
-    """What pip's configuration files say, the most particular first."""
+    """The indexes named in pip's configuration files, the most specific file first."""
     own = os.environ.get("PIP_CONFIG_FILE")
     for path in reversed((*_CONFIGURED, *([own] if own else []))):
         parser = configparser.RawConfigParser()
@@ -57,29 +57,29 @@ def _configured() -> Iterator[str]:
 
 
 def fetch(pinned: PinnedRepository, folder: Path, index: str) -> Path:
-    """The root of a pinned version below `folder`; fetched, unless it is there already."""
+    """The root of a pinned version below `folder`; downloaded unless it is already there."""
     root = folder / f"{pinned.name}-{pinned.version}"
     if root.is_dir():
         return root
     if pinned.project is None:
         help = f"Give a checkout of version {pinned.version}: --checkout {pinned.name}=DIR"
-        raise _unusable(pinned, "the package index does not have it", help)
+        raise _unusable(pinned, "not available from the package index", help)
     try:
         url, checksum = _archive(pinned, _read(f"{index.rstrip('/')}/{pinned.project}/").decode())
         data = _read(urljoin(f"{index.rstrip('/')}/{pinned.project}/", url))
     except (OSError, ValueError, HTTPException) as error:
-        raise _unusable(pinned, f"cannot be fetched from {_host(index)}: {error}") from None
+        raise _unusable(pinned, f"cannot be downloaded from {_host(index)}: {error}") from None
     if hashlib.sha256(data).hexdigest() != checksum:
-        raise _unusable(pinned, "the archive does not have the checksum that the index states")
+        raise _unusable(pinned, "the archive does not match the checksum given by the index")
     if pinned.checksum not in (None, checksum):
-        raise _unusable(pinned, "the archive is not the one that the study is pinned to")
+        raise _unusable(pinned, "the archive does not match the checksum pinned by the study")
     folder.mkdir(parents=True, exist_ok=True)
     _unpack(pinned, data, root)
     return root
 
 
 def _archive(pinned: PinnedRepository, page: str) -> tuple[str, str]:
-    """The address of the source distribution on an index page, and its checksum."""
+    """The address and checksum of the source distribution on an index page."""
     links = _Links()
     links.feed(page)
     name = re.compile(rf"{pinned.project}-{re.escape(pinned.version)}\.tar\.gz", re.IGNORECASE)
@@ -88,11 +88,11 @@ def _archive(pinned: PinnedRepository, page: str) -> tuple[str, str]:
         algorithm, _, checksum = fragment.partition("=")
         if name.fullmatch(urlsplit(url).path.rpartition("/")[2]) and algorithm == "sha256":
             return url, checksum
-    raise ValueError(f"there is no source distribution of {pinned.version} with a checksum")
+    raise ValueError(f"no source distribution of {pinned.version} with a checksum")
 
 
 class _Links(HTMLParser):
-    """The links of a page."""
+    """Collects the links of a page."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -105,31 +105,31 @@ class _Links(HTMLParser):
 
 
 def _read(url: str) -> bytes:
-    """What is at an address, which is never a file of this machine."""
+    """The content at a web address. Local files are rejected."""
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https"):
-        raise ValueError("an index is read through http or https")
+        raise ValueError("the index must use http or https")
     host = parts.netloc.rpartition("@")[2]
     request = urllib.request.Request(parts._replace(netloc=host).geturl())
     if parts.username is not None:
         user = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
-        word = b64encode(user.encode()).decode()
-        request.add_unredirected_header("Authorization", f"Basic {word}")
+        token = b64encode(user.encode()).decode()
+        request.add_unredirected_header("Authorization", f"Basic {token}")
     try:
         with urllib.request.urlopen(request, timeout=_TIMEOUT) as response:
             data: bytes = response.read(LARGEST + 1)
     except HTTPError as error:
         with error:
-            raise ValueError(f"the server says {error.code} {error.reason}") from None
+            raise ValueError(f"the server answered {error.code} {error.reason}") from None
     if len(data) > LARGEST:
-        raise ValueError(f"more than {LARGEST:,} bytes")
+        raise ValueError(f"larger than {LARGEST:,} bytes")
     return data
 
 
 def _unpack(pinned: PinnedRepository, data: bytes, root: Path) -> None:
-    """Unpacks an archive of one folder to `root`; it appears there complete, or not at all."""
+    """Unpacks an archive of one folder to `root`, completely or not at all."""
     if not hasattr(tarfile, "data_filter"):
-        reason = "unpacking archives safely takes Python 3.11.4 or later; use --checkout instead"
+        reason = "unpacking archives safely requires Python 3.11.4 or later; use --checkout instead"
         raise _unusable(pinned, reason)
     with tempfile.TemporaryDirectory(dir=root.parent) as made:
         try:
@@ -151,11 +151,11 @@ def _require_small(archive: tarfile.TarFile) -> None:
     for member in archive:
         size += member.size
         if size > LARGEST_TREE:
-            raise ValueError(f"it holds more than {LARGEST_TREE:,} bytes")
+            raise ValueError(f"its contents are larger than {LARGEST_TREE:,} bytes")
 
 
 def _host(url: str) -> str:
-    """The host alone: an address may hold a password."""
+    """The host alone, because an address may contain a password."""
     return urlsplit(url).hostname or "the index"
 
 

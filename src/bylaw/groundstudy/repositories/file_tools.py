@@ -1,9 +1,9 @@
 """`list_directory` and `read_file`, confined to one repository.
 
-A path is opened part by part, each relative to the folder that is open already, and no link is
-followed. So there is no moment between a check and its use: whatever is swapped in during a call,
-what is opened lies below the root. Refused are also files with a second name, which may lie
-outside, and whatever is neither a file nor a folder. Needs a system with `openat`.
+A path is opened one component at a time, each relative to the folder opened before it, and links
+are not followed. There is no gap between check and use: even if files are swapped during a call,
+everything that is opened lies below the root. Files with a second hard link, which may lie outside,
+and anything that is neither a file nor a folder are refused. Requires a system with `openat`.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from bylaw.grounding.predicate import READ_FILE
 
 LIST_DIRECTORY: Final = "list_directory"
 PAGE: Final = 12_000
-"""How many bytes of a file one call returns at most."""
+"""The maximum number of bytes of a file that one call returns."""
 ENTRIES: Final = 1_000
-"""How many entries of a folder one call returns at most."""
+"""The maximum number of entries of a folder that one call returns."""
 _LONGEST: Final = 4_096
 _DRIVE: Final = re.compile(r"[A-Za-z]:")
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -48,7 +48,7 @@ SPECS: Final = (
 
 
 class FileAccessError(ValueError):
-    """A path or an offset that the tools do not serve, and why."""
+    """A path or an offset that the tools refuse."""
 
 
 class Repository:
@@ -59,7 +59,7 @@ class Repository:
 
     @property
     def tools(self) -> dict[str, Callable[..., str]]:
-        """The tools by name, as an agent calls them."""
+        """The tools by name."""
         return {LIST_DIRECTORY: self.list_directory, READ_FILE: self.read_file}
 
     def list_directory(self, path: str = "") -> str:
@@ -76,12 +76,12 @@ class Repository:
         """A page of a text file, in JSON, and where the next one begins."""
         parts = _parts(path)
         if isinstance(offset, bool) or not isinstance(offset, int) or offset < 0:
-            raise FileAccessError("offset must be a whole number, 0 or more")
+            raise FileAccessError("offset must be an integer, 0 or more")
         with self._file(parts) as file:
             size = os.fstat(file).st_size
             if offset > size:
                 raise FileAccessError(
-                    f"offset {offset:,} is behind the end: the file has {size:,} bytes"
+                    f"offset {offset:,} is past the end: the file has {size:,} bytes"
                 )
             data = os.pread(file, PAGE, offset)
         if b"\0" in data:
@@ -99,12 +99,12 @@ class Repository:
         return json.dumps(read, ensure_ascii=False)
 
     def contents(self, path: str) -> bytes:
-        """A whole file, under the same restrictions; for those who make questions."""
+        """A whole file, under the same restrictions; used to build questions."""
         with self._file(_parts(path)) as file, os.fdopen(os.dup(file), "rb") as stream:
             return stream.read()
 
     def files(self) -> Iterator[str]:
-        """All files that can be read, in an order of their names; what is hidden is left out."""
+        """All readable files in a stable order; hidden ones are left out."""
         pending = [""]
         while pending:
             path = pending.pop()
@@ -144,21 +144,21 @@ class Repository:
         if not parts:
             raise FileAccessError("the root is a folder, not a file")
         with self._folder(parts[:-1]) as folder:
-            _require_plain(_looked_at(folder, parts), parts)  # a device is not even opened
+            _require_plain(_stat(folder, parts), parts)  # so that a device is not even opened
             file = _opened(parts[-1], _FILE, folder, parts)
         try:
-            _require_plain(os.fstat(file), parts)  # and this is what was opened
+            _require_plain(os.fstat(file), parts)  # the file that was actually opened
             yield file
         finally:
             os.close(file)
 
 
 def _parts(path: str) -> list[str]:
-    """The parts of a path that stays below where it begins."""
+    """The components of a relative path that stays below its start."""
     if not isinstance(path, str):
-        raise FileAccessError("path must be a text")
+        raise FileAccessError("path must be a string")
     if "\0" in path or not _is_text(path):
-        raise FileAccessError("the path holds characters that no path has")
+        raise FileAccessError("the path contains invalid characters")
     if len(path) > _LONGEST:
         raise FileAccessError("the path is too long")
     if path.startswith(("/", "\\", "~")) or _DRIVE.match(path):
@@ -176,7 +176,7 @@ def _opened(name: str | Path, flags: int, folder: int | None, parts: list[str]) 
         raise _refused(error, parts) from None
 
 
-def _looked_at(folder: int, parts: list[str]) -> os.stat_result:
+def _stat(folder: int, parts: list[str]) -> os.stat_result:
     try:
         return os.stat(parts[-1], dir_fd=folder, follow_symlinks=False)
     except OSError as error:
@@ -195,7 +195,7 @@ def _require_plain(found: os.stat_result, parts: list[str]) -> None:
     if not stat.S_ISREG(found.st_mode):
         raise FileAccessError(f"'{_shown(parts)}' is not a plain file")
     if found.st_nlink > 1:
-        raise FileAccessError(f"'{_shown(parts)}' has a second name, which may lie elsewhere")
+        raise FileAccessError(f"'{_shown(parts)}' has a second hard link, which may lie elsewhere")
 
 
 def _shown(parts: list[str]) -> str:
@@ -211,7 +211,7 @@ def _entries(folder: int) -> list[str]:
 
 
 def _is_text(name: str) -> bool:
-    """Can the name be written down, so that an agent could pass it?"""
+    """True if the name can be encoded, so that an agent can pass it."""
     try:
         name.encode()
     except UnicodeEncodeError:
@@ -220,7 +220,7 @@ def _is_text(name: str) -> bool:
 
 
 def _whole(data: bytes) -> bytes:
-    """A page without its last line, if that may be cut in two; else without half a character."""
+    """The page without an incomplete last line or, failing that, last character."""
     lines, newline, _ = data.rpartition(b"\n")
     if newline:
         return lines + newline

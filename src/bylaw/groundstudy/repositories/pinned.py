@@ -1,4 +1,4 @@
-"""The repositories of the paper, each at the version that the study is about."""
+"""The repositories of the paper, each pinned to one version."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ BUCKETS: Final[tuple[PopularityBucket, ...]] = ("low", "mid", "hi")
 
 @dataclass(frozen=True, slots=True)
 class PinnedRepository:
-    """A repository at a version, and how popular it was when the paper chose it."""
+    """A repository at a version, with its popularity when the paper selected it."""
 
     name: str
     version: str
     stars: int
     bucket: PopularityBucket
     project: str | None
-    """What the package index calls it, if it has it."""
+    """Its name on the package index, if it is there."""
     checksum: str | None = None
-    """The SHA-256 of its source distribution, where that is known."""
+    """The SHA-256 of its source distribution, if known."""
 
 
 _CHECKSUM_LINES: Final = """
@@ -41,7 +41,7 @@ _CHECKSUM_LINES: Final = """
     cyclopts            8c9b77921660fa1ee52c150e2217ced672323efb3434e9b338077de1bc551ff4
     tldr_python_client  8355f2ca96991c61a2daa166050af5d3bdf93507817fcde5de36259c3908eca1
 """
-"""The SHA-256 of each source distribution, as the package index states it."""
+"""The SHA-256 of each source distribution, as given by the package index."""
 _CHECKSUMS: Final = dict(line.split() for line in _CHECKSUM_LINES.split("\n") if line)
 
 PINNED: Final[Mapping[str, PinnedRepository]] = {
@@ -65,4 +65,4 @@ PINNED: Final[Mapping[str, PinnedRepository]] = {
         PinnedRepository("tldr_python_client", "3.4.4", 733, "low", "tldr"),
     )
 }
-"""The paper's table. The buckets are those of its column B."""
+"""The paper's table; the buckets are from its column B."""

@@ -8,12 +8,12 @@ from typing import Final
 
 from bylaw.bench.analysis import ANALYSES
 from bylaw.bench.analysis.runs import (
-    RunRecord,
     by_model,
     by_model_and_setting,
     settings_of,
     simulated,
 )
+from bylaw.bench.results import RunRecord
 from bylaw.bench.templates import TEMPLATES
 from bylaw.reports.charts.svg import tag
 from bylaw.reports.figures import FIGURES, STYLE

@@ -14,8 +14,9 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
-from bylaw.bench.analysis.runs import RunRecord, grouped, settings_of, simulated
+from bylaw.bench.analysis.runs import grouped, settings_of, simulated
 from bylaw.bench.instance import TaskInstance, instance
+from bylaw.bench.results import RunRecord
 from bylaw.enforcement.severity import Setting, severity_of
 from bylaw.reports.html.viewer import readable_arguments, trace_data
 from bylaw.scoring.verify import verify_trace
