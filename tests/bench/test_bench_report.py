@@ -67,7 +67,7 @@ def _judged(run: RunRecord) -> Any:
 
 
 def test_every_table_has_a_figure_and_a_place_in_the_report() -> None:
-    assert {figure.beside or figure.table for figure in FIGURES} == set(ANALYSES)
+    assert {figure.shown_with or figure.table for figure in FIGURES} == set(ANALYSES)
     assert sorted(name for names in SECTIONS.values() for name in names) == sorted(ANALYSES)
 
 

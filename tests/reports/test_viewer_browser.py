@@ -127,7 +127,7 @@ def test_details_of_a_call_are_made_when_asked_for(desk: Opened) -> None:
 def test_an_empty_trace_says_so(open_page: Open) -> None:
     opened = open_page(render_trace(report(Trace())))
     assert "The trace is empty" in opened.page.locator(".steps").inner_text()
-    assert "no call decided it" in opened.page.locator(".focus").inner_text()
+    assert "decided by no call" in opened.page.locator(".focus").inner_text()
 
 
 def test_an_unexplained_rule_does_not_claim_to_be_explained(open_page: Open) -> None:
@@ -193,8 +193,8 @@ def test_a_rule_highlights_the_messages_that_decide_it(open_page: Open) -> None:
 def test_a_violated_rule_says_what_would_have_fixed_it(desk: Opened) -> None:
     notes = desk.page.locator(".rule__repair")
     assert notes.all_inner_texts() == [
-        "what would have fixed it\n\nInsert verify {} before call #3 (refund).",
-        "what would have fixed it\n\nDelete call #5 (refund).",
+        "possible fix\n\nInsert verify {} before call #3 (refund).",
+        "possible fix\n\nDelete call #5 (refund).",
     ]
     notes.get_by_role("button", name="call #5").click()
     assert desk.cards("is-pointed") == [4]
@@ -245,7 +245,7 @@ def test_a_call_marks_the_rules_it_takes_part_in(desk: Opened) -> None:
     assert desk.rules(".is-part") == parts != []
     assert desk.cards("is-picked") == [4]
     text = desk.page.locator(".focus").inner_text()
-    assert f"Call #5\ntakes part in {len(parts)} rules" in text
+    assert f"Call #5\ninvolved in {len(parts)} rules" in text
     desk.page.keyboard.press("Escape")
     assert desk.rules(".is-part") == []
     assert desk.cards("is-picked") == []

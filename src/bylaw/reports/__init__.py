@@ -1,1 +1,1 @@
-"""What people look at: pages, tables and figures made from results."""
+"""Reports for people: pages, tables and figures made from results."""

@@ -1,4 +1,4 @@
-"""The figures of a benchmark report: which chart is drawn of which table."""
+"""Figures: the charts of a benchmark report, and the curves of a training run."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from bylaw.reports.charts.stack import StackedBars
 from bylaw.tables import Table
 
 STYLE: Final = (Path(frame.__file__).parent / "charts.css").read_text(encoding="utf-8")
-"""How charts look; a page that shows them needs it."""
+"""The style sheet that every page with charts needs."""
 
 
 class Chart(Protocol):
-    """A way to draw points."""
+    """A way of drawing points."""
 
     def draw(self, points: Sequence[Point]) -> Drawing: ...
 
@@ -37,14 +37,14 @@ class Figure:
     title: str
     chart: Chart
     measures: Collection[str] = ()
-    """Which of them; none means all."""
+    """The measures shown; empty for all."""
     without: Mapping[str, str] = field(default_factory=dict)
-    """What is left out, by facet."""
-    beside: str | None = None
-    """The table that it is shown with, where that is another."""
+    """Values of facets that are left out."""
+    shown_with: str | None = None
+    """The table that the figure is shown with, if not its own."""
 
     def svg(self, table: Table) -> str | None:
-        """The figure for a page that has `STYLE`; None if the table has nothing to draw."""
+        """The figure for a page with `STYLE`; None if the table has nothing to draw."""
         found = [point for point in points(table) if self._shows(point)]
         if all(point.value is None for point in found):
             return None
@@ -79,14 +79,14 @@ FIGURES: Final = (
     Figure(
         "gap",
         "gap",
-        "Block-and-warn less soft-block",
+        "Block-and-warn minus soft-block",
         BarChart("model", "model"),
         ("compliance gap", "accuracy gap"),
     ),
     Figure(
         "floor",
         "floor",
-        "Compliance above what the gate alone buys",
+        "Compliance above the gate-only floor",
         BarChart("model", "setting"),
         ("above", "of the rest"),
     ),
@@ -99,7 +99,7 @@ FIGURES: Final = (
     Figure(
         "reached",
         "reached",
-        "Pass rate per layer, of the rules reached",
+        "Pass rate per layer, among the rules reached",
         HeatMap(_BY_MODEL_AND_SETTING),
     ),
     Figure(
@@ -130,7 +130,7 @@ FIGURES: Final = (
     Figure(
         "enforcement",
         "enforcement",
-        "Interventions per layer, the floor left out",
+        "Interventions per layer, without the floor",
         StackedBars(("layer",), "model", "setting"),
         ("events",),
         {"layer": "all", "model": FLOOR},
@@ -138,7 +138,7 @@ FIGURES: Final = (
     Figure(
         "insistence",
         "enforcement",
-        "How often agents insist, per layer, the floor left out",
+        "Insist rate per layer, without the floor",
         BarChart("layer", "model", "setting"),
         ("insist rate",),
         {"layer": "all", "model": FLOOR},
@@ -148,19 +148,19 @@ FIGURES: Final = (
         "templates",
         "Compliance against accuracy, a dot for each template",
         ScatterPlot("compliance", "accuracy", "model", "setting"),
-        beside="correlations",
+        shown_with="correlations",
     ),
 )
 
 
 def standalone(svg: str) -> str:
-    """A figure as a file of its own."""
+    """A figure as an SVG file."""
     start = svg.index(">") + 1
     return f"{svg[:start]}<style>{STYLE}</style>{svg[start:]}\n"
 
 
 def curves_svg(table: Table) -> str | None:
-    """The curves as a file of their own; None if nothing was logged."""
+    """The curves of the reward terms as an SVG file; None if nothing was logged."""
     chart = LineChart("after", "phase", ("run", MEASURE))
     svg = Figure("curves", table.name, table.title, chart).svg(table)
     return None if svg is None else standalone(svg)

@@ -67,7 +67,7 @@ def reached(runs: Sequence[RunRecord]) -> Table:
         ),
         *simulated_note(runs),
     ]
-    return Table("reached", "Pass rate per layer, of the rules reached", columns, rows, notes)
+    return Table("reached", "Pass rate per layer, among the rules reached", columns, rows, notes)
 
 
 def passed_of_reached(run: RunRecord) -> dict[str, float]:

@@ -1,1 +1,1 @@
-"""Charts: tables drawn as SVG, in colours that a style sheet decides."""
+"""Charts: tables drawn as SVG. A style sheet sets the colours."""

@@ -1,4 +1,4 @@
-"""From values to pixels, with ticks at round numbers."""
+"""The axes of charts: scales with ticks at round numbers, and labels of rows."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from bylaw.reports.charts.svg import NORMAL, line, text, width_of
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """The values from `low` to `high`, over a length in pixels."""
+    """A linear scale from `low` to `high` over a length in pixels."""
 
     low: float
     high: float
@@ -21,11 +21,11 @@ class Scale:
     ticks: tuple[float, ...]
 
     def at(self, value: float) -> float:
-        """Where a value lies."""
+        """The position of a value, in pixels."""
         return self.length * (value - self.low) / (self.high - self.low)
 
     def lines(self, height: float) -> list[str]:
-        """A line upright at each tick, and what it stands for below."""
+        """A vertical line at each tick, with its value below."""
         return [
             part
             for tick in self.ticks
@@ -40,10 +40,10 @@ SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 
 def scale(values: Iterable[float], length: float) -> Scale:
-    """A scale that holds 0 and the values; for shares it is always that from 0 to 1."""
+    """A scale that covers 0 and the values. For shares it runs from 0 to 1."""
     known = [0.0, *values]
     low, high = min(known), max(known)
-    if low >= 0 and high <= 1 + 1e-9:  # sums of shares may be off by a little
+    if low >= 0 and high <= 1 + 1e-9:  # sums of shares have rounding errors
         return Scale(0, 1, length, SHARES)
     step = _round(max(high - low, 1e-9) / 4)
     first, last = math.floor(low / step), math.ceil(high / step)
@@ -52,18 +52,18 @@ def scale(values: Iterable[float], length: float) -> Scale:
 
 
 def _round(number: float) -> float:
-    """The next larger of 1, 2, 5, 10, 20, …"""
+    """The next larger number of the series 1, 2, 5, 10, 20, …"""
     power = 10.0 ** math.floor(math.log10(number))
     return next(power * digit for digit in (1, 2, 5, 10) if power * digit >= number * 0.999)
 
 
 GAP, GROUP_GAP = 12.0, 8.0
 BOLD = NORMAL * 1.1
-"""A size as wide as bold type is."""
+"""The font size whose width matches bold type."""
 
 
 def places(rows: Sequence[tuple[str, ...]], height: float) -> tuple[list[float], float]:
-    """The top of each row, with a gap between groups, and the height of all."""
+    """The top of each row, with a gap between groups, and the total height."""
     tops, y = [], 0.0
     for place, row in enumerate(rows):
         if place and len(row) > 1 and row[0] != rows[place - 1][0]:
@@ -74,7 +74,7 @@ def places(rows: Sequence[tuple[str, ...]], height: float) -> tuple[list[float],
 
 
 def labels(rows: Sequence[tuple[str, ...]], height: float, top: float = 0) -> Drawing:
-    """The names of rows; where they have two, the first stands above the rows that share it."""
+    """The names of rows. If they have two, the first is written once per group."""
     tops, whole = places(rows, height)
     two = len(rows[0]) > 1
     wide = [max(width_of(row[n], BOLD if two else NORMAL) for row in rows) for n in range(1 + two)]

@@ -1,4 +1,4 @@
-"""Bars to the right: groups of them, a panel for each measure."""
+"""Horizontal bars in groups, with a panel for each measure."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LENGTH = 250.0
 
 @dataclass(frozen=True, slots=True)
 class BarChart:
-    """A group of bars for each value of `group`, in it one for each of `series`."""
+    """A group of bars for each value of `group`, with a bar for each value of `series`."""
 
     group: str
     series: str
@@ -36,7 +36,7 @@ class BarChart:
         return stacked([chart, legend(series, self.series, chart.width)], gap=10)
 
     def _places(self, points: Sequence[Point]) -> tuple[dict[str, dict[str, float]], float]:
-        """The top of each bar, by group and series, the same in all panels; the height of all."""
+        """The top of each bar by group and series, the same in all panels, and the total height."""
         places: dict[str, dict[str, float]] = {}
         y = 0.0
         for (group,) in facet(points, self.group):
@@ -66,7 +66,7 @@ class BarChart:
 
 
 def _names(places: Mapping[str, Mapping[str, float]], height: float) -> Drawing:
-    """The groups' names, each beside the middle of its bars."""
+    """The names of groups, each level with the middle of its bars."""
     parts = []
     for name, tops in places.items():
         middle = (min(tops.values()) + max(tops.values()) + THICK) / 2

@@ -1,4 +1,4 @@
-"""Drawings put together: side by side, one below the other, and one picture around all."""
+"""Composing drawings: side by side, stacked, with a legend, and as one picture."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from bylaw.procedure.constraint import LAYERS
 from bylaw.reports.charts.svg import NORMAL, tag, text, width_of
 
 TONES: Final = 10
-"""How many tones there are for things that have none of their own."""
+"""The number of tones for values without a tone of their own."""
 TITLE: Final = 22.0
-"""The height of a title, with the room below it."""
+"""The height of a title, including the space below it."""
 _OWN_TONE: Final = {*SETTINGS, *LAYERS}
 
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """Elements on a sheet of this size."""
+    """SVG elements and the size of the area that they cover."""
 
     width: float
     height: float
@@ -29,7 +29,7 @@ class Drawing:
 
 
 def side_by_side(drawings: Sequence[Drawing], gap: float = 28) -> Drawing:
-    """From left to right, at the same top."""
+    """Arranges drawings from left to right, aligned at the top."""
     parts, x = [], 0.0
     for each in drawings:
         parts.append(_moved(each, x, 0))
@@ -38,7 +38,7 @@ def side_by_side(drawings: Sequence[Drawing], gap: float = 28) -> Drawing:
 
 
 def stacked(drawings: Sequence[Drawing], gap: float = 20) -> Drawing:
-    """From top to bottom, at the same left."""
+    """Arranges drawings from top to bottom, aligned at the left."""
     parts, y = [], 0.0
     for each in drawings:
         parts.append(_moved(each, 0, y))
@@ -51,19 +51,19 @@ def _moved(drawing: Drawing, x: float, y: float) -> str:
 
 
 def tone(value: str, among: Sequence[str]) -> str:
-    """The class that colours a thing: settings and layers have the same one in every chart."""
+    """The CSS class that colours a value. Settings and layers have the same one in every chart."""
     own = value in _OWN_TONE
     return f"tone-{value}" if own else f"tone-{among.index(value) % TONES}"
 
 
 def swatch(x: float, y: float, kind: str) -> str:
-    """A patch of a tone."""
+    """A square in a tone, for legends."""
     shape = {"x": x, "y": y, "width": 10, "height": 10, "rx": 2}
     return tag("rect", {"class": f"fill {kind}", **shape})
 
 
 def legend(names: Sequence[str], facet: str, width: float, keys: Sequence[str] = ()) -> Drawing:
-    """What the tones stand for. `keys` are drawn in place of patches."""
+    """A legend. `keys` are drawn instead of swatches."""
     parts, x, y = [], 0.0, 0.0
     for place, name in enumerate(names):
         needed = 16 + width_of(name) + 18
@@ -78,21 +78,21 @@ def legend(names: Sequence[str], facet: str, width: float, keys: Sequence[str] =
 
 
 def notes(lines: Sequence[str], width: float) -> Drawing:
-    """Lines of small print, folded to the width."""
+    """Lines of small print, wrapped to the width."""
     folded = [row for each in lines for row in textwrap.wrap(each, max(40, int(width / 5.4)))]
     rows = tuple(text(0, 10 + 15 * n, row, kind="note") for n, row in enumerate(folded))
     return Drawing(width, 15 * len(folded), rows)
 
 
 def titled(title: str, drawing: Drawing) -> Drawing:
-    """A drawing under its title."""
+    """A drawing below its title."""
     width = max(drawing.width, width_of(title, NORMAL))
     heading = Drawing(width, TITLE, (text(0, 10, title, kind="heading"),))
     return stacked([heading, drawing], gap=0)
 
 
 def picture(title: str, drawing: Drawing) -> str:
-    """An SVG image of a drawing, whose title is spoken."""
+    """An SVG image of a drawing, with an accessible title."""
     width, height = round(drawing.width + 16), round(drawing.height + 16)
     attributes = {
         "xmlns": "http://www.w3.org/2000/svg",

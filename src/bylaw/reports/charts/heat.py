@@ -1,4 +1,4 @@
-"""Heat maps: a number in every cell, and a shade that says how high it is."""
+"""Heat maps: a number in each cell, shaded by its value."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from bylaw.reports.charts.svg import mark, tag, text, width_of
 
 WIDTH, HEIGHT = 46.0, 20.0
 SHADES = 10
-"""The shade of the highest; the lowest is 0."""
+"""The number of the darkest shade; the lightest is 0."""
 
 
 @dataclass(frozen=True, slots=True)
 class HeatMap:
-    """A map with a row for each of `row` and a column for each of `column`.
+    """A map with a row for each value of `row` and a column for each value of `column`.
 
-    With `panels` there is one map for each: the first facet from top to bottom, the second from
-    left to right.
+    With `panels` there is a map for each pair of values: the first facet runs from top to bottom,
+    the second from left to right.
     """
 
     row: tuple[str, ...]
@@ -82,11 +82,11 @@ def _cell(point: Point, x: float, y: float) -> str:
 
 
 def _slanted(columns: Sequence[str]) -> bool:
-    """Are the names too wide to stand upright?"""
+    """True if the names are too wide to be written horizontally."""
     return max(map(width_of, columns)) > WIDTH
 
 
 def _head(points: Sequence[Point], column: str) -> float:
-    """The room that the names of columns need."""
+    """The height that the names of columns need."""
     columns = [name for (name,) in facet(points, column)]
     return max(map(width_of, columns)) * 0.62 + 16 if _slanted(columns) else 18

@@ -1,4 +1,4 @@
-"""Lines over a few steps, and dots over two measures: a panel for each setting."""
+"""Line charts and scatter plots of shares, in panels."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ SHAPES = (
     "M0-4l4 7h-8z",
     "M0-4.4l4.4 4.4l-4.4 4.4l-4.4-4.4z",
 )
-"""So that series can be told apart without their colours."""
+"""The shapes of dots, so that series can be distinguished without colours."""
 
 
 @dataclass(frozen=True, slots=True)
 class LineChart:
-    """Shares over the values of `x`, a line for each of `series`."""
+    """Shares over the values of `x`, with a line for each value of `series`."""
 
     x: str
     series: str
@@ -76,7 +76,7 @@ class LineChart:
 
 @dataclass(frozen=True, slots=True)
 class ScatterPlot:
-    """One measure against another, a dot for each of whatever else there is."""
+    """One measure plotted against another, with a dot for each remaining combination of facets."""
 
     x: str
     y: str
@@ -95,7 +95,7 @@ class ScatterPlot:
         return stacked([chart, legend(series, self.series, chart.width, keys)], gap=12)
 
     def _panel(self, points: Sequence[Point], series: Sequence[str]) -> Drawing:
-        across = {_apart(p): p for p in having(points, [MEASURE], [self.x])}
+        across = {_facets(p): p for p in having(points, [MEASURE], [self.x])}
         parts = _shares_upright()
         room = WIDTH - LEFT - 8
         for share in SHARES:
@@ -105,17 +105,17 @@ class ScatterPlot:
         parts.append(text(middle, HEIGHT + 28, self.x, anchor="middle", kind="tick"))
         parts.append(text(0, HEIGHT / 2, self.y, anchor="middle", kind="tick", turn=-90))
         for point in having(points, [MEASURE], [self.y]):
-            other = across[_apart(point)]
+            other = across[_facets(point)]
             if point.value is not None and other.value is not None:
-                told = f"{self.x} {other.written}, {self.y} {point.written}"
-                both = Point(dict(_apart(point)), point.value, told)
+                written = f"{self.x} {other.written}, {self.y} {point.written}"
+                both = Point(dict(_facets(point)), point.value, written)
                 x = LEFT + other.value * room
                 parts.append(_dot(both, x, _y(point.value), series, point.at[self.series]))
         return Drawing(WIDTH, HEIGHT + BOTTOM + 14, tuple(parts))
 
 
-def _apart(point: Point) -> tuple[tuple[str, str], ...]:
-    """What a point is about, its measure apart."""
+def _facets(point: Point) -> tuple[tuple[str, str], ...]:
+    """The facets of a point without its measure."""
     return tuple((key, value) for key, value in point.at.items() if key != MEASURE)
 
 

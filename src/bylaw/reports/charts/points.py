@@ -1,4 +1,4 @@
-"""What charts draw: a table's values one by one, each with all that it is about."""
+"""Points: the values of a table, each with the facets that identify it."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ from bylaw.procedure.constraint import LAYERS
 from bylaw.tables import Column, Table
 
 MEASURE: Final = "measure"
-"""The facet that says which column a value is from."""
+"""The facet that names the column of a value."""
 _RANKS: Final = {layer: rank for rank, layer in enumerate(LAYERS, 1)}
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A value, and what it is about: `{"model": "m", "setting": "baseline", "measure": "full"}`."""
+    """A value and its facets: `{"model": "m", "setting": "baseline", "measure": "full"}`."""
 
     at: Mapping[str, str]
     value: float | None
     written: str
     """The value as the table writes it."""
 
-    def told(self) -> str:
-        """The value in words, for whoever points at it."""
+    def tooltip(self) -> str:
+        """The facets and the value as text."""
         return f"{' · '.join(self.at.values())}: {self.written}"
 
 
 def points(table: Table) -> list[Point]:
-    """The values of a table, row by row. Columns of text are what they are about."""
+    """The values of a table, row by row. Text columns become facets."""
     texts = [place for place, column in enumerate(table.columns) if column.kind == "text"]
     found = []
     for row in table.rows:
@@ -46,15 +46,15 @@ def _about(column: Column) -> Mapping[str, str]:
 
 
 def facet(found: Iterable[Point], *names: str) -> list[tuple[str, ...]]:
-    """What the points are about, by some facets: each combination once.
+    """The distinct combinations of some facets, in order of appearance.
 
-    In order of appearance; but layers, which not every model has all of, in theirs.
+    Layers are sorted, because not every model has all of them.
     """
     seen = dict.fromkeys(tuple(point.at.get(name, "") for name in names) for point in found)
     return sorted(seen, key=lambda values: [_RANKS.get(value, 0) for value in values])
 
 
 def having(found: Iterable[Point], names: Sequence[str], values: Sequence[str]) -> list[Point]:
-    """The points that are about these values."""
+    """The points whose facets have these values."""
     wanted = tuple(values)
     return [point for point in found if tuple(point.at.get(name, "") for name in names) == wanted]

@@ -1,4 +1,4 @@
-"""Bars in parts: what something is made up of."""
+"""Stacked bars: the parts of a whole."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ HEIGHT, LENGTH = 18.0, 330.0
 
 @dataclass(frozen=True, slots=True)
 class StackedBars:
-    """A bar for each row, in it a part for each value of `part`."""
+    """A bar for each row, with a segment for each value of `part`."""
 
     row: tuple[str, ...]
     part: str = MEASURE

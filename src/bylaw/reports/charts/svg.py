@@ -1,4 +1,4 @@
-"""Elements of SVG. Every text is escaped; no colour is written down here."""
+"""SVG elements. All text is escaped; colours are left to the style sheet."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from html import escape
 from bylaw.reports.charts.points import Point
 
 NORMAL = 11
-"""The size of type, in pixels."""
+"""The font size, in pixels."""
 
 
 def tag(name: str, attributes: Mapping[str, object], *children: str) -> str:
-    """An element. Attributes that are None are left out; `_` in their names stands for `-`."""
+    """An element. Attributes that are None are left out; `_` in a name becomes `-`."""
     written = "".join(
         f' {key.replace("_", "-")}="{escape(_number(value))}"'
         for key, value in attributes.items()
@@ -24,7 +24,7 @@ def tag(name: str, attributes: Mapping[str, object], *children: str) -> str:
 def text(
     x: float, y: float, words: str, *, anchor: str = "start", kind: str = "", turn: float = 0
 ) -> str:
-    """A line of text; `turn` in degrees, around its beginning."""
+    """A line of text, rotated around its start by `turn` degrees."""
     turned = f"rotate({turn:g} {x:.1f} {y:.1f})" if turn else None
     end = None if anchor == "start" else anchor
     place = {"x": x, "y": y, "class": kind or None, "transform": turned, "text_anchor": end}
@@ -37,13 +37,13 @@ def line(x1: float, y1: float, x2: float, y2: float, kind: str) -> str:
 
 
 def mark(point: Point, *shapes: str) -> str:
-    """What stands for a value; it says what it is about, to whoever points at it and to scripts."""
+    """The mark of a value, with a tooltip for readers and data attributes for scripts."""
     about = {f"data-{key}": value for key, value in point.at.items() if value}
-    return tag("g", {"class": "mark", **about}, tag("title", {}, escape(point.told())), *shapes)
+    return tag("g", {"class": "mark", **about}, tag("title", {}, escape(point.tooltip())), *shapes)
 
 
 def width_of(words: str, size: float = NORMAL) -> float:
-    """About how wide a text is."""
+    """The approximate width of a text."""
     return len(words) * size * 0.56
 
 

@@ -1,4 +1,4 @@
-"""The benchmark report: tables, figures and every run on one page that needs no network."""
+"""The benchmark report: tables, figures and every run on one self-contained page."""
 
 from __future__ import annotations
 
@@ -18,12 +18,11 @@ from bylaw.bench.templates import TEMPLATES
 from bylaw.reports.charts.svg import tag
 from bylaw.reports.figures import FIGURES, STYLE
 from bylaw.reports.html import viewer
-from bylaw.reports.html.bench_data import OF_RULE, OF_VERDICT, blocks, lines
+from bylaw.reports.html.bench_data import RULE_FIELDS, VERDICT_FIELDS, blocks, run_rows
 from bylaw.reports.html.page import asset, page
 from bylaw.reports.html.tables import table_html
 from bylaw.tables import Table
 
-TEMPLATE: Final = "bench.html"
 STYLES: Final = (*viewer.STYLES, "bench.css", "bench_runs.css")
 SCRIPTS: Final = (
     *viewer.SCRIPTS,
@@ -40,18 +39,18 @@ SECTIONS: Final[Mapping[str, tuple[str, ...]]] = {
     "Tasks": ("templates", "structures", "difficulties"),
     "Correlation": ("correlations",),
 }
-"""The tables of the report, by heading. Each is shown with its figures."""
+"""The tables under each heading. Each is shown with its figures."""
 
 
 def render_bench(runs: Sequence[RunRecord], step: Callable[[], None] = lambda: None) -> str:
-    """The page. `step` is called after each run that was looked at."""
+    """The page. `step` is called after each run."""
     runs = _in_order(runs)
     tables = {name: analysis(runs) for name, analysis in ANALYSES.items()}
     invented = simulated(runs)
     return page(
-        asset(TEMPLATE),
+        "bench.html",
         title="Benchmark report",
-        data=lines(runs) | {"rule": OF_RULE, "verdict": OF_VERDICT},
+        data=run_rows(runs) | {"rule": RULE_FIELDS, "verdict": VERDICT_FIELDS},
         styles=[*map(asset, STYLES), STYLE],
         scripts=[asset(name) for name in SCRIPTS],
         head=_head(runs, invented),
@@ -78,7 +77,7 @@ def _in_order(runs: Sequence[RunRecord]) -> list[RunRecord]:
 
 
 def _head(runs: Sequence[RunRecord], invented: Collection[str]) -> str:
-    """How much there is, of whom, and made with what."""
+    """The facts below the title: runs, models, settings and versions."""
     models = by_model(runs)
     real = [model for model in models if model not in invented]
     versions = sorted({run["conditions"]["versions"]["bylaw"] for run in runs})
@@ -89,8 +88,10 @@ def _head(runs: Sequence[RunRecord], invented: Collection[str]) -> str:
         ", ".join(settings_of(runs)),
         f"bylaw {', '.join(versions)}",
     ]
-    told = "" if real else '<p class="warning">All agents of this report are simulated.</p>'
-    return tag("p", {"class": "facts"}, *(f"<span>{escape(fact)}</span>" for fact in facts)) + told
+    warning = "" if real else '<p class="warning">All agents in this report are simulated.</p>'
+    return (
+        tag("p", {"class": "facts"}, *(f"<span>{escape(fact)}</span>" for fact in facts)) + warning
+    )
 
 
 def _counted(number: int, noun: str) -> str:
@@ -102,12 +103,12 @@ def _section(heading: str, parts: Sequence[str]) -> str:
 
 
 def _part(tables: Mapping[str, Table], name: str, invented: Collection[str]) -> str:
-    """A table, with its figures above it."""
+    """A table with its figures above it."""
     table = tables[name]
     drawn = [
         tag("figure", {}, tag("figcaption", {}, escape(figure.title)), svg)
         for figure in FIGURES
-        if (figure.beside or figure.table) == name and (svg := figure.svg(tables[figure.table]))
+        if (figure.shown_with or figure.table) == name and (svg := figure.svg(tables[figure.table]))
     ]
     summary = tag("summary", {}, escape(table.title))
     opened = {"open": "open" if name == next(iter(ANALYSES)) else None}

@@ -1,8 +1,8 @@
-"""The runs of a benchmark report as data: a line for each, and what the viewer shows of it.
+"""The runs of a benchmark report as data: a row for each run, and the viewer's data.
 
-The lines are read when the page is. What the viewer shows is packed apart for each task, and
-unpacked when one of its runs is opened: rules are stored once for each task, verdicts once for
-each trace, so that thousands of runs make a page of a few megabytes.
+The page reads the rows when it loads. The viewer's data is compressed per task and decompressed
+when one of the task's runs is opened. Rules are stored once per task and verdicts once per trace,
+so thousands of runs fit in a few megabytes.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from bylaw.reports.html.viewer import readable_arguments, trace_data
 from bylaw.scoring.verify import verify_trace
 from bylaw.values import Json, canonical
 
-LINE: Final = (
+ROW_FIELDS: Final = (
     "model",
     "setting",
     "template",
@@ -36,22 +36,22 @@ LINE: Final = (
     "calls",
     "gold_calls",
 )
-"""The fields of a result that its line has."""
-OF_RULE: Final = ("name", "layer", "weight", "rule", "why", "fix")
-"""What is the same for a rule in every run."""
-OF_VERDICT: Final = ("verdict", "detail", "calls")
-"""What is not."""
+"""The fields of a run record that its row has."""
+RULE_FIELDS: Final = ("name", "layer", "weight", "rule", "why", "fix")
+"""The fields of a rule that are the same in every run."""
+VERDICT_FIELDS: Final = ("verdict", "detail", "calls")
+"""The fields that differ."""
 
 
-def lines(runs: Sequence[RunRecord]) -> dict[str, Json]:
-    """The runs in a table, field by field, and which of the models are simulated."""
-    fields: dict[str, Json] = {field: [run[field] for run in runs] for field in LINE}
+def run_rows(runs: Sequence[RunRecord]) -> dict[str, Json]:
+    """The rows, field by field, and the names of simulated models."""
+    fields: dict[str, Json] = {field: [run[field] for run in runs] for field in ROW_FIELDS}
     counts = {field: [len(run[field]) for run in runs] for field in ("refused", "violated")}
     return {"fields": fields | counts | _spots(runs), "simulated": sorted(simulated(runs))}
 
 
 def _spots(runs: Sequence[RunRecord]) -> dict[str, Json]:
-    """In which block each run is, and where in it."""
+    """The block of each run, and its index in the block."""
     numbers = {task: number for number, task in enumerate(grouped(runs, _task))}
     filled = Counter[int]()
     found: dict[str, Json] = {"block": [], "place": []}
@@ -64,7 +64,7 @@ def _spots(runs: Sequence[RunRecord]) -> dict[str, Json]:
 
 
 def blocks(runs: Sequence[RunRecord], step: Callable[[], None] = lambda: None) -> list[str]:
-    """What the viewer shows, a packed block for each task; `step` is called after every run."""
+    """The viewer's data as a compressed block per task; `step` is called after every run."""
     return [_packed(_block(group, step)) for group in grouped(runs, _task).values()]
 
 
@@ -93,7 +93,7 @@ def _block(runs: Sequence[RunRecord], step: Callable[[], None]) -> dict[str, Jso
     return {
         "prompt": task.prompt,
         "expected": task.answer,
-        "rules": [[rule[field] for field in OF_RULE] for rule in judged[0]["rules"]],
+        "rules": [[rule[field] for field in RULE_FIELDS] for rule in judged[0]["rules"]],
         "severities": {setting: _severities(task, setting) for setting in settings_of(runs)},
         "judged": [_varying(each) for each in judged],
         "runs": shown,
@@ -101,7 +101,7 @@ def _block(runs: Sequence[RunRecord], step: Callable[[], None]) -> dict[str, Jso
 
 
 def _severities(task: TaskInstance, setting: Setting) -> list[str]:
-    """What acts for each rule in a setting."""
+    """The severity of each rule under a setting."""
     return [
         severity_of(constraint, setting, enforce_l6=False)
         for constraint in task.procedure.constraints
@@ -109,13 +109,13 @@ def _severities(task: TaskInstance, setting: Setting) -> list[str]:
 
 
 def _varying(data: dict[str, Json]) -> dict[str, Json]:
-    """What the viewer shows of a trace, less what its task says already."""
-    rules = [[rule[field] for field in OF_VERDICT] for rule in data["rules"]]
+    """The viewer's data of a trace, without the fields stored with the task."""
+    rules = [[rule[field] for field in VERDICT_FIELDS] for rule in data["rules"]]
     return {key: value for key, value in data.items() if key != "rules"} | {"verdicts": rules}
 
 
 def _shown(run: RunRecord, judged: int, data: Mapping[str, Json]) -> dict[str, Json]:
-    """What one run adds to its trace: the calls that were refused, and rules given up."""
+    """The part of a run that is not in its trace: refused calls and retired rules."""
     resolutions = {_call(event): event["resolution"] for event in run["events"]}
     refused = [
         {
@@ -135,7 +135,7 @@ def _shown(run: RunRecord, judged: int, data: Mapping[str, Json]) -> dict[str, J
     if {rule["name"] for rule in data["rules"] if rule["verdict"] == "violated"} != {
         *run["violated"]
     }:
-        found["reason"] = "The rules of this task have changed since the run was made and scored."
+        found["reason"] = "The rules of this task have changed since the run was scored."
     return found
 
 

@@ -1,4 +1,4 @@
-"""The report on a corpus: its summary, and the traces to look at, on one page."""
+"""The report on a corpus: its summary and selected traces, on one page."""
 
 from __future__ import annotations
 
@@ -24,13 +24,12 @@ from bylaw.tables import Column, Table
 from bylaw.trace.trace import Trace
 from bylaw.values import Json
 
-TEMPLATE: Final = "corpus.html"
 STYLES: Final = (*viewer.STYLES, "bench.css", "bench_runs.css", "corpus.css")
 SCRIPTS: Final = (*viewer.SCRIPTS, "corpus.js")
 MAX_TRACE: Final = 500_000
-"""The largest trace, in characters, that is on the page; others are named."""
+"""The maximum size of a trace on the page, in characters. Larger ones are only named."""
 MAX_TRACES: Final = 20_000_000
-"""How much all of them may be."""
+"""The maximum size of all traces together."""
 
 _OUTCOMES: Final = Figure(
     "outcomes",
@@ -41,7 +40,7 @@ _OUTCOMES: Final = Figure(
 
 
 def render_corpus(summary: Summary, corpus: Sequence[CorpusFile], limits: Limits) -> str:
-    """The page. The traces to look at are read once more."""
+    """The page. The selected traces are read again from the corpus."""
     examples = [each for found in summary.examples.values() for each in found]
     wanted = {each.name: each for each in (*summary.worst, *examples)}
     traces = reread(group_files(corpus, limits.chunk), wanted.values(), limits)
@@ -54,7 +53,7 @@ def render_corpus(summary: Summary, corpus: Sequence[CorpusFile], limits: Limits
         if table.rows
     ]
     return page(
-        asset(TEMPLATE),
+        "corpus.html",
         title=f"{summary.procedure.name} on {summary.traces:,} traces",
         data=list(shown.values()),
         styles=[*map(asset, STYLES), STYLE],
@@ -69,7 +68,7 @@ def render_corpus(summary: Summary, corpus: Sequence[CorpusFile], limits: Limits
 def _shown(
     summary: Summary, wanted: Mapping[str, NotableTrace], traces: Mapping[str, Trace]
 ) -> dict[str, Json]:
-    """What the viewer shows of each trace, by name, as far as there is room on the page."""
+    """The viewer's data of each trace, by name, as far as the size limits allow."""
     found: dict[str, Json] = {}
     room = MAX_TRACES
     for name in wanted:
@@ -84,7 +83,7 @@ def _shown(
 
 
 def _outcomes(summary: Summary) -> Table:
-    """The share of each outcome, rule by rule."""
+    """The share of each outcome, for each rule."""
     names = ("violated", "undecided", "satisfied", "vacuous")
     columns = (Column("rule"), *(Column(name, "percent") for name in names))
     rows = [
@@ -96,8 +95,8 @@ def _outcomes(summary: Summary) -> Table:
 
 def _head(corpus: Sequence[CorpusFile]) -> str:
     names = [source.name for source in corpus]
-    told = names if len(names) <= 3 else [*names[:3], f"{len(names) - 3:,} more files"]
-    return tag("p", {"class": "facts"}, *(tag("span", {}, escape(each)) for each in told))
+    shown = names if len(names) <= 3 else [*names[:3], f"{len(names) - 3:,} more files"]
+    return tag("p", {"class": "facts"}, *(tag("span", {}, escape(each)) for each in shown))
 
 
 def _tiles(summary: Summary) -> list[tuple[str, str, str]]:
@@ -130,7 +129,7 @@ def _section(heading: str, *parts: str) -> str:
 
 
 def _by_rule(summary: Summary, shown: Mapping[str, Json]) -> list[str]:
-    """For each rule that was violated, the first traces that do."""
+    """For each violated rule, the first traces that violate it."""
     return [
         _list(f"Violating {name}", found, shown)
         for name, found in summary.examples.items()
@@ -139,7 +138,7 @@ def _by_rule(summary: Summary, shown: Mapping[str, Json]) -> list[str]:
 
 
 def _list(title: str, found: Sequence[NotableTrace], shown: Mapping[str, Json]) -> str:
-    """Traces with their scores; those on the page are links."""
+    """Traces with their scores. Those on the page are links."""
     heads = [tag("th", {"class": "number"}, head) for head in ("score", "violated")]
     rows = [
         tag(

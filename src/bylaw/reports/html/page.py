@@ -1,8 +1,8 @@
-"""One file that holds a whole page: its style, its scripts and its data.
+"""A page as one file, with its styles, scripts and data.
 
-The data comes from agents and their tools, so nothing in it is trusted. It is embedded so that
-no text can end the element it stands in, scripts only ever set it as text, and the page's
-policy lets the browser run the page's own scripts and load nothing.
+The data comes from agents and their tools, and is not trusted. It is embedded so that no text can
+end its element, scripts only ever set it as text, and the page's content security policy allows
+only the page's own scripts and loads nothing.
 """
 
 from __future__ import annotations
@@ -19,51 +19,54 @@ from typing import Final
 
 from bylaw.values import Json
 
-_FOLDER: Final = Path(__file__).parent
+_FOLDER: Final = Path(__file__).parent / "assets"
 
-# `<`, `>` and `&` could end the element; old parsers read U+2028 and U+2029 as line ends; a
-# surrogate has no UTF-8 form. All of them occur in JSON only inside strings, where an escape
-# says the same.
+# `<`, `>` and `&` could end the element, old parsers read U+2028 and U+2029 as line breaks, and
+# surrogates have no UTF-8 form. In JSON they occur only in strings, where an escape is equivalent.
 _UNSAFE: Final = re.compile("[<>&\u2028\u2029\ud800-\udfff]")
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
 def asset(name: str) -> str:
-    """The text of a file that pages are made of."""
+    """The text of an asset."""
     return (_FOLDER / name).read_text(encoding="utf-8")
 
 
 def page(
-    template: str,
+    body: str,
     *,
     title: str,
     data: Json,
     styles: Sequence[str],
     scripts: Sequence[str],
+    blocks: str = "",
     **parts: str,
 ) -> str:
-    """The page that a template makes of these; it loads nothing and can be written as UTF-8.
+    """A self-contained page that can be encoded as UTF-8.
 
-    `parts` are markup for other places that the template has.
+    `body` names the asset for its body, `parts` fill the placeholders in it, and `blocks` is markup
+    that follows the data.
     """
-    return Template(template).substitute(
-        title=html.escape(_SURROGATE.sub("\ufffd", title)),
+    shown = html.escape(_SURROGATE.sub("\ufffd", title))
+    return Template(asset("page.html")).substitute(
+        title=shown,
         policy=_policy(styles, scripts),
+        body=Template(asset(body)).substitute(parts, title=shown),
         styles="\n".join(f"<style>{style}</style>" for style in styles),
         scripts="\n".join(f"<script>{script}</script>" for script in scripts),
         data=embedded(data),
-        **parts,
+        blocks=blocks,
     )
 
 
 def embedded(data: Json) -> str:
-    """The data as JSON that may stand inside a `<script>` element."""
+    """The data as JSON that is safe inside a `<script>` element."""
     text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def _policy(styles: Sequence[str], scripts: Sequence[str]) -> str:
-    """A content security policy under which only these styles and scripts count."""
+    """A content security policy that allows only these styles and scripts."""
     return (
         "default-src 'none'; img-src data:; base-uri 'none'; form-action 'none'; "
         f"style-src {_digests(styles)}; script-src {_digests(scripts)}"

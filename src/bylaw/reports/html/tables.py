@@ -1,4 +1,4 @@
-"""Tables as HTML. Rows and columns say what they are about, so that filters can find them."""
+"""Tables as HTML. Rows and columns carry data attributes for the filters."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from bylaw.reports.charts.svg import tag
 from bylaw.tables import MARKS, Cell, Column, Table
 
 FACETS: Final = ("model", "setting", "template", "structure", "difficulty")
-"""What filters go by."""
+"""The fields that filters use."""
 SIMULATED: Final = (
-    ' <span class="badge-sim" title="an invented agent, not a model">simulated</span>'
+    ' <span class="badge-sim" title="a simulated agent, not a model">simulated</span>'
 )
 
 
 def table_html(table: Table, simulated: Collection[str]) -> str:
-    """A table and its notes. The names of simulated agents are marked as such."""
+    """A table and its notes. The names of simulated agents are marked."""
     head = [_cell("th", column, escape(column.title)) for column in table.columns]
     body = [
         tag("tr", _facets(table, row), *_cells(table, number, simulated))

@@ -1,9 +1,9 @@
-"""The viewer: a trace on a time line, beside the rules and the calls that decided them.
+"""The viewer: a trace on a timeline, next to the rules and the calls that decided them.
 
     Path("run.html").write_text(render_trace(verify_trace(trace, procedure)), encoding="utf-8")
 
-`trace_data` is what the page shows, as plain JSON; `renderTrace(data, container)` in
-`viewer.js` shows it inside any element of any page.
+`trace_data` gives the page's data as plain JSON; `renderTrace(data, container)` in `viewer.js`
+renders it inside any element of any page.
 """
 
 from __future__ import annotations
@@ -26,11 +26,10 @@ from bylaw.trace.trace import Trace
 from bylaw.values import Json
 
 VERSION: Final = 1
-"""Of the data, for pages that keep some."""
+"""The version of the data, for pages that store it."""
 MAX_EXPLAINED: Final = 300
-"""The longest trace, in calls, whose verdicts the viewer explains by itself, and mends."""
+"""The maximum length of a trace, in calls, for which explanations and repairs are computed."""
 
-TEMPLATE: Final = "viewer.html"
 STYLES: Final = (
     "theme.css",
     "viewer.css",
@@ -49,20 +48,20 @@ SCRIPTS: Final = (
     "overview.js",
     "viewer.js",
 )
-"""What `renderTrace` is made of, in the order in which a page loads it."""
+"""The scripts that define `renderTrace`, in loading order."""
 
 
 def render_trace(report: Report, explanations: Mapping[str, Explanation] | None = None) -> str:
-    """A page that shows a trace and its verdicts: one file that needs no network.
+    """A self-contained page that shows a trace and its verdicts.
 
-    `explanations` are by constraint. Where one is missing the page points to the result's
-    witness. Without the argument they are found here, unless the trace is very long.
+    `explanations` are given by constraint name. Where one is missing, the page shows the result's
+    witness instead. By default they are computed, unless the trace is very long.
     """
     if explanations is None:
         explanations = _explained(report)
     names = (report.trace.name, report.procedure.name)
     return page(
-        asset(TEMPLATE),
+        "viewer.html",
         title=" · ".join(name for name in names if name) or "Trace",
         data=trace_data(report, explanations),
         styles=[asset(name) for name in STYLES],
@@ -80,12 +79,11 @@ def _explained(report: Report) -> dict[str, Explanation]:
 def trace_data(
     report: Report, explanations: Mapping[str, Explanation], *, mend: bool = True
 ) -> dict[str, Json]:
-    """What the viewer shows, as plain JSON. `mend` also looks for what would have fixed a rule.
+    """The viewer's data as plain JSON. With `mend`, repairs of violated rules are included.
 
     Calls are referred to by their index in `trace.calls`; `len(trace.calls)` is the answer.
-    Messages are referred to by their place in `trace.events`.
-    Arguments and results are texts, because a browser's numbers are not JSON's: it would show
-    the id 12345678901234567890 as another one, and 1.0 as 1.
+    Messages are referred to by their index in `trace.events`. Arguments and results are given as
+    JSON text, because a browser would change numbers: 12345678901234567890, or 1.0 to 1.
     """
     outcomes = [result.outcome for result in report.constraints]
     return {
@@ -119,9 +117,7 @@ def trace_data(
 
 
 def _tools(report: Report) -> list[str]:
-    """Every tool in sight. Colours go by place, so that the procedure's tools come first: they
-    have the same ones in every run.
-    """
+    """Every tool, the procedure's first, so that these have the same colours in every run."""
     known = set(report.procedure.tools or ())
     for constraint in report.procedure.constraints:
         known.update(tools_in(constraint.formula))
@@ -130,7 +126,7 @@ def _tools(report: Report) -> list[str]:
 
 
 def _steps(trace: Trace) -> list[Json]:
-    """The events grouped by step, the answer last."""
+    """The events grouped by step, with the answer last."""
     steps: list[Json] = []
     index = place = 0
     for number, events in groupby(trace.events, key=lambda event: event.step):
@@ -166,12 +162,12 @@ def _item(event: Event, index: int, place: int) -> dict[str, Json]:
 
 
 def readable_arguments(arguments: Mapping[str, Json]) -> list[list[str]]:
-    """Each argument and its value, as text."""
+    """Each argument with its value as JSON text."""
     return [[key, _written(value)] for key, value in arguments.items()]
 
 
 def _result(call: Call) -> dict[str, str] | None:
-    """The result as rules read it: text that encodes an object or a list is that value."""
+    """The result as rules read it: text that encodes an object or a list is decoded."""
     if call.result is MISSING:
         return None
     if isinstance(call.result, str) and not isinstance(call.value, dict | list):
@@ -202,7 +198,7 @@ def _rule(result: ConstraintResult, explanation: Explanation | None) -> dict[str
 
 
 def _repair(report: Report, result: ConstraintResult) -> list[str]:
-    """What would have fixed a violated rule, in sentences; empty where that is not known."""
+    """Sentences that describe a repair of a violated rule; empty if none is known."""
     if result.passed is not False or len(report.trace) > MAX_EXPLAINED:
         return []
     found = repair(report.trace, report.procedure, result.name)
@@ -238,7 +234,7 @@ def _readable(value: Json) -> str:
 
 
 def _written(value: Json) -> str:
-    """The value in one line, for people: what is no JSON value is shown rather than refused."""
+    """The value on one line. Values that JSON lacks are shown as text."""
     return json.dumps(value, ensure_ascii=False, default=_plain)
 
 

@@ -1,12 +1,12 @@
 "use strict";
 
-/* Showing values. They arrive as JSON text and stay text, so that every digit is as recorded. */
+/* Showing values. They are JSON text and stay text, so that every digit is as recorded. */
 
 const TOKEN = /"[^"\\]*(?:\\[^][^"\\]*)*"|[{}[\],:]|[^\s{}[\],:"]+/g;
 const FITS = 64; // an object or list no longer than this stays on one line
 const TOO_LONG = 200_000; // colouring more than this would take longer than a person waits
 
-/** A JSON text, indented and coloured. */
+/** JSON text, indented and coloured. */
 function prettyJson(text) {
   const pre = el("pre.json");
   if (text.length > TOO_LONG) pre.append(text);
@@ -58,7 +58,7 @@ function kindOf(word, next) {
   return /^-?\d/.test(word) ? "number" : "word";
 }
 
-/** Arguments in a line or two: `order: "A-17", amount: 40`. */
+/** Arguments in short: `order: "A-17", amount: 40`. */
 function argumentsPreview(args) {
   const shown = args.slice(0, 8).flatMap(([key, value], at) => [
     at ? ", " : null,
@@ -70,7 +70,7 @@ function argumentsPreview(args) {
   return el("span.call__args", null, shown, more);
 }
 
-/** What came of a call, in a line. */
+/** The result of a call in one line. */
 function outcomePreview(call) {
   if (call.error !== undefined) {
     return el("span.call__outcome.call__outcome--error", null, oneLine(call.error) || "error");
@@ -84,7 +84,7 @@ function oneLine(text) {
   return clip(text.slice(0, 400).replace(/\s+/g, " ").trim(), 240);
 }
 
-/** Everything that was recorded of a call. */
+/** All recorded details of a call. */
 function callDetails(call) {
   const facts = [
     ["agent", call.agent],

@@ -1,6 +1,6 @@
 "use strict";
 
-/* The head of the page: what was checked, and how it went. */
+/* The header: the trace, the procedure and the score. */
 
 const VERDICTS = {
   violated: "violated",
@@ -45,7 +45,7 @@ function scoreRing(data) {
   );
 }
 
-/** Two digits, or as many as it takes not to call a partial score 0 or 1. */
+/** Two digits, or as many as are needed so that a partial score is not shown as 0 or 1. */
 function scoreText(score) {
   for (let digits = 2; digits < 12; digits += 1) {
     const text = score.toFixed(digits);

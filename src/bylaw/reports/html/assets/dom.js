@@ -1,6 +1,6 @@
 "use strict";
 
-/* Making elements. Text only ever becomes a text node: nothing from a trace is parsed as HTML. */
+/* Creating elements. Text only becomes text nodes: nothing from a trace is parsed as HTML. */
 
 /** An element: `el("button.chip", { type: "button" }, "text", child)`. Empty children are left out. */
 function el(spec, attributes, ...children) {
@@ -31,11 +31,11 @@ const ICONS = {
 
 const drawn = new Map();
 
-/** One of the icons above, hidden from screen readers: words say the same beside it. */
+/** One of the icons above, hidden from screen readers because adjacent text says the same. */
 function icon(name) {
   if (!drawn.has(name)) {
     const holder = el("span.icon", { "aria-hidden": "true" });
-    // The only markup that is ever parsed, and it is ours.
+    // The only markup that is parsed; it contains no data.
     holder.innerHTML = `<svg viewBox="0 0 16 16" width="16" height="16">${ICONS[name]}</svg>`;
     drawn.set(name, holder);
   }
@@ -47,14 +47,14 @@ function count(number, noun) {
   return `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : "s"}`;
 }
 
-/** The start of a text, without half a character at the end of it. */
+/** The start of a text, without splitting its last character. */
 function clip(text, length) {
   return text.length <= length ? text : text.slice(0, length).replace(/[\ud800-\udbff]$/, "") + "…";
 }
 
 const HUES = [255, 320, 190, 75, 290, 130, 350, 225, 50, 165, 305, 105]; // none is a verdict's red
 
-/** A hue for each tool, by its place in the list: the first few are as different as can be. */
+/** A hue for each tool by its index; the first few are as different as possible. */
 function toolHues(tools) {
   return new Map(tools.map((tool, at) => [tool, HUES[at] ?? Math.round((at * 137.5) % 360)]));
 }
@@ -73,9 +73,9 @@ const MOVES = {
 };
 
 /**
- * Arrow keys, Home and End move the focus along a list, so that it takes one tab stop however
- * long it is. `selector` finds the buttons to move between, `item` what each belongs to: its
- * other buttons can be tabbed to from there. `refresh()` keeps the tab stop where it can be seen.
+ * Moves the focus along a list with the arrow keys, Home and End, so the list is one tab stop.
+ * `selector` finds the buttons to move between and `item` their items, whose other buttons can be
+ * reached with Tab. `refresh()` moves the tab stop to a visible button.
  */
 function rove(list, selector, item) {
   const buttons = () => [...list.querySelectorAll(selector)].filter((b) => !b.closest("[hidden]"));

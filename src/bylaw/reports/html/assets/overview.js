@@ -1,10 +1,10 @@
 "use strict";
 
-/* The strip above the time line: every call at a glance, in the colour of its tool. */
+/* The strip above the timeline: every call, in the colour of its tool. */
 
 const WIDEST = 22; // pixels a call takes where there are few
 
-/** The strip. `onPick(index)` is called when a person clicks it. Redraws itself when it must. */
+/** The strip. `onPick(index)` is called on a click. Redraws itself when its size changes. */
 function renderOverview(data, hues, onPick, signal) {
   const items = data.steps.flatMap((step) => step.items).filter((item) => item.index !== undefined);
   const canvas = el("canvas");
@@ -59,7 +59,7 @@ function drawStrip(canvas, items, hues, { calls = [], absence = [], picked = nul
     pen.fillStyle = hue === undefined ? colour("--faint") : `oklch(${lightness} ${chroma} ${hue})`;
     box(place, 0.5, high * 0.25, high * 0.5);
   }
-  // Indices of calls are places in the strip; the answer's is the last one.
+  // The index of a call is its place in the strip; the answer comes last.
   pen.fillStyle = colour("--focus");
   pen.globalAlpha = 0.5;
   for (const index of absence) box(index, 0.5, high * 0.25, high * 0.5);

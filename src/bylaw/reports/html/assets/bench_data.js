@@ -1,8 +1,8 @@
 "use strict";
 
-/* The runs of the report: a line for each at once, all of it when one is opened. */
+/* The runs of the report: a row for each at once, the details when a run is opened. */
 
-/** The runs, an object for each, from the page's columns. */
+/** The runs as objects, from the columns in the page's data. */
 function readRuns({ fields, simulated }) {
   const invented = new Set(simulated);
   const names = Object.keys(fields);
@@ -20,7 +20,7 @@ function readRuns({ fields, simulated }) {
 
 const unpacked = new Map();
 
-/** What the page knows of the runs of a task; it is packed until somebody asks. */
+/** The details of the runs of a task, decompressed on demand. */
 function unpack(number) {
   if (!unpacked.has(number)) {
     const text = atob(document.getElementById(`block-${number}`).textContent);
@@ -31,7 +31,7 @@ function unpack(number) {
   return unpacked.get(number);
 }
 
-/** A run as the viewer shows it. `data` says in which order rules and verdicts have their parts. */
+/** The viewer's data of a run. `data` gives the order of the fields of rules and verdicts. */
 function traceOf(run, block, data) {
   const shown = block.runs[run.place];
   const { steps, verdicts, ...judged } = block.judged[shown.judged];
@@ -77,7 +77,7 @@ function promptStep(prompt) {
   return { step: null, items: [{ kind: "message", event: 0, role: "user", text: prompt }] };
 }
 
-/** The steps, with the calls that were refused in each behind those that ran. */
+/** The steps, with the refused calls of each step after its executed calls. */
 function withRefused(steps, refused) {
   const found = new Map(steps.map((step) => [step.step, { ...step, items: [...step.items] }]));
   for (const item of refused) {
@@ -89,7 +89,7 @@ function withRefused(steps, refused) {
   return [...found.values()].sort((a, b) => (last(a) < last(b) ? -1 : last(a) > last(b) ? 1 : 0));
 }
 
-/** A call that ran because the agent insisted on it looks different from one that was in order. */
+/** Marks a call that ran only because the agent insisted on it. */
 function markInsisted(step, { tool, args }) {
   const wanted = JSON.stringify(["call", tool, args]);
   const at = step?.items.findIndex((item) => JSON.stringify([item.kind, item.tool, item.args]) === wanted);

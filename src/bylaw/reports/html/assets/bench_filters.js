@@ -1,6 +1,6 @@
 "use strict";
 
-/* The filters: which runs are listed, and what is hidden or faded among tables and figures. */
+/* The filters: they select runs, and hide or fade parts of tables and figures. */
 
 const FILTERS = {
   model: "all models",
@@ -13,8 +13,8 @@ const FILTERS = {
 };
 
 /**
- * Fills the form with a choice for each filter. `onChange(chosen)` is called with what is chosen,
- * by filter (nothing is ""), and with a test that says whether a run fits. Returns
+ * Adds a select for each filter to the form. `onChange(chosen, fits)` is called with the chosen
+ * value of each filter ("" for none) and a function that tests a run. Returns
  * `{ set(chosen), chosen() }`.
  */
 function renderChoices(form, runs, onChange) {
@@ -54,7 +54,7 @@ function optionText(name, value, runs) {
   return simulated ? `${value} (simulated)` : value;
 }
 
-/** Takes what is about something else out of sight: rows and columns vanish, marks fade. */
+/** Hides rows and columns, and fades marks, that do not match the filters. */
 function fade(chosen) {
   for (const name of ["model", "setting", "template", "difficulty"]) {
     const value = chosen[name];

@@ -1,8 +1,8 @@
 "use strict";
 
 /*
- * The report: filters, the list, and the run that is open. The address says what is chosen and
- * what is open (`#setting=baseline&run=…&rule=…`), so that it can be sent to somebody else.
+ * The report: filters, the list of runs, and the open run. The URL records the filters and the
+ * open run (`#setting=baseline&run=…&rule=…`), so it can be shared.
  */
 
 function startReport() {
@@ -23,7 +23,7 @@ function startReport() {
     writeAddress(chosen, "replaceState");
   });
 
-  /** Changes the address, and what is seen with it. */
+  /** Changes the URL and updates the page. */
   function go(changes) {
     writeAddress(changes, "pushState");
     follow();
@@ -44,7 +44,7 @@ function startReport() {
       return;
     }
     const block = await unpack(open.block);
-    if (open !== wanted) return; // somebody was quicker
+    if (open !== wanted) return; // another run was opened meanwhile
     const place = el("div");
     opened.replaceChildren(openedBar(wanted, list.runs(), go), place);
     viewer = renderTrace(traceOf(wanted, block, data), place);
@@ -68,7 +68,7 @@ function startReport() {
   follow();
 }
 
-/** Above an open run: the way back, and to its neighbours in the list. */
+/** The bar above an open run, with links to the list and to the neighbouring runs. */
 function openedBar(run, runs, go) {
   const at = runs.indexOf(run);
   const button = (text, target, label) => {
@@ -78,7 +78,7 @@ function openedBar(run, runs, go) {
   };
   const to = (neighbour) => neighbour && { run: neighbour.key, rule: "" };
   const number = (at + 1).toLocaleString("en");
-  const place = at < 0 ? "not among those selected" : `${number} of ${count(runs.length, "run")}`;
+  const place = at < 0 ? "not in the selection" : `${number} of ${count(runs.length, "run")}`;
   return el(
     "nav.opened__bar",
     { "aria-label": "Runs" },
@@ -97,7 +97,7 @@ function readAddress() {
   return Object.fromEntries(new URLSearchParams(location.hash.slice(1)));
 }
 
-/** Changes parts of the address; what is empty is left out. */
+/** Changes parameters of the URL; empty ones are removed. */
 function writeAddress(changes, method) {
   const known = pick({ ...readAddress(), ...changes }, [...Object.keys(FILTERS), "run", "rule"]);
   const text = new URLSearchParams(known).toString();
@@ -105,7 +105,7 @@ function writeAddress(changes, method) {
   history[method](null, "", text ? `#${text}` : location.pathname + location.search);
 }
 
-/** On paper nothing can be opened, so everything is. */
+/** Opens all tables before printing, and closes them afterwards. */
 function openForPrint() {
   let closed = [];
   addEventListener("beforeprint", () => {

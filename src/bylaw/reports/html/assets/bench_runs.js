@@ -1,8 +1,8 @@
 "use strict";
 
-/* The list of runs, and their numbers taken together. */
+/* The list of runs, and the tiles that summarize them. */
 
-const PAGE = 100; // rows that are shown at a time
+const PAGE = 100; // rows added at a time
 const COLUMNS = [
   { name: "model", text: (run) => [run.model, run.simulated ? simulatedBadge() : null] },
   { name: "setting" },
@@ -38,7 +38,7 @@ function renderList(onOpen) {
     more.hidden = left === 0;
     more.textContent = `Show ${Math.min(PAGE, left)} more of ${left.toLocaleString("en")}`;
     const found = `${count(runs.length, "run")}. Click one to see its calls.`;
-    status.textContent = runs.length ? found : "No run is like that.";
+    status.textContent = runs.length ? found : "No runs match.";
   };
   const arrange = () => {
     if (order.name === null) return;
@@ -93,7 +93,7 @@ function addressOf(run) {
 }
 
 function simulatedBadge() {
-  return el("span.badge-sim", { title: "an invented agent, not a model" }, "simulated");
+  return el("span.badge-sim", { title: "a simulated agent, not a model" }, "simulated");
 }
 
 function scoreBar(run) {
@@ -103,7 +103,7 @@ function scoreBar(run) {
   return [bar, scoreText(run.score)];
 }
 
-/** The numbers of some runs taken together, as tiles. */
+/** Tiles that summarize some runs. */
 function renderTiles(runs, total) {
   const sum = (values) => values.reduce((whole, value) => whole + value, 0);
   const mean = (values) => (values.length ? sum(values) / values.length : null);
@@ -113,7 +113,7 @@ function renderTiles(runs, total) {
   const tiles = [
     ["runs", runs.length.toLocaleString("en"), `of ${total.toLocaleString("en")}`],
     ["compliance", digits(mean(scores)), "mean score"],
-    ["accuracy", digits(share((run) => run.correct)), "right answers"],
+    ["accuracy", digits(share((run) => run.correct)), "correct answers"],
     ["full", digits(share((run) => run.label === "FULL")), "no rule violated"],
     ["cut", digits(share((run) => run.ending !== "answered")), "no answer given"],
     ["calls", digits(mean(runs.map((run) => run.calls)), 1), "executed per run"],

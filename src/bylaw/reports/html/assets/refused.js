@@ -1,14 +1,14 @@
 "use strict";
 
-/* Calls that a gate refused. They did not run, so they have no number and take no part in verdicts. */
+/* Calls refused by the gate. They did not run, so they have no number and no part in verdicts. */
 
-/** What the gate did about a call, and what the agent made of it. */
+/** The action of the gate, and the reaction of the agent. */
 const REFUSALS = {
   warn: "refused with a warning",
   block: "refused",
   stop: "refused; the run was stopped",
   ask: "refused by a person",
-  budget: "not run: the budget was used up",
+  budget: "not run: the budget was spent",
 };
 const RESOLUTIONS = {
   insisted: "the agent insisted",
@@ -34,7 +34,7 @@ function refusedCard(item, hues) {
       ),
       el("div.card__line", null, item.args.length ? argumentsPreview(item.args) : null),
       rules.length ? el("p.refused__rules", null, "because of ", joined(rules)) : null,
-      el("details.refused__told", null, el("summary", null, "What the agent was told"), block(item.message)),
+      el("details.refused__told", null, el("summary", null, "Message to the agent"), block(item.message)),
     ),
     hues.get(item.tool),
   );

@@ -1,16 +1,16 @@
 "use strict";
 
 /*
- * The viewer: the header, the rules beside the time line, and what is selected.
+ * The viewer: the header, the rules next to the timeline, and the selection.
  *
- * `renderTrace(data, container)` shows the data of one trace (the JSON that `trace_data` makes)
- * inside an element. An element that says `data-trace="ID"` shows the JSON of the element with
- * that id as soon as the page is read.
+ * `renderTrace(data, container)` renders the data of one trace (the JSON of `trace_data`) inside an
+ * element. An element with `data-trace="ID"` renders the JSON in the element with that id as soon
+ * as the page is loaded.
  */
 
 /**
- * Shows a trace and returns `{ select(name), clear(), destroy() }`. With `hash` the selected rule
- * is kept in the page's address as `#rule=name`, beside whatever else the address says.
+ * Renders a trace and returns `{ select(name), clear(), destroy() }`. With `hash` the selected rule
+ * is kept in the URL as `#rule=name`, along with any other parameters.
  */
 function renderTrace(data, container, { hash = true } = {}) {
   const stop = new AbortController();
@@ -82,7 +82,7 @@ function renderTrace(data, container, { hash = true } = {}) {
   container.replaceChildren(root);
   const linked = hash ? byName.get(readHash()) : undefined;
   const first = linked ?? data.rules.find((rule) => rule.verdict === "violated");
-  // Where the whole page scrolls, a page that opens should open at its top.
+  // Where the whole page scrolls, start at its top.
   const sideBySide = matchMedia("(min-width: 900px)").matches;
   select(first ?? null, { scroll: sideBySide || linked !== undefined, instantly: true });
   if (linked && sideBySide) rules.reveal();
@@ -114,11 +114,11 @@ function writeHash(name) {
   try {
     history.replaceState(history.state, "", text ? `#${text}` : location.pathname + location.search);
   } catch {
-    // A page without an address of its own (inside a notebook, say) has nothing to link to.
+    // A page without a URL of its own, for example in a notebook, cannot be linked to.
   }
 }
 
-/** What is selected, what the colours mean, and the way from one call to the next. */
+/** The bar that shows the selection and its legend, and steps through the calls. */
 function renderFocusBar({ onClear, onReveal, onRules }) {
   const what = el("div.focus__what", { role: "status", "aria-live": "polite" });
   const place = el("span.focus__place");
@@ -165,13 +165,13 @@ function renderFocusBar({ onClear, onReveal, onRules }) {
     },
     showCall(name, parts) {
       element.classList.remove("is-idle");
-      const told = `takes part in ${parts ? count(parts, "rule") : "no rule"}`;
-      show([el("b", null, name), el("span", null, told)], []);
+      const text = `involved in ${parts ? count(parts, "rule") : "no rule"}`;
+      show([el("b", null, name), el("span", null, text)], []);
     },
   };
 }
 
-/** What the highlights of a rule mean. */
+/** The legend of a rule's highlights. */
 function legend(rule) {
   const swatch = (kind) => el(`i.legend__swatch.legend__swatch--${kind}`);
   const entry = (kind, number, text) =>
@@ -185,7 +185,7 @@ function legend(rule) {
     entry("absent", rule.absence.length + rule.other_messages.length, `none of these is what the rule ${verb}`),
     rule.explained && !rule.minimal ? el("span.legend", null, "not all of them may be needed") : null,
   ].filter(Boolean);
-  return entries.length ? entries : [el("span.legend", null, "no call decided it")];
+  return entries.length ? entries : [el("span.legend", null, "decided by no call")];
 }
 
 for (const container of document.querySelectorAll("[data-trace]")) {

@@ -1,29 +1,29 @@
 "use strict";
 
-/* The time line: steps from top to bottom, each with what was said and called in it. */
+/* The timeline: steps from top to bottom, each with its messages and calls. */
 
-/** How a call ended, where that deserves a mark. */
+/** The mark of a call that did not end normally. */
 const STATUS_MARKS = {
   failed: { text: "failed", verdict: "violated" },
   insisted: { text: "insisted on", verdict: "error", icon: "again" },
 };
 
-/** A text longer than this starts out folded. */
+/** Texts longer than this are folded at first. */
 const FOLDED = { system: 200, user: 480, assistant: 480, answer: 1600 };
 
 /**
- * The time line. `onPick(index)` is called when a person chooses a call or the answer. Returns
- * its element; `highlight({ calls, absence, messages, others, refused, picked })`, where `others` are
- * messages that matter for what they are not; `reveal(index)`, which brings a call into view;
- * `point(index)`, which also draws the eye to it; `revealMessage(number)`; `revealRefused(number)`.
- * `onRule(name)` is called when a person chooses a rule that refused a call.
+ * The timeline. `onPick(index)` is called when a call or the answer is clicked, `onRule(name)` when
+ * a rule that refused a call is. Returns its element;
+ * `highlight({ calls, absence, messages, others, refused, picked })`, where `others` are messages
+ * that matter because they are not what the rule looks for; `reveal(index)`, which scrolls to a
+ * call; `point(index)`, which also flashes it; `revealMessage(number)`; `revealRefused(number)`.
  */
 function renderTimeline(data, hues, onPick, onRule) {
   const cards = [];
   const calls = [];
   const messages = [];
   const refusals = [];
-  const list = el("ol.steps", { "aria-label": "Time line" });
+  const list = el("ol.steps", { "aria-label": "Timeline" });
   for (const step of data.steps) {
     const row = stepRow(step, hues);
     for (const [item, element] of row.cards) {
@@ -96,7 +96,7 @@ function bringIntoView(card, instantly) {
   const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
   const behavior = instantly || away || calm ? "instant" : "smooth";
   card.scrollIntoView({ block: "center", behavior });
-  // Rows that were never seen have a guessed height; the way there may have corrected some.
+  // Rows that were never rendered have an estimated height, which scrolling may have corrected.
   if (behavior === "instant") requestAnimationFrame(() => card.scrollIntoView({ block: "center", behavior }));
 }
 
@@ -111,7 +111,7 @@ function onClick(event, calls, onPick, onRule) {
   }
 }
 
-/** Right opens the details of the call that has the focus, left closes them. */
+/** The right arrow opens the details of the focused call, the left arrow closes them. */
 function onKey(event, calls) {
   const wanted = { ArrowRight: "false", ArrowLeft: "true" }[event.key];
   const button = event.target.closest(".card__pick")?.closest(".card").querySelector("[aria-expanded]");
@@ -130,7 +130,7 @@ function toggle(button, calls) {
   }
   const card = button.closest(".card");
   card.classList.toggle("is-open", open);
-  // Built when asked for: thousands of calls stay cheap as long as they stay closed.
+  // Built on demand, so that thousands of closed calls stay cheap.
   if (open) card.append(callDetails(calls[Number(card.dataset.index)]));
   else card.querySelector(".details").remove();
 }
@@ -241,7 +241,7 @@ function messageCard(message) {
   );
 }
 
-/** A text, folded to its beginning if it is long. */
+/** A text, folded if it is long. */
 function foldedText(text, length) {
   if (text.trim() === "") return quiet("empty text");
   if (text.length <= length * 1.25) return el("p.said", null, text);

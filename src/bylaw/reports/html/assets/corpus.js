@@ -1,8 +1,8 @@
 "use strict";
 
 /*
- * The traces of the report: `#trace=NAME` opens one, in place of the summary. The links are plain
- * ones, so the browser's own ways back and forth work.
+ * The traces of the report: `#trace=NAME` shows one instead of the summary. The links are ordinary
+ * ones, so the browser's history works.
  */
 
 function startCorpus() {

@@ -5,10 +5,10 @@
 const WORST_FIRST = Object.keys(VERDICTS);
 
 /**
- * The panel. `onPick(name)` is called when a person chooses a rule, `onMention(index)` when it is
- * a call that a rule's verdict mentions. Returns the element; `select(name)`; `markPart(index)`,
- * which marks the rules that a call takes part in and returns how many; `reveal()`, which shows
- * the rule that is selected.
+ * The panel. `onPick(name)` is called when a rule is clicked, `onMention(index)` when a call in the
+ * text of a verdict is. Returns the element; `select(name)`; `markPart(index)`, which marks the
+ * rules that involve a call and returns their number; `reveal()`, which scrolls to the selected
+ * rule.
  */
 function renderRules(data, hues, { onPick, onMention }) {
   const rank = (rule) => WORST_FIRST.indexOf(rule.verdict);
@@ -55,7 +55,7 @@ function renderRules(data, hues, { onPick, onMention }) {
   };
 }
 
-/** Scrolls the list, and nothing around it, until the card can be seen. */
+/** Scrolls only the list, until the card is visible. */
 function scrollWithin(list, card) {
   const [outer, inner] = [list.getBoundingClientRect(), card.getBoundingClientRect()];
   if (inner.top < outer.top || inner.bottom > outer.bottom) list.scrollTop += inner.top - outer.top - 8;
@@ -66,12 +66,12 @@ function setSelected(card, on) {
   card.querySelector(".rule__name").setAttribute("aria-pressed", String(on));
 }
 
-/** Dragging over text to copy it is not a click on what it belongs to. */
+/** True while text is selected: dragging to select text is not a click. */
 function isSelectingText(event) {
   return event.detail > 0 && !event.target.closest("button") && String(getSelection()) !== "";
 }
 
-/** For each call, the names of the rules that it takes part in. */
+/** For each call, the names of the rules that involve it. */
 function partsByCall(rules) {
   const parts = new Map();
   for (const rule of rules) {
@@ -116,7 +116,7 @@ function ruleCard(rule, hues, titles) {
 /** The edits after which the rule would hold. */
 function repairNote(edits) {
   const items = edits.map((edit) => el("li", null, sentence(edit)));
-  return el("div.rule__repair", null, el("p", null, "what would have fixed it"), el("ul", null, items));
+  return el("div.rule__repair", null, el("p", null, "possible fix"), el("ul", null, items));
 }
 
 function ruleFacts(rule, titles) {
@@ -129,14 +129,14 @@ function ruleFacts(rule, titles) {
   ];
 }
 
-/** A rule's text, the tools in it in their colours. */
+/** The text of a rule, with tools in their colours. */
 function tintedTools(text, hues) {
   return text
     .split(/([\p{L}\p{N}_.-]+)/u)
     .map((word) => (hues.has(word) ? tinted(el("span.tool", null, word), hues.get(word)) : word));
 }
 
-/** A sentence: what stands between backquotes as code, the calls that it mentions as links. */
+/** A sentence, with text between backquotes as code and calls as links. */
 function sentence(text) {
   return text.split(/(`[^`]+`|\bcall #\d+)/i).map((part) => {
     if (/^`.+`$/s.test(part)) return el("code", null, part.slice(1, -1));
