@@ -18,8 +18,8 @@ V = TypeVar("V", int, list[int])
 
 
 @dataclass(frozen=True, slots=True)
-class AlternativeCall:
-    """The call on the other side of a branch."""
+class BranchCall:
+    """The call on one side of a branch."""
 
     tool: str
     arguments: Mapping[str, Json]
@@ -35,7 +35,7 @@ class GoldCall:
     """The JSON text returned by the tool."""
     given: bool
     """True if the arguments follow from the prompt alone: from its numbers, and by counting."""
-    instead: AlternativeCall | None = None
+    instead: BranchCall | None = None
 
     def to_dict(self) -> dict[str, Json]:
         """The call as JSON."""
@@ -56,9 +56,7 @@ class Execution:
     step: int = 0
     """The current step of the prompt, counted from 1, in templates that track it."""
 
-    def call(
-        self, tool: str, *, instead: AlternativeCall | None = None, **arguments: ToolValue
-    ) -> int:
+    def call(self, tool: str, *, instead: BranchCall | None = None, **arguments: ToolValue) -> int:
         """Makes a call whose arguments depend on results, and returns an integer."""
         return cast(int, self._call(tool, arguments, False, instead))
 
@@ -92,12 +90,17 @@ class Execution:
         """The answer: the result of the procedure plus the extras."""
         return sum(extras, result)
 
+    def choose(self, condition: bool, then: BranchCall, otherwise: BranchCall) -> int:
+        """Makes the call on one side of a branch, and returns an integer."""
+        taken, other = (then, otherwise) if condition else (otherwise, then)
+        return self.call(taken.tool, instead=other, **taken.arguments)
+
     def branch(self, taken: str, other: str | None) -> None:
         """Records which of two tools a condition selected."""
         self.taken[taken, other] += 1
 
     def _call(
-        self, tool: str, arguments: dict[str, Any], given: bool, instead: AlternativeCall | None
+        self, tool: str, arguments: dict[str, Any], given: bool, instead: BranchCall | None
     ) -> ToolValue:
         value = tool_result(tool, self.seed, self.difficulty, arguments)
         self.calls.append(GoldCall(tool, arguments, result_text(tool, value), given, instead))

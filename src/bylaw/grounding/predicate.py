@@ -35,9 +35,9 @@ class Grounding:
     classes: Sequence[EntityClass | str] = CODE
     """The classes of entities that are checked."""
     prompt_counts: bool = False
-    """Whether messages of the user and the system are evidence too."""
+    """If true, messages of the user and the system are evidence too."""
     location: bool = False
-    """Whether `check` also requires every symbol to be defined in the file that is named for it."""
+    """If true, `check` also requires every symbol to be defined in the file named for it."""
 
     def check(self, trace: Trace) -> GroundingReport:
         """The verdict on the answer of a trace, and its reasons."""

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, cast
 
-from bylaw.bench.gold import AlternativeCall, Execution, V
+from bylaw.bench.gold import BranchCall, Execution, V
 from bylaw.bench.templates.template import PromptText
 from bylaw.bench.tools import ToolValue
 from bylaw.errors import Diagnostic, UsageError
@@ -87,7 +87,7 @@ class NotedExecution(Execution):
             yield value
 
     def _call(
-        self, tool: str, arguments: dict[str, Any], given: bool, instead: AlternativeCall | None
+        self, tool: str, arguments: dict[str, Any], given: bool, instead: BranchCall | None
     ) -> ToolValue:
         self._mark()
         plain = {name: _plain(value) for name, value in arguments.items()}

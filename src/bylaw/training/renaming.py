@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from bylaw.bench.gold import AlternativeCall, GoldCall
+from bylaw.bench.gold import BranchCall, GoldCall
 from bylaw.trace.event import Call
 from bylaw.training.aliases import POOLS
 from bylaw.training.example import Example, rules_of
@@ -64,9 +64,7 @@ class Renaming:
         """A call of a gold trace, and what the other side of a branch would have called."""
         other = call.instead
         if other is not None:
-            other = AlternativeCall(
-                self.name(other.tool), self.arguments(other.tool, other.arguments)
-            )
+            other = BranchCall(self.name(other.tool), self.arguments(other.tool, other.arguments))
         return replace(
             call,
             tool=self.name(call.tool),

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from bylaw.bench.gold import AlternativeCall, GoldCall
+from bylaw.bench.gold import BranchCall, GoldCall
 from bylaw.bench.tools import TOOLS
 from bylaw.errors import BylawError, Diagnostic, TraceError, UsageError
 from bylaw.procedure.procedure import Procedure
@@ -126,7 +126,7 @@ def _written(call: GoldCall) -> dict[str, Json]:
 def _read(call: Mapping[str, Any]) -> GoldCall:
     _checked(call, {**_CALL, "result": str, "given": bool})
     other = call["instead"]
-    instead = None if other is None else AlternativeCall(**_checked(other, _CALL))
+    instead = None if other is None else BranchCall(**_checked(other, _CALL))
     return GoldCall(**{**call, "instead": instead})
 
 

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from bylaw.bench.gold import AlternativeCall, Execution
+from bylaw.bench.gold import BranchCall, Execution
 from bylaw.bench.templates.template import Parameters, PromptText, Template
 
 THRESHOLD: Final = 4
@@ -28,12 +28,8 @@ def execute(run: Execution, p: Parameters) -> int:
     for k in range(p["num_decisions"]):
         v = run.call_given("tool_a", i=p["seed"] + k)
         run.iterations["rounds"] += 1
-        if v > THRESHOLD:
-            other = AlternativeCall("tool_b", {"i": v, "j": p["j"]})
-            total += run.call("tool_c", x=v, instead=other)
-        else:
-            other = AlternativeCall("tool_c", {"x": v})
-            total += run.call("tool_b", i=v, j=p["j"], instead=other)
+        above, below = BranchCall("tool_c", {"x": v}), BranchCall("tool_b", {"i": v, "j": p["j"]})
+        total += run.choose(v > THRESHOLD, above, below)
     return total
 
 

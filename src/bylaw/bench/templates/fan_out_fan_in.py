@@ -1,6 +1,6 @@
 """A list, a branch per element, and one call that brings the results together."""
 
-from bylaw.bench.gold import AlternativeCall, Execution
+from bylaw.bench.gold import BranchCall, Execution
 from bylaw.bench.templates.template import Parameters, PromptText, Template
 
 
@@ -25,12 +25,8 @@ def execute(run: Execution, p: Parameters) -> int:
     results = []
     for n in run.numbers("tool_a_list", given=True, seed=p["seed"]):
         run.iterations["elements"] += 1
-        if n % 2 == 0:
-            other = AlternativeCall("tool_c", {"x": n})
-            results.append(run.call("tool_b", i=n, j=0, instead=other))
-        else:
-            other = AlternativeCall("tool_b", {"i": n, "j": 0})
-            results.append(run.call("tool_c", x=n, instead=other))
+        even, odd = BranchCall("tool_b", {"i": n, "j": 0}), BranchCall("tool_c", {"x": n})
+        results.append(run.choose(n % 2 == 0, even, odd))
     return run.call("tool_d", numbers=results)
 
 

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from bylaw.bench.gold import AlternativeCall, Execution
+from bylaw.bench.gold import BranchCall, Execution
 from bylaw.bench.templates.template import Parameters, PromptText, Template
 
 THRESHOLD: Final = 20
@@ -32,12 +32,8 @@ def execute(run: Execution, p: Parameters) -> int:
         for j in range(1, v + 1):
             run.iterations["inner"] += 1
             w = run.call("tool_b", i=i, j=j)
-            if w > THRESHOLD:
-                other = AlternativeCall("tool_d", {"numbers": [w, j]})
-                total += run.call("tool_c", x=w, instead=other)
-            else:
-                other = AlternativeCall("tool_c", {"x": w})
-                total += run.call("tool_d", numbers=[w, j], instead=other)
+            above, below = BranchCall("tool_c", {"x": w}), BranchCall("tool_d", {"numbers": [w, j]})
+            total += run.choose(w > THRESHOLD, above, below)
     return total
 
 

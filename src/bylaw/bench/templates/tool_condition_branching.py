@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from bylaw.bench.gold import AlternativeCall, Execution
+from bylaw.bench.gold import BranchCall, Execution
 from bylaw.bench.templates.template import Parameters, PromptText, Template
 
 THRESHOLD: Final = 20
@@ -28,12 +28,8 @@ def execute(run: Execution, p: Parameters) -> int:
     for i in range(1, _rounds(run, p) + 1):
         run.iterations["rounds"] += 1
         w = run.call("tool_b", i=i, j=p["j"])
-        if w > THRESHOLD:
-            other = AlternativeCall("tool_d", {"numbers": [w, i]})
-            total += run.call("tool_c", x=w, instead=other)
-        else:
-            other = AlternativeCall("tool_c", {"x": w})
-            total += run.call("tool_d", numbers=[w, i], instead=other)
+        above, below = BranchCall("tool_c", {"x": w}), BranchCall("tool_d", {"numbers": [w, i]})
+        total += run.choose(w > THRESHOLD, above, below)
     return total
 
 

@@ -2,7 +2,7 @@
 
 from bylaw.bench.gold import Execution
 from bylaw.bench.templates.template import PromptText
-from bylaw.training.templates.pattern import SEEDS, Parameters, Pattern, b, branch, c
+from bylaw.training.templates.pattern import SEEDS, Parameters, Pattern, b, c
 
 
 def _bridge_text(p: Parameters) -> PromptText:
@@ -23,7 +23,7 @@ def _bridge(run: Execution, p: Parameters) -> int:
     run.step = 1
     v = run.call_given("tool_a", i=p["seed"])
     run.step = 2
-    w = branch(run, v > p["t"], b(v, p["j"]), c(v))
+    w = run.choose(v > p["t"], b(v, p["j"]), c(v))
     run.step = 3
     return run.call("tool_c", x=w)
 
@@ -49,7 +49,7 @@ def _chain(run: Execution, p: Parameters) -> int:
     run.step = 2
     w = run.call("tool_b", i=v, j=p["j"])
     run.step = 3
-    y = branch(run, w > p["t"], c(w), b(w, p["j"]))
+    y = run.choose(w > p["t"], c(w), b(w, p["j"]))
     run.step = 4
     return run.call("tool_c", x=y)
 
@@ -75,7 +75,7 @@ def _rebranch(run: Execution, p: Parameters) -> int:
     run.step = 2
     w = run.call("tool_c", x=v)
     run.step = 3
-    y = branch(run, w > p["t"], b(w, p["j"]), c(w))
+    y = run.choose(w > p["t"], b(w, p["j"]), c(w))
     run.step = 4
     return run.call("tool_b", i=y, j=p["j"])
 
@@ -102,11 +102,11 @@ def _verify(run: Execution, p: Parameters) -> int:
     run.step = 1
     v = run.call_given("tool_a", i=p["seed"])
     run.step = 2
-    w = branch(run, v > p["t"], c(v), b(v, p["j"]))
+    w = run.choose(v > p["t"], c(v), b(v, p["j"]))
     run.step = 3
     y = run.call("tool_b", i=w, j=p["j"])
     run.step = 4
-    return branch(run, y > p["u"], c(y), b(y, p["j"]))
+    return run.choose(y > p["u"], c(y), b(y, p["j"]))
 
 
 PATTERNS = (

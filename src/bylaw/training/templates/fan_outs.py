@@ -10,7 +10,6 @@ from bylaw.training.templates.pattern import (
     Pattern,
     apart,
     b,
-    branch,
     c,
     collected,
     fan_in,
@@ -55,7 +54,7 @@ def _branching_text(p: Parameters) -> PromptText:
 
 
 def _branching(run: Execution, p: Parameters) -> int:
-    return _fanned(run, p, lambda n: branch(run, n % 2 == 1, c(n), b(n, p["j"])))
+    return _fanned(run, p, lambda n: run.choose(n % 2 == 1, c(n), b(n, p["j"])))
 
 
 def _forall_text(p: Parameters) -> PromptText:

@@ -9,7 +9,6 @@ from bylaw.training.templates.pattern import (
     Parameters,
     Pattern,
     b,
-    branch,
     c,
     seeds,
 )
@@ -68,7 +67,7 @@ def _selection(run: Execution, p: Parameters) -> int:
     for i in run.each("i", seeds(p), body=2):
         v = run.call_given("tool_a", i=i)
         run.step = 3
-        total += branch(run, v > p["t"], c(v), b(v, p["j"]))
+        total += run.choose(v > p["t"], c(v), b(v, p["j"]))
     return total
 
 

@@ -8,7 +8,6 @@ from bylaw.training.templates.pattern import (
     Pattern,
     apart,
     b,
-    branch,
     c,
     looped,
 )
@@ -40,7 +39,7 @@ def _join(run: Execution, p: Parameters) -> int:
     run.step = 4
     z = run.call("tool_b", i=w, j=y)
     run.step = 5
-    return branch(run, z > p["t"], c(z), b(z, p["j"]))
+    return run.choose(z > p["t"], c(z), b(z, p["j"]))
 
 
 def _dual_text(p: Parameters) -> PromptText:
@@ -65,9 +64,9 @@ def _dual(run: Execution, p: Parameters) -> int:
     run.step = 1
     v = run.call_given("tool_a", i=p["seed"])
     run.step = 2
-    left = branch(run, v > p["t"], c(v), b(v, p["j"]))
+    left = run.choose(v > p["t"], c(v), b(v, p["j"]))
     run.step = 3
-    right = branch(run, v > p["u"], b(v, p["k"]), c(v))
+    right = run.choose(v > p["u"], b(v, p["k"]), c(v))
     run.step = 4
     return run.call("tool_b", i=left, j=right)
 
@@ -97,7 +96,7 @@ def _loop(run: Execution, p: Parameters) -> int:
     run.step += 1
     w = run.call("tool_b", i=first, j=second)
     run.step += 1
-    return branch(run, w > p["t"], c(w), b(w, p["j"]))
+    return run.choose(w > p["t"], c(w), b(w, p["j"]))
 
 
 def _double_text(p: Parameters) -> PromptText:
@@ -126,11 +125,11 @@ def _double(run: Execution, p: Parameters) -> int:
     run.step = 2
     w = run.call("tool_b", i=v, j=p["j"])
     run.step = 3
-    x = branch(run, w > p["t"], c(w), b(w, p["j"]))
+    x = run.choose(w > p["t"], c(w), b(w, p["j"]))
     run.step = 4
     y = run.call("tool_b", i=x, j=p["j"])
     run.step = 5
-    z = branch(run, y > p["u"], c(y), b(y, p["j"]))
+    z = run.choose(y > p["u"], c(y), b(y, p["j"]))
     run.step = 6
     return run.call("tool_c", x=z)
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from bylaw.bench.gold import AlternativeCall, Execution
+from bylaw.bench.gold import BranchCall, Execution
 from bylaw.bench.templates.template import PromptText
 
 Parameters: TypeAlias = Mapping[str, int]
@@ -42,22 +42,14 @@ class Pattern:
         return {name: rng.choice(values) for name, values in self.ranges.items()}
 
 
-def b(i: int, j: int) -> AlternativeCall:
+def b(i: int, j: int) -> BranchCall:
     """`tool_b(i, j)`, as one side of a branch."""
-    return AlternativeCall("tool_b", {"i": i, "j": j})
+    return BranchCall("tool_b", {"i": i, "j": j})
 
 
-def c(x: int) -> AlternativeCall:
+def c(x: int) -> BranchCall:
     """`tool_c(x)`, as one side of a branch."""
-    return AlternativeCall("tool_c", {"x": x})
-
-
-def branch(
-    run: Execution, condition: bool, then: AlternativeCall, otherwise: AlternativeCall
-) -> int:
-    """Makes the call that a condition leads to; its result."""
-    taken, other = (then, otherwise) if condition else (otherwise, then)
-    return run.call(taken.tool, instead=other, **taken.arguments)
+    return BranchCall("tool_c", {"x": x})
 
 
 def looped(p: Parameters, at: int, over: str, body: str) -> list[str]:

@@ -16,7 +16,6 @@ from bylaw.training.templates.pattern import (
     Pattern,
     apart,
     b,
-    branch,
     c,
     collected,
     fan_in,
@@ -145,7 +144,7 @@ def _fan(tool: str, run: Execution, p: Parameters) -> int:
     numbers = _both_made(run, tool, p)
     run.step = 2
     rounds = run.each("n", numbers, body=2 + apart(p))
-    results = [branch(run, n % 2 == 0, c(n), b(n, p["j"])) for n in rounds]
+    results = [run.choose(n % 2 == 0, c(n), b(n, p["j"])) for n in rounds]
     run.step += 1
     for w in run.each("w", results, body=run.step + apart(p)):
         result = run.call("tool_b", i=w, j=p["j"])
@@ -178,11 +177,11 @@ def _reprocess(tool: str, run: Execution, p: Parameters) -> int:
     run.step = 1
     v = _transformed(run, tool, p["seed"])
     run.step = 2
-    w = branch(run, v % 2 == 0, c(v), b(v, p["j"]))
+    w = run.choose(v % 2 == 0, c(v), b(v, p["j"]))
     run.step = 3
     y = run.call("tool_b", i=w, j=p["j"])
     run.step = 4
-    z = branch(run, y > p["t"], c(y), b(y, p["j"]))
+    z = run.choose(y > p["t"], c(y), b(y, p["j"]))
     run.step = 5
     return run.call("tool_d", numbers=[w, y, z])
 
