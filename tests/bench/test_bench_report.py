@@ -300,7 +300,7 @@ def test_the_page_shows_every_table_and_figure(report: Report, runs: Sequence[Ru
 @pytest.mark.browser
 def test_simulated_agents_are_labelled_everywhere(report: Report) -> None:
     page = report.page
-    assert "All agents of this report are simulated." in page.locator("header").inner_text()
+    assert "All agents in this report are simulated." in page.locator("header").inner_text()
     assert page.locator("select[name=model] option").all_inner_texts()[1:] == [
         f"{model} (simulated)" for model in MODELS
     ]

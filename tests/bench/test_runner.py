@@ -89,7 +89,7 @@ def test_runs_made_under_other_conditions_are_not_mixed_in(tmp_path: Path) -> No
 
 
 def test_one_runner_writes_at_a_time(tmp_path: Path) -> None:
-    with Results(tmp_path / "results.jsonl"), pytest.raises(TraceError, match="another run"):
+    with Results(tmp_path / "results.jsonl"), pytest.raises(TraceError, match="another process"):
         Results(tmp_path / "results.jsonl")
 
 

@@ -96,7 +96,7 @@ def test_any_text_can_be_read_and_read_again(text: str) -> None:
 
 
 def test_an_unknown_class_is_told() -> None:
-    with pytest.raises(BylawError, match=r"no class of entities called 'colour'[\s\S]*file_path"):
+    with pytest.raises(BylawError, match=r"unknown entity class 'colour'[\s\S]*file_path"):
         entity_classes(["colour"])
 
 

@@ -61,7 +61,7 @@ def test_evidence_and_classes_are_options(runs: Path, capsys: pytest.CaptureFixt
 
 def test_what_cannot_be_used(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["ground", "check", "grounded.json", "--classes", "colour"]) == 2
-    assert "there is no class of entities called 'colour'" in capsys.readouterr().err
+    assert "unknown entity class 'colour'" in capsys.readouterr().err
     Path("broken.json").write_text("{", encoding="utf-8")
     assert main(["ground", "check", "broken.json", "grounded.json"]) == 2
     assert "grounded    grounded.json" in capsys.readouterr().out

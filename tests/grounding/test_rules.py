@@ -71,7 +71,7 @@ def test_an_unknown_class_leaves_the_rule_undecided() -> None:
     rule = {"name": "odd", "rule": 'forall e in entities(answer, "colour"): grounded(e)'}
     report = verify_trace(Trace([READ], answer="done"), _procedure(rule))
     assert report.score is None
-    assert "there is no class of entities called 'colour'" in (report.reason or "")
+    assert "unknown entity class 'colour'" in (report.reason or "")
 
 
 def test_it_can_stand_inside_any_formula() -> None:

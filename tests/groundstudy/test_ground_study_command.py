@@ -86,9 +86,9 @@ def test_a_check_that_finds_something(asked: Path, capsys: pytest.CaptureFixture
         (["check"], "name one file of questions"),
         (["check", "a.json", "-o", "b.json"], "name one file of questions"),
         (["check", "missing.json"], "cannot be read: No such file"),
-        (["check", "file"], "holds no questions"),
+        (["check", "file"], "not a question file"),
         (["build", "-o", "q.json", "--checkout", "small"], "not of the form NAME=DIR"),
-        (["build", "-o", "q.json", "--checkout", "small=missing"], "there is no folder missing"),
+        (["build", "-o", "q.json", "--checkout", "small=missing"], "no such folder: missing"),
         (["build", "-o", "q.json", "--repository", "flaks"], "did you mean 'flask'"),
         (["build", "-o", "q.json", "--repository", "mac_apt"], "--checkout mac_apt=DIR"),
         (["build", "-o", "file/q.json", "--checkout", "small=small"], "cannot be written"),
@@ -135,7 +135,7 @@ def test_simulated_agents(asked: Path, capsys: pytest.CaptureFixture[str]) -> No
     out = capsys.readouterr().out
     assert "sim:reader: 12 runs to make\n" in out
     assert "Correctness and grounding" in out
-    assert "What the strict prompt changes" in out
+    assert "Effect of the strict prompt" in out
     assert "simulated agents, not models: sim:reader, sim:refuser" in out
     assert len(list(read_results("grounding.jsonl"))) == 24
 
@@ -164,8 +164,8 @@ def test_what_is_on_record_is_shown_without_a_model(
     [
         ([], "name a MODEL to ask"),
         (["sim:reader"], "--questions FILE is needed"),
-        (["sim:gold", "--questions", "questions.json"], "no simulated agent 'sim:gold'"),
-        (["what", "--questions", "questions.json"], "is not a model"),
+        (["sim:gold", "--questions", "questions.json"], "unknown simulated agent 'sim:gold'"),
+        (["what", "--questions", "questions.json"], "unknown model"),
         (["sim:reader", "--questions", "questions.json", "--repository", "x"], "about 'x'"),
     ],
 )
@@ -176,16 +176,16 @@ def test_studies_that_cannot_be_made(asked: Path, arguments: list[str], told: st
 
 def test_nobody_is_asked_about_a_changed_tree(asked: Path) -> None:
     Path("small/README.md").write_text("changed")
-    with pytest.raises(BylawError, match="not those that the questions were made from"):
+    with pytest.raises(BylawError, match="files have changed since the questions were built"):
         _study("sim:reader", "--questions", "questions.json")
 
 
 def test_results_of_something_else_are_an_error(asked: Path) -> None:
     line = {"bylaw": 1, "key": "k", "conditions": {}, "model": "sim:gold"}
     Path("grounding.jsonl").write_text(json.dumps(line) + "\n")
-    with pytest.raises(BylawError, match="not one of the grounding study"):
+    with pytest.raises(BylawError, match="not from the grounding study"):
         _study()
-    with pytest.raises(BylawError, match="not one of the grounding study"):
+    with pytest.raises(BylawError, match="not from the grounding study"):
         _study("sim:reader", "--questions", "questions.json")
     assert len(list(read_results("grounding.jsonl"))) == 1  # nothing was put behind it
 
@@ -204,13 +204,13 @@ def test_a_result_that_lacks_something_is_told_in_a_sentence(
     first, *_ = read_results("grounding.jsonl")
     Path("grounding.jsonl").write_text(json.dumps(first | {field: value}) + "\n")
     for arguments in ([], ["sim:reader", "--questions", "questions.json"]):
-        with pytest.raises(BylawError, match=f"has no '{field}' that can be read"):
+        with pytest.raises(BylawError, match=f"has no valid '{field}'"):
             _study(*arguments)
 
 
 def test_a_result_of_nothing_is_told_in_a_sentence(asked: Path) -> None:
     Path("grounding.jsonl").write_text('{"bylaw":1,"study":"grounding","key":"x"}\n')
-    with pytest.raises(BylawError, match=r"is not the result of a run|has no 'model'"):
+    with pytest.raises(BylawError, match=r"is not the result of a run|has no valid 'model'"):
         _study()
 
 

@@ -143,7 +143,7 @@ def test_a_file_of_questions_is_read_as_it_was_written(tmp_path: Path) -> None:
 def test_a_file_that_holds_no_questions(tmp_path: Path, text: str) -> None:
     path = tmp_path / "questions.json"
     path.write_text(text, encoding="latin-1")
-    with pytest.raises(TraceError, match="holds no questions"):
+    with pytest.raises(TraceError, match="not a question file"):
         read_questions(path)
 
 
@@ -157,10 +157,10 @@ def _document(tmp_path: Path) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("part", "field", "value", "told"),
     [
-        ("repositories", "root", 5, "'root' is 5, and must be a text"),
-        ("questions", "symbol", [1], r"'symbol' is \[1\], and must be a text"),
-        ("questions", "kind", "macro", "there is no kind 'macro'"),
-        ("questions", "repository", "other", "'other' is asked about, and not listed"),
+        ("repositories", "root", 5, "'root' must be a string, not 5"),
+        ("questions", "symbol", [1], r"'symbol' must be a string, not \[1\]"),
+        ("questions", "kind", "macro", "unknown kind 'macro'"),
+        ("questions", "repository", "other", "'other' is not listed"),
     ],
 )
 def test_a_field_that_cannot_be_right(
@@ -169,23 +169,21 @@ def test_a_field_that_cannot_be_right(
     document = _document(tmp_path)
     document[part][0][field] = value
     (tmp_path / "questions.json").write_text(json.dumps(document))
-    with pytest.raises(TraceError, match=f"holds no questions: .*{told}"):
+    with pytest.raises(TraceError, match=f"not a question file: .*{told}"):
         read_questions(tmp_path / "questions.json")
 
 
 @pytest.mark.parametrize("changed", [{"seed": "x"}, {"repositories": [5]}, {"questions": ["x"]}])
 def test_a_part_that_cannot_be_right(tmp_path: Path, changed: dict[str, Json]) -> None:
     (tmp_path / "questions.json").write_text(json.dumps(_document(tmp_path) | changed))
-    with pytest.raises(TraceError, match="holds no questions"):
+    with pytest.raises(TraceError, match="not a question file"):
         read_questions(tmp_path / "questions.json")
 
 
 def test_a_changed_tree_is_noticed(tmp_path: Path) -> None:
     asked = asked_about(tmp_path)
     (tmp_path / "small" / "README.md").write_text("changed")
-    assert list(problems(asked)) == [
-        "small: the files are not those that the questions were made from"
-    ]
+    assert list(problems(asked)) == ["small: the files have changed since the questions were built"]
 
 
 def test_a_missing_tree_is_noticed(tmp_path: Path) -> None:
@@ -199,7 +197,7 @@ def test_a_wrong_answer_is_noticed(tmp_path: Path) -> None:
     wrong = [replace(question, file="README.md") for question in asked.questions]
     found = list(problems(replace(asked, questions=wrong)))
     assert len(found) == len(wrong)
-    assert found[0].endswith("is not defined in README.md alone")
+    assert found[0].endswith("not defined in exactly the file README.md")
 
 
 def test_the_digest_of_a_tree_is_of_names_and_contents(tmp_path: Path) -> None:

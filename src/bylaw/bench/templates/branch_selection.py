@@ -1,4 +1,4 @@
-"""A decision per round: which of two tools gets the value."""
+"""A decision in every round: one of two tools gets the value."""
 
 from typing import Final
 

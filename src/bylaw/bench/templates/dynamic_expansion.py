@@ -1,4 +1,4 @@
-"""A graph that is discovered while it is walked, level by level."""
+"""A graph that is discovered level by level while it is traversed."""
 
 from typing import Final
 
@@ -61,10 +61,10 @@ TEMPLATE = Template(
     text,
     execute,
     choices=(
-        "The walk begins at the node whose number is the seed.",
-        "max_depth is the number of levels that are expanded.",
-        "No node is looked at twice: a child that was seen before is skipped.",
-        f"A child is of high value from {HIGH} on; only such children are added and expanded.",
+        "The walk starts at the node whose number is the seed.",
+        "max_depth is the number of expanded levels.",
+        "No node is visited twice: a child that was seen before is skipped.",
+        f"Only children with a value of {HIGH} or more are added and expanded.",
     ),
     shrinks="max_depth",
 )

@@ -1,4 +1,4 @@
-"""A second call for those elements that qualify."""
+"""A second call for the elements that qualify."""
 
 from typing import Final
 
@@ -49,7 +49,7 @@ TEMPLATE = Template(
     execute,
     choices=(
         f"A result of tool_b qualifies if it is divisible by {MODULUS}.",
-        "tool_c follows at once, before the next number is processed.",
-        "The answer is the total; what does not qualify is added as it is.",
+        "tool_c follows immediately, before the next number is processed.",
+        "The answer is the total; a result that does not qualify is added unchanged.",
     ),
 )

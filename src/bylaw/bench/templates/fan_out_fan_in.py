@@ -1,4 +1,4 @@
-"""A list, a branch per element, and one call that brings the results together."""
+"""A list, a branch per element, and one call that combines the results."""
 
 from bylaw.bench.gold import BranchCall, Execution
 from bylaw.bench.templates.template import Parameters, PromptText, Template

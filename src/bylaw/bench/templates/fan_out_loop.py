@@ -1,4 +1,4 @@
-"""A list, and a loop of its own for every element."""
+"""A list, with a loop for each element."""
 
 from bylaw.bench.gold import Execution
 from bylaw.bench.templates.template import Parameters, PromptText, Template
@@ -49,7 +49,7 @@ TEMPLATE = Template(
     text,
     execute,
     choices=(
-        "k counts from 1; an even sum goes to tool_c, an odd one stays as it is.",
+        "k counts from 1; an even sum goes to tool_c, an odd one stays unchanged.",
         "tool_d gets one value per element; its result is the answer.",
     ),
 )

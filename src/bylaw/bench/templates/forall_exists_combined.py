@@ -1,4 +1,4 @@
-"""Every element first, then those that qualify, then all together."""
+"""A call for every element, a second one for those that qualify, and an aggregation."""
 
 from typing import Final
 

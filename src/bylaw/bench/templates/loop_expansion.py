@@ -1,4 +1,4 @@
-"""A loop that ends by its total, with an expansion in every round."""
+"""A loop that ends once a total is reached, with an expansion in every round."""
 
 from bylaw.bench.gold import Execution
 from bylaw.bench.templates.template import Parameters, PromptText, Template
@@ -44,8 +44,8 @@ TEMPLATE = Template(
     choices=(
         "Each round expands the node whose number is the result of tool_a.",
         (
-            "The total is compared after all children of a round; nodes may be looked at again in "
-            "a later round."
+            "The total is compared after all children of a round; nodes may be visited again in a "
+            "later round."
         ),
     ),
 )

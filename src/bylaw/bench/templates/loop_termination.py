@@ -1,4 +1,4 @@
-"""A loop that ends once a total has been reached."""
+"""A loop that ends once a total is reached."""
 
 from bylaw.bench.gold import Execution
 from bylaw.bench.templates.template import Parameters, PromptText, Template

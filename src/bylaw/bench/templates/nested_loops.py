@@ -1,4 +1,4 @@
-"""An inner loop whose length is the result of a call of the outer one."""
+"""An inner loop whose length is the result of a call in the outer loop."""
 
 from typing import Final
 
@@ -46,8 +46,8 @@ TEMPLATE = Template(
     choices=(
         f"The threshold is {THRESHOLD}: above it w is added, otherwise 2w.",
         (
-            "How far the inner loop goes depends on a result, so the calls of tool_b do not count "
-            "as following from the prompt alone."
+            "The length of the inner loop depends on a result, so the arguments of tool_b do not "
+            "follow from the prompt alone."
         ),
     ),
 )

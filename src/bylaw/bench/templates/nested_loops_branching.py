@@ -1,4 +1,4 @@
-"""Nested loops in which every inner result is routed."""
+"""Nested loops with a branch on every inner result."""
 
 from typing import Final
 
@@ -48,8 +48,8 @@ TEMPLATE = Template(
     choices=(
         f"The threshold is {THRESHOLD}: above it w goes to tool_c, otherwise [w, j] to tool_d.",
         (
-            "How far the inner loop goes depends on a result, so the calls of tool_b do not count "
-            "as following from the prompt alone."
+            "The length of the inner loop depends on a result, so the arguments of tool_b do not "
+            "follow from the prompt alone."
         ),
         "The answer is the sum of the results of tool_c and tool_d.",
     ),

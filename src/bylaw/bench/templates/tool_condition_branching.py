@@ -1,4 +1,4 @@
-"""A tool says how many rounds there are; each round is routed by its own result."""
+"""A tool gives the number of rounds; each round branches on its own result."""
 
 from typing import Final
 
@@ -48,8 +48,8 @@ TEMPLATE = Template(
     choices=(
         f"The threshold is {THRESHOLD}: above it w goes to tool_c, otherwise [w, i] to tool_d.",
         (
-            "How many rounds there are is a result, so the calls of tool_b do not count as "
-            "following from the prompt alone."
+            "The number of rounds is a result, so the arguments of tool_b do not follow from the "
+            "prompt alone."
         ),
         "The answer is the sum of the results of tool_c and tool_d.",
     ),
