@@ -62,7 +62,7 @@ def reached(runs: Sequence[RunRecord]) -> Table:
         ),
         "reached: the mean share of the rules that were reached",
         *(
-            [f"left out, because the rules of their tasks have changed: {unknown:,} runs"]
+            [f"runs left out, because the rules of their tasks have changed: {unknown:,}"]
             * bool(unknown)
         ),
         *simulated_note(runs),
