@@ -201,9 +201,8 @@ def test_an_archive_that_is_too_large(
 
 
 def test_an_index_that_does_not_have_it(index: Index, tmp_path: Path) -> None:
-    assert "cannot be downloaded from 127.0.0.1: the server answered 404" in _refused(
-        index, tmp_path
-    )
+    message = "cannot be downloaded from 127.0.0.1: the server answered 404"
+    assert message in _refused(index, tmp_path)
 
 
 def test_what_is_on_no_index_needs_a_checkout(tmp_path: Path) -> None:
