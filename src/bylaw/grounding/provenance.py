@@ -52,7 +52,7 @@ def _returns(call: Call, leaf: Json) -> bool:
         return _mentions(value, leaf)
     return any(
         _same(found, leaf) or (isinstance(found, str) and _mentions(found, leaf))
-        for found in (*_leaves(value), *_keys(value))
+        for found in _leaves(value, keys=True)
     )
 
 
@@ -94,26 +94,18 @@ def _mentions_number(text: str, wanted: Decimal) -> bool:
     return wanted in found
 
 
-def _leaves(value: Json) -> Iterator[Json]:
-    """The values that are neither lists nor objects, at any depth."""
+def _leaves(value: Json, *, keys: bool = False) -> Iterator[Json]:
+    """The values that are neither lists nor objects, at any depth.
+
+    With `keys`, the keys of objects too, because records are often stored under their ids.
+    """
     pending = [value]
     while pending:
         current = pending.pop()
         if isinstance(current, Mapping):
+            yield from current if keys else ()
             pending.extend(current.values())
         elif isinstance(current, list | tuple):
             pending.extend(current)
         else:
             yield current
-
-
-def _keys(value: Json) -> Iterator[str]:
-    """The keys of all objects, because records are often stored under their ids."""
-    pending = [value]
-    while pending:
-        current = pending.pop()
-        if isinstance(current, Mapping):
-            yield from current
-            pending.extend(current.values())
-        elif isinstance(current, list | tuple):
-            pending.extend(current)

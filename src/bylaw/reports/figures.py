@@ -90,12 +90,7 @@ FIGURES: Final = (
         BarChart("model", "setting"),
         ("above", "of the rest"),
     ),
-    Figure(
-        "layers",
-        "layers",
-        "Pass rate per layer",
-        HeatMap(_BY_MODEL_AND_SETTING),
-    ),
+    Figure("layers", "layers", "Pass rate per layer", HeatMap(_BY_MODEL_AND_SETTING)),
     Figure(
         "reached",
         "reached",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from bylaw.reports.charts.axes import labels, places
 from bylaw.reports.charts.frame import TITLE, Drawing, side_by_side, stacked
-from bylaw.reports.charts.points import MEASURE, Point, facet, having
+from bylaw.reports.charts.points import MEASURE, Point, facet, having, panel_rows
 from bylaw.reports.charts.svg import mark, tag, text, width_of
 
 WIDTH, HEIGHT = 46.0, 20.0
@@ -30,19 +30,13 @@ class HeatMap:
     def draw(self, points: Sequence[Point]) -> Drawing:
         """The chart."""
         rows = facet(points, *self.row)
+        head = _head(points, self.column)
         if self.panels is None:
-            head = _head(points, self.column)
             return side_by_side([labels(rows, HEIGHT, head), self._map(points, rows)], gap=6)
-        down, across = self.panels
+        names = labels(rows, HEIGHT, head + TITLE)
         lines = []
-        for (first,) in facet(points, down):
-            among = having(points, [down], [first])
-            head = _head(points, self.column)
-            maps = [
-                self._map(having(among, [across], [second]), rows, f"{first}, {second}")
-                for (second,) in facet(among, across)
-            ]
-            names = labels(rows, HEIGHT, head + TITLE)
+        for row in panel_rows(points, self.panels):
+            maps = [self._map(among, rows, title) for title, among in row]
             lines.append(side_by_side([names, side_by_side(maps, gap=22)], gap=6))
         return stacked(lines, gap=22)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from bylaw.reports.charts.axes import SHARES
 from bylaw.reports.charts.frame import Drawing, legend, side_by_side, stacked, titled, tone
-from bylaw.reports.charts.points import MEASURE, Point, facet, having
+from bylaw.reports.charts.points import MEASURE, Point, facet, having, panel_rows
 from bylaw.reports.charts.svg import line, mark, tag, text
 
 WIDTH, HEIGHT = 250.0, 160.0
@@ -34,21 +34,10 @@ class LineChart:
         """The chart."""
         series = [name for (name,) in facet(points, self.series)]
         steps = [name for (name,) in facet(points, self.x)]
-        down, across = self.panels
-        rows = []
-        for (first,) in facet(points, down):
-            among = having(points, [down], [first])
-            rows.append(
-                side_by_side(
-                    [
-                        titled(
-                            f"{first}, {second}",
-                            self._panel(having(among, [across], [second]), steps, series),
-                        )
-                        for (second,) in facet(among, across)
-                    ]
-                )
-            )
+        rows = [
+            side_by_side([titled(title, self._panel(among, steps, series)) for title, among in row])
+            for row in panel_rows(points, self.panels)
+        ]
         chart = stacked(rows)
         keys = [_symbol(5, 5, series, name) for name in series]
         return stacked([chart, legend(series, self.series, chart.width, keys)], gap=12)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -52,6 +52,19 @@ def facet(found: Iterable[Point], *names: str) -> list[tuple[str, ...]]:
     """
     seen = dict.fromkeys(tuple(point.at.get(name, "") for name in names) for point in found)
     return sorted(seen, key=lambda values: [_RANKS.get(value, 0) for value in values])
+
+
+def panel_rows(
+    found: Sequence[Point], panels: tuple[str, str]
+) -> Iterator[list[tuple[str, list[Point]]]]:
+    """The titles and points of panels: one row of them for each value of the first facet."""
+    down, across = panels
+    for (first,) in facet(found, down):
+        row = having(found, [down], [first])
+        yield [
+            (f"{first}, {second}", having(row, [across], [second]))
+            for (second,) in facet(row, across)
+        ]
 
 
 def having(found: Iterable[Point], names: Sequence[str], values: Sequence[str]) -> list[Point]:
