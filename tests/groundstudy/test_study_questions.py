@@ -189,7 +189,7 @@ def test_a_changed_tree_is_noticed(tmp_path: Path) -> None:
 def test_a_missing_tree_is_noticed(tmp_path: Path) -> None:
     asked = asked_about(tmp_path)
     (tmp_path / "small").rename(tmp_path / "elsewhere")
-    assert list(problems(asked)) == [f"small: there is no folder {tmp_path / 'small'}"]
+    assert list(problems(asked)) == [f"small: no such folder: {tmp_path / 'small'}"]
 
 
 def test_a_wrong_answer_is_noticed(tmp_path: Path) -> None:

@@ -205,7 +205,7 @@ def test_other_questions_are_other_conditions(asked: QuestionSet, tmp_path: Path
     path = tmp_path / "r.jsonl"
     _runs(Scripted(_answer("x")), asked, path)
     (tmp_path / "small" / "README.md").write_text("changed")
-    with pytest.raises(TraceError, match="made under other conditions"):
+    with pytest.raises(TraceError, match="on record under other conditions"):
         _runs(Scripted(_answer("x")), asked_again(tmp_path), path)
 
 
