@@ -30,9 +30,9 @@ from bylaw.cli.main import main as bylaw
 from bylaw.grounding import EntityClass, Grounding
 from bylaw.reports.html.bench import render_bench
 from bylaw.reports.html.viewer import render_trace
-from bylaw.training.corpus import corpus
-from bylaw.training.distance import between, keys
-from bylaw.training.reward import Goals, Rollout
+from bylaw.training.data.corpus import corpus
+from bylaw.training.reward.distance import between, keys
+from bylaw.training.reward.reward import Goals, Rollout
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page

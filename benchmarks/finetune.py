@@ -43,7 +43,7 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")  # read when the library is, which 
 
 from bylaw.bench.results import read_results
 from bylaw.cli.main import main as bylaw
-from bylaw.training.eval_tables import tables
+from bylaw.training.run.eval_tables import tables
 
 PHASES: Final = ("eval-base", "warm-up", "grpo", "eval-warm-up", "eval-grpo")
 MODELS: Final = ("base", "warm-up", "warm-up + GRPO")
@@ -52,16 +52,16 @@ ADAPTER: Final = "--targets q_proj,k_proj,v_proj,o_proj --rank 32 --alpha 64"
 WARM_UP: Final = "--teach notes --examples 60 --epochs 4 --batch 6 --learning-rate 2e-4"
 """Enough to write notes on tasks of another kind, too; more, and the model only knows those."""
 GRPO: Final = (
-    "--rollouts batched --prompts 30 --batch 240 --at-once 12 --no-checkpointing --save-every 5 "
-    "--learning-rate 1e-4 --beta 0.02"
+    "--rollouts batched --prompts 30 --batch 240 --micro-batch-size 12 --no-checkpointing "
+    "--save-every 5 --learning-rate 1e-4 --beta 0.02"
 )
 """Few changes of the weights, each computed from many rollouts: those of a prompt often do not
 differ once a model is warmed up, and with changes from 60 of them the reward fell."""
 TINY: Final = {
     "warm_up": "--examples 4 --epochs 1 --batch 2",
     "grpo": (
-        "--rollouts batched --examples 4 --generations 4 --prompts 2 --batch 8 --at-once 4 "
-        "--most-tokens 400 --turn-tokens 48 --width 8 --held-out 4"
+        "--rollouts batched --examples 4 --generations 4 --prompts 2 --batch 8 "
+        "--micro-batch-size 4 --max-completion-tokens 400 --turn-tokens 48 --width 8 --held-out 4"
     ),
     "eval": "--examples 2 --width 16 --turn-tokens 48",
 }
@@ -119,7 +119,7 @@ class Run:
             return given
         folder = Path(self.options.work or self.out) / given.stem
         if not (folder / "tokenizer.json").exists():  # it is written last
-            from bylaw.training.lora import unpack
+            from bylaw.training.run.lora import unpack
 
             print(f"── unpacking {given} to {folder}", flush=True)
             unpack(given, folder)

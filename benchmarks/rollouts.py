@@ -22,9 +22,9 @@ from bylaw.agents.driving import drive
 from bylaw.agents.hf.model import HFModel
 from bylaw.agents.hf.rollouts import Rollouts, TokenizedRun
 from bylaw.agents.loop import Episode
-from bylaw.training.corpus import corpus
-from bylaw.training.lora import learner
-from bylaw.training.task import begun
+from bylaw.training.data.corpus import corpus
+from bylaw.training.run.episodes import start_episode
+from bylaw.training.run.lora import learner
 
 TURN, MOST = 96, 1024
 CHECKED = 16
@@ -34,7 +34,7 @@ CHECKED = 16
 def runs(number: int) -> list[Episode]:
     """Sixteen rollouts of each of the first prompts."""
     examples = corpus()
-    return [begun(examples[at // 16 % len(examples)], str(at)) for at in range(number)]
+    return [start_episode(examples[at // 16 % len(examples)], str(at)) for at in range(number)]
 
 
 def difference(model: Any, written: Sequence[TokenizedRun]) -> float:
@@ -61,7 +61,9 @@ def row(name: str, tokens: int, seconds: float, share: str) -> list[str]:
 def ours(options: argparse.Namespace) -> list[list[str]]:
     """Two rounds: the first also records what the second plays back."""
     tried = learner(options.model, precision=options.precision)
-    rollouts = Rollouts(tried.model.eval(), tried.chat, width=options.width, turn_tokens=TURN)
+    rollouts = Rollouts(
+        tried.model.eval(), tried.chat_tokenizer, width=options.width, turn_tokens=TURN
+    )
     clock, rows = rollouts.clock, []
     for which in ("first", "second"):
         tokens, seconds, own = clock.tokens, clock.rollouts, clock.own

@@ -19,7 +19,7 @@ from typing import Any, Final
 
 from bylaw.bench.results import read_results
 from bylaw.tables import Column, Table
-from bylaw.training.example import PRODUCTION
+from bylaw.training.data.example import PRODUCTION
 
 _SYMBOLS: Final = {
     "<": operator.lt,

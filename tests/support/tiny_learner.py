@@ -20,10 +20,10 @@ from transformers import AutoTokenizer, PreTrainedTokenizerFast, Qwen2Config, Qw
 
 from bylaw.agents.hf.chat_tokenizer import ChatTokenizer
 from bylaw.agents.hf.loading import turn_ends
-from bylaw.training.corpus import corpus
-from bylaw.training.example import Example
-from bylaw.training.sft import Lesson, lesson
-from bylaw.training.transcripts import transcript
+from bylaw.training.data.corpus import corpus
+from bylaw.training.data.example import Example
+from bylaw.training.data.transcripts import transcript
+from bylaw.training.run.sft import TokenizedTranscript, tokenize
 from bylaw.values import write_json
 
 TEMPLATE = Path(trl.__file__).parent / "chat_templates" / "qwen3_instruct_2507.jinja"
@@ -33,10 +33,10 @@ KNOWN = 0.01
 MARKS = ["<tool_call>", "</tool_call>", "<tool_response>", "</tool_response>"]
 
 
-def save(folder: Path, lessons: int = 2) -> Path:
+def save(folder: Path, transcripts: int = 2) -> Path:
     """Makes a model that has seen the first gold transcripts so often that it nearly knows them."""
     torch.manual_seed(0)
-    examples = corpus()[:lessons]
+    examples = corpus()[:transcripts]
     _tokenizer(examples).save_pretrained(folder)
     tokenizer = AutoTokenizer.from_pretrained(folder)
     model = Qwen2ForCausalLM(
@@ -51,22 +51,22 @@ def save(folder: Path, lessons: int = 2) -> Path:
         )
     )
     chat = ChatTokenizer(tokenizer, turn_ends(model, tokenizer), takes_tools=True)
-    _teach(model, [lesson(chat, transcript(example)) for example in examples])
+    _teach(model, [tokenize(chat, transcript(example)) for example in examples])
     model.save_pretrained(folder)
     return folder
 
 
-def _teach(model: Any, lessons: list[Lesson]) -> None:
+def _teach(model: Any, transcripts: list[TokenizedTranscript]) -> None:
     """Until it knows them well enough, however long that takes on this machine."""
     optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)
-    losses = [1.0] * len(lessons)
-    for step in range(200 * len(lessons)):
-        each = lessons[step % len(lessons)]
+    losses = [1.0] * len(transcripts)
+    for step in range(200 * len(transcripts)):
+        each = transcripts[step % len(transcripts)]
         loss = model(torch.tensor([each.ids]), labels=torch.tensor([each.labels])).loss
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-        losses[step % len(lessons)] = float(loss.detach())
+        losses[step % len(transcripts)] = float(loss.detach())
         if max(losses) < KNOWN:
             break
 
@@ -98,4 +98,4 @@ def _tokenizer(examples: list[Example]) -> Any:
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
-    save(Path(sys.argv[1]), lessons=15)
+    save(Path(sys.argv[1]), transcripts=15)

@@ -18,11 +18,11 @@ from training_examples import built
 
 from bylaw import BylawError
 from bylaw.bench.results import read_results
-from bylaw.training.corpus import TRAIN
-from bylaw.training.curves import read_metrics
-from bylaw.training.plan import Plan
-from bylaw.training.reward import Goals, Rollout
-from bylaw.training.splits import SPLITS
+from bylaw.training.data.corpus import TRAIN
+from bylaw.training.data.splits import SPLITS
+from bylaw.training.reward.reward import Goals, Rollout
+from bylaw.training.run.metrics import read_metrics
+from bylaw.training.run.plan import GrpoPlan
 
 pytestmark = [
     pytest.mark.models,
@@ -31,13 +31,13 @@ pytestmark = [
 
 EXAMPLES = built()[TRAIN][:4]
 HELD_OUT = [built()[split][0] for split in SPLITS]
-PLAN = Plan(
+PLAN = GrpoPlan(
     rollouts="batched",
     generations=4,
     prompts=2,
     batch=4,
-    at_once=4,
-    most_tokens=400,
+    micro_batch_size=4,
+    max_completion_tokens=400,
     turn_tokens=40,
     width=8,
 )
@@ -89,10 +89,10 @@ def same(one: dict[str, Any], other: dict[str, Any]) -> bool:
 
 
 def trained(
-    base: Path, adapter: Path, output: Path, plan: Plan = PLAN, held_out: Any = (), **how: Any
+    base: Path, adapter: Path, output: Path, plan: GrpoPlan = PLAN, held_out: Any = (), **how: Any
 ) -> Any:
-    from bylaw.training.grpo import train
-    from bylaw.training.lora import learner
+    from bylaw.training.run.grpo import train
+    from bylaw.training.run.lora import learner
 
     return train(learner(base, adapter), output, EXAMPLES, held_out, plan, **how)
 
@@ -158,19 +158,19 @@ def test_what_is_not_computed_on_padding_changes_nothing(
 ) -> None:
     import torch
 
-    from bylaw.training import grpo_trainer
+    from bylaw.training.run import grpo_trainer
 
     monkeypatch.setattr(torch.nn.Dropout, "forward", lambda self, given: given)
     padded = []
-    aligned = grpo_trainer.Trainer._left_aligned
+    aligned = grpo_trainer.UnpaddedGrpoTrainer._left_aligned
 
     def watched(self: Any, model: Any, ids: Any, mask: Any, *others: Any, **how: Any) -> Any:
         padded.append([not mask[:, 0].all(), not mask[:, -1].all(), not mask.any(0).all()])
         return aligned(self, model, ids, mask, *others, **how)
 
-    monkeypatch.setattr(grpo_trainer.Trainer, "_left_aligned", watched)
+    monkeypatch.setattr(grpo_trainer.UnpaddedGrpoTrainer, "_left_aligned", watched)
     trained(base, warm, tmp_path / "aligned")
-    monkeypatch.delattr(grpo_trainer.Trainer, "_get_per_token_logps_and_entropies")
+    monkeypatch.delattr(grpo_trainer.UnpaddedGrpoTrainer, "_get_per_token_logps_and_entropies")
     trained(base, warm, tmp_path / "padded")
     on_the_left, on_the_right, everywhere = zip(*padded, strict=True)
     assert any(on_the_left)
@@ -188,9 +188,9 @@ def test_what_is_not_computed_on_padding_changes_nothing(
 def test_a_gradient_that_is_no_number_changes_no_weight(
     base: Path, warm: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from bylaw.training.grpo_trainer import Trainer
+    from bylaw.training.run.grpo_trainer import UnpaddedGrpoTrainer
 
-    step = Trainer.training_step
+    step = UnpaddedGrpoTrainer.training_step
 
     def spoiled(self: Any, model: Any, *others: Any) -> Any:
         loss = step(self, model, *others)
@@ -199,11 +199,11 @@ def test_a_gradient_that_is_no_number_changes_no_weight(
                 weight.grad.fill_(math.nan)
         return loss
 
-    monkeypatch.setattr(Trainer, "training_step", spoiled)
+    monkeypatch.setattr(UnpaddedGrpoTrainer, "training_step", spoiled)
     lines: list[str] = []
-    assert trained(base, warm, tmp_path, told=lines.append).steps == 4
+    assert trained(base, warm, tmp_path, report=lines.append).steps == 4
     assert [line for line in lines if "not finite" in line] == [
-        "step 2: the gradient is not finite, left out"
+        "step 2: skipped, as the gradient is not finite"
     ]
     adapter = weights(tmp_path / "adapter")
     assert all(weight.isfinite().all() for weight in adapter.values())
@@ -215,10 +215,10 @@ def test_rewards_are_the_pure_function_on_the_trace_of_the_tools(
     base: Path, warm: Path, tmp_path: Path, path: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What TRL is handed is looked at on its way, for both kinds of rollouts."""
-    from bylaw.training.grpo_rounds import Rounds
+    from bylaw.training.run.grpo_rounds import RolloutRounds
 
     handed: list[tuple[str, Rollout, float | None]] = []
-    reward = Rounds.reward
+    reward = RolloutRounds.reward
 
     def watched(self: Any, *positional: Any, **named: Any) -> list[float | None]:
         given = reward(self, *positional, **named)
@@ -226,7 +226,7 @@ def test_rewards_are_the_pure_function_on_the_trace_of_the_tools(
         handed.extend(zip(named["name"], traces, given, strict=True))
         return given
 
-    monkeypatch.setattr(Rounds, "reward", watched)
+    monkeypatch.setattr(RolloutRounds, "reward", watched)
     assert trained(base, warm, tmp_path, replace(PLAN, rollouts=path)).steps == 4
     goals = Goals(EXAMPLES)
     assert [total for _, _, total in handed] == [
@@ -247,7 +247,7 @@ def test_the_reward_can_be_one_of_its_terms(base: Path, warm: Path, tmp_path: Pa
     assert [row["compliance"] for row in rows] != [row["answer"] for row in rows]
     settings = json.loads((tmp_path / "settings.json").read_text(encoding="utf-8"))
     assert settings["reward"] == "answer"
-    with pytest.raises(BylawError, match="begun with other settings: reward answer"):
+    with pytest.raises(BylawError, match="started with other settings: reward answer"):
         trained(base, warm, tmp_path, PLAN, resume=True)
 
 
@@ -257,8 +257,8 @@ def test_prompts_whose_rollouts_have_one_reward_are_replaced(
     from types import SimpleNamespace
 
     from bylaw.agents.clock import Clock
-    from bylaw.training.grpo_rounds import Rounds
-    from bylaw.training.lora import learner
+    from bylaw.training.run.grpo_rounds import RolloutRounds
+    from bylaw.training.run.lora import learner
 
     first, second, *others = EXAMPLES
     learns = learner(base)
@@ -276,7 +276,7 @@ def test_prompts_whose_rollouts_have_one_reward_are_replaced(
 
     def made(redraws: int, *, training: bool = True) -> dict[str, Any]:
         plan = replace(PLAN, redraws=redraws)
-        rounds = Rounds(EXAMPLES, HELD_OUT, plan, learns, Clock())
+        rounds = RolloutRounds(EXAMPLES, HELD_OUT, plan, learns, Clock())
         model = SimpleNamespace(training=training)
         return rounds.roll_out(
             prompts, SimpleNamespace(model=model, state=SimpleNamespace(global_step=0))
@@ -322,7 +322,7 @@ def test_a_run_that_was_interrupted_ends_like_one_that_was_not(
 
 def test_the_environment_offers_the_tools_as_a_model_will_see_them() -> None:
     from bylaw.agents.clock import Clock
-    from bylaw.training.environment import OVER, environments, tool_set
+    from bylaw.training.run.environment import TASK_OVER, environments, tool_set
 
     example, other = EXAMPLES[0], HELD_OUT[-1]  # the other one's tools have other names
     made = environments([example, other], "baseline", Clock())
@@ -333,7 +333,7 @@ def test_the_environment_offers_the_tools_as_a_model_will_see_them() -> None:
     assert getattr(environment, call.tool)(**call.arguments) == call.result
     assert "error" in environment.tool_a(i="three")
     environment.final_answer(answer=example.answer)
-    assert environment.tool_a(i=1) == OVER
+    assert environment.tool_a(i=1) == TASK_OVER
     assert [each.tool for each in environment.rollout.calls] == [call.tool, "tool_a"]
     assert environment.rollout.answer == example.answer
     assert hasattr(made[tool_set(other)](), other.tools[0].name)
@@ -341,10 +341,10 @@ def test_the_environment_offers_the_tools_as_a_model_will_see_them() -> None:
 
 def test_an_adapter_can_be_used_with_hf(base: Path, whole: Path) -> None:
     from bylaw.agents.hf.model import HFModel
-    from bylaw.training.task import begun
+    from bylaw.training.run.episodes import start_episode
 
     model = HFModel(base, adapter=whole / "adapter", max_new_tokens=40)
-    (reply,) = model.reply([begun(EXAMPLES[0]).conversation])
+    (reply,) = model.reply([start_episode(EXAMPLES[0]).conversation])
     assert reply.failure is None
 
 
@@ -367,8 +367,8 @@ def test_checkpoints_are_tried_and_compared(
 
 def test_grpo_as_a_command(base: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Without an adapter to begin with, behind the gate, and with curves at the end."""
-    sizes = "--generations 2 --prompts 2 --batch 4 --at-once 4 --examples 2 --held-out 2"
-    limits = "--most-tokens 200 --turn-tokens 40 --width 4 --rollouts batched"
+    sizes = "--generations 2 --prompts 2 --batch 4 --micro-batch-size 4 --examples 2 --held-out 2"
+    limits = "--max-completion-tokens 200 --turn-tokens 40 --width 4 --rollouts batched"
     options = f"{sizes} {limits} --setting block-and-warn --json".split()
     assert command("grpo", base, "-o", tmp_path / "run", *options) == 0
     told = json.loads(capsys.readouterr().out)
@@ -382,18 +382,18 @@ def test_what_is_held_out_is_never_taken_for_what_is_trained_on(
     base: Path, warm: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Not even if it has the same name; and what is trained on is not held out."""
-    from bylaw.training.grpo_rounds import Rounds
+    from bylaw.training.run.grpo_rounds import RolloutRounds
 
     first, second, *_ = EXAMPLES
     rewarded: dict[str, set[str]] = {}
-    reward = Rounds.reward
+    reward = RolloutRounds.reward
 
     def watched(self: Any, prompts: Any, *positional: Any, **named: Any) -> Any:
         for name, prompt in zip(named["name"], prompts, strict=True):
             rewarded.setdefault(name, set()).add(prompt[-1]["content"])
         return reward(self, prompts, *positional, **named)
 
-    monkeypatch.setattr(Rounds, "reward", watched)
+    monkeypatch.setattr(RolloutRounds, "reward", watched)
     trained(base, warm, tmp_path, held_out=[replace(HELD_OUT[0], name=first.name), second])
     assert rewarded == {each.name: {each.prompt} for each in EXAMPLES} | {
         f"held out: {first.name}": {HELD_OUT[0].prompt}
@@ -403,8 +403,8 @@ def test_what_is_held_out_is_never_taken_for_what_is_trained_on(
 def test_examples_that_could_be_mixed_up_are_refused(
     base: Path, warm: Path, tmp_path: Path
 ) -> None:
-    from bylaw.training.grpo import train
-    from bylaw.training.lora import learner
+    from bylaw.training.run.grpo import train
+    from bylaw.training.run.lora import learner
 
     first, second, third, fourth = EXAMPLES
     for twin in (replace(fourth, name=first.name), replace(fourth, prompt=first.prompt)):
@@ -413,12 +413,12 @@ def test_examples_that_could_be_mixed_up_are_refused(
 
 
 def test_a_run_goes_on_with_its_own_adapter_and_settings(base: Path, tmp_path: Path) -> None:
-    sizes = "--generations 2 --prompts 1 --batch 2 --at-once 2 --examples 2 --held-out 0"
-    limits = "--most-tokens 200 --turn-tokens 40 --width 4 --rollouts batched"
+    sizes = "--generations 2 --prompts 1 --batch 2 --micro-batch-size 2 --examples 2 --held-out 0"
+    limits = "--max-completion-tokens 200 --turn-tokens 40 --width 4 --rollouts batched"
     options = ["-o", str(tmp_path), *f"{sizes} {limits}".split()]
     assert command("grpo", base, *options, "--seconds", 0, "--rank", 4) == 0
     for other in ("--beta 0.5", "--precision bf16", "--examples 1"):
-        with pytest.raises(BylawError, match="begun with other settings"):
+        with pytest.raises(BylawError, match="started with other settings"):
             command("grpo", base, *options, "--resume", *other.split())
     assert command("grpo", base, *options, "--resume", "--width", 2) == 0
     steps = [row["step"] for row in read_metrics(tmp_path / "metrics.jsonl")]
@@ -481,7 +481,7 @@ def test_results_of_the_benchmark_are_not_those_of_an_evaluation(
     ("template", "told"),
     [
         ("{{ raise_exception('no system') if messages[0].role == 'system' }}", "no system"),
-        ("{% if loop.last %}", "changes a turn once something follows it"),
+        ("{% if loop.last %}", "changes a turn when a message follows"),
     ],
 )
 def test_a_chat_template_that_cannot_be_trained_on_is_told_in_a_sentence(
@@ -517,7 +517,7 @@ def test_a_template_that_trl_cannot_read_leads_to_our_own_rollouts(
 
 def test_layers_that_are_not_there_are_named(base: Path, tmp_path: Path) -> None:
     few = ("-o", tmp_path, "--examples", 1, "--epochs", 1)
-    with pytest.raises(BylawError, match="no layers called v_prj"):
+    with pytest.raises(BylawError, match="no layers named v_prj"):
         command("sft", base, *few, "--targets", "q_proj,v_prj")
     assert command("sft", base, *few, "--targets", "q_proj, v_proj") == 0
     config = json.loads((tmp_path / "adapter" / "adapter_config.json").read_text(encoding="utf-8"))
@@ -527,11 +527,11 @@ def test_layers_that_are_not_there_are_named(base: Path, tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("sizes", "told"),
     [
-        ("--prompts 7", "300 examples, 7 at a time: that leaves a rest"),
+        ("--prompts 7", "300 examples, 7 per round: not divisible"),
         ("--batch 50", "80 rollouts in batches of 50"),
-        ("--at-once 7", "batches of 40, 7 at once"),
-        ("--generations 1", "make at least two"),
-        ("--temperature 0", "give a temperature above 0"),
+        ("--micro-batch-size 7", "batches of 40 in micro-batches of 7"),
+        ("--generations 1", "generations must be 2 or more"),
+        ("--temperature 0", "temperature must be above 0"),
         ("--learning-rate nan", "give a learning rate above 0"),
         ("--epochs 0", "give epochs above 0"),
         ("--beta -1", "give 0 or more"),

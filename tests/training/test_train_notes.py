@@ -12,12 +12,12 @@ import pytest
 from training_examples import built
 
 from bylaw import BylawError
-from bylaw.training.clauses import clauses
-from bylaw.training.corpus import TRAIN
-from bylaw.training.example import Example
-from bylaw.training.notes import notes
-from bylaw.training.splits import AUGMENTED, DIVERSE, UNSEEN
-from bylaw.training.transcripts import transcript
+from bylaw.training.data.clauses import clauses
+from bylaw.training.data.corpus import TRAIN
+from bylaw.training.data.example import Example
+from bylaw.training.data.notes import notes
+from bylaw.training.data.splits import AUGMENTED, DIVERSE, UNSEEN
+from bylaw.training.data.transcripts import transcript
 
 SIGNS = {"+": operator.add, "*": operator.mul}
 WORKED_OUT = re.compile(r"(?<!\* )\b(\d+) ([+*]) (\d+) = (\d+)\.")

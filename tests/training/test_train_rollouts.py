@@ -13,10 +13,10 @@ from torch_needed import torch_and
 from training_examples import built
 
 from bylaw.agents.tool_text import CHATML, in_plain_text, with_objects
-from bylaw.training.corpus import TRAIN
-from bylaw.training.reward import Goal, Rollout
-from bylaw.training.splits import DIVERSE
-from bylaw.training.transcripts import transcript
+from bylaw.training.data.corpus import TRAIN
+from bylaw.training.data.splits import DIVERSE
+from bylaw.training.data.transcripts import transcript
+from bylaw.training.reward.reward import Goal, Rollout
 
 pytestmark = pytest.mark.models
 
@@ -34,7 +34,7 @@ def _needed() -> Iterator[None]:
 def learner(_needed: None) -> Any:
     import tiny_learner
 
-    from bylaw.training.lora import learner
+    from bylaw.training.run.lora import learner
 
     return learner(tiny_learner.folder())
 
@@ -42,10 +42,10 @@ def learner(_needed: None) -> Any:
 def made(learner: Any, number: int, *, width: int = 4, temperature: float = 1.0) -> Sequence[Any]:
     """So many rollouts of the first examples, in turn."""
     from bylaw.agents.hf.rollouts import Rollouts
-    from bylaw.training.task import begun
+    from bylaw.training.run.episodes import start_episode
 
-    runs = [begun(EXAMPLES[at % len(EXAMPLES)], str(at)) for at in range(number)]
-    rollouts = Rollouts(learner.model, learner.chat, width=width, turn_tokens=40)
+    runs = [start_episode(EXAMPLES[at % len(EXAMPLES)], str(at)) for at in range(number)]
+    rollouts = Rollouts(learner.model, learner.chat_tokenizer, width=width, turn_tokens=40)
     written: Sequence[Any] = rollouts.execute_runs(
         runs, max_completion_tokens=MOST, sampler=rollouts.batch_sampler(temperature, 1)
     )
@@ -73,7 +73,7 @@ def test_the_most_likely_turn_is_the_one_that_generate_writes(learner: Any) -> N
             attention_mask=torch.ones(1, len(each.prompt_ids)),
             max_new_tokens=40,
             do_sample=False,
-            eos_token_id=sorted(learner.chat.ends),
+            eos_token_id=sorted(learner.chat_tokenizer.ends),
         )
         assert expected[0, len(each.prompt_ids) :].tolist() == turn
 
@@ -127,8 +127,8 @@ def test_what_others_say_is_never_trained_on(learner: Any, sampled: Sequence[Any
         assert sum(len(ids) for own, ids in parts if own) == each.run.output_tokens
         assert len(said) - 1 <= len(heard) <= len(said)  # nobody hears what follows the last turn
         for ids, messages in zip(heard, said, strict=False):
-            expected = learner.chat.between(messages)
-            assert ids in (expected, [learner.chat.end, *expected])
+            expected = learner.chat_tokenizer.between(messages)
+            assert ids in (expected, [learner.chat_tokenizer.end, *expected])
 
 
 def test_a_turn_and_a_rollout_stay_within_their_limits(sampled: Sequence[Any]) -> None:
@@ -139,7 +139,7 @@ def test_a_turn_and_a_rollout_stay_within_their_limits(sampled: Sequence[Any]) -
 
 
 def test_the_reward_is_that_of_the_trace_of_the_tools(sampled: Sequence[Any]) -> None:
-    from bylaw.training.task import rollout
+    from bylaw.training.run.episodes import rollout
 
     for at, each in enumerate(sampled):
         goal = Goal(EXAMPLES[at % len(EXAMPLES)])
@@ -150,10 +150,10 @@ def test_the_reward_is_that_of_the_trace_of_the_tools(sampled: Sequence[Any]) ->
 def test_a_gate_refuses_in_rollouts_if_it_is_asked_to(learner: Any) -> None:
     from bylaw import Call
     from bylaw.agents.protocol import Reply
-    from bylaw.training.task import begun
+    from bylaw.training.run.episodes import start_episode
 
     wrong = Reply(calls=(Call("tool_d", {"numbers": [1]}, id="x"),))
-    free, gated = begun(EXAMPLES[0]), begun(EXAMPLES[0], setting="block-and-warn")
+    free, gated = start_episode(EXAMPLES[0]), start_episode(EXAMPLES[0], setting="block-and-warn")
     for run in (free, gated):
         run.take(wrong)
     assert [len(run.executed) for run in (free, gated)] == [1, 0]
@@ -162,7 +162,7 @@ def test_a_gate_refuses_in_rollouts_if_it_is_asked_to(learner: Any) -> None:
 
 def test_a_lesson_is_the_templates_own_text(learner: Any) -> None:
     """So that what is imitated is what a rollout will look like."""
-    from bylaw.training.sft import lesson
+    from bylaw.training.run.sft import tokenize
 
     for example in (*EXAMPLES, *built()[DIVERSE][:2]):
         gold = transcript(example)
@@ -171,32 +171,32 @@ def test_a_lesson_is_the_templates_own_text(learner: Any) -> None:
             tools=[tool.to_dict() for tool in gold.tools],
             tokenize=False,
         )
-        taught = lesson(learner.chat, gold)
+        taught = tokenize(learner.chat_tokenizer, gold)
         assert learner.tokenizer.decode(taught.ids) == whole.rstrip("\n")
 
 
 def test_a_template_that_knows_no_tools_gets_them_in_plain_text(learner: Any) -> None:
     from bylaw.agents.hf.chat_tokenizer import ChatTokenizer
-    from bylaw.training.sft import lesson
+    from bylaw.training.run.sft import tokenize
 
     plain = copy.deepcopy(learner.tokenizer)
     plain.chat_template = CHATML
-    chat = ChatTokenizer(plain, sorted(learner.chat.ends), takes_tools=False)
+    chat = ChatTokenizer(plain, sorted(learner.chat_tokenizer.ends), takes_tools=False)
     gold = transcript(EXAMPLES[0], "notes")
     whole = plain.apply_chat_template(
         in_plain_text([*gold.opening, *gold.rest], gold.tools), tokenize=False
     )
-    assert plain.decode(lesson(chat, gold).ids) == whole.rstrip("\n")
+    assert plain.decode(tokenize(chat, gold).ids) == whole.rstrip("\n")
 
 
 def test_only_what_the_agent_says_is_learned(learner: Any) -> None:
-    from bylaw.training.sft import IGNORED, lesson
+    from bylaw.training.run.sft import IGNORED, tokenize
 
     example = EXAMPLES[0]
     gold = transcript(example, "notes")
-    taught = lesson(learner.chat, gold)
+    taught = tokenize(learner.chat_tokenizer, gold)
     learned = [label for label in taught.labels if label != IGNORED]
-    turns = [learner.chat.turn(each) for each in gold.rest if each["role"] == "assistant"]
+    turns = [learner.chat_tokenizer.turn(each) for each in gold.rest if each["role"] == "assistant"]
     assert learned == [token for turn in turns for token in turn]
     assert [label for label in taught.labels if label != IGNORED] == [
         token for token, label in zip(taught.ids, taught.labels, strict=True) if label != IGNORED
@@ -205,5 +205,5 @@ def test_only_what_the_agent_says_is_learned(learner: Any) -> None:
 
 
 def test_the_end_of_a_turn_is_the_templates_whatever_the_tokenizer_says(learner: Any) -> None:
-    assert learner.tokenizer.convert_ids_to_tokens(learner.chat.end) == "<|im_end|>"
+    assert learner.tokenizer.convert_ids_to_tokens(learner.chat_tokenizer.end) == "<|im_end|>"
     assert learner.tokenizer.eos_token == "<|im_end|>"

@@ -11,8 +11,8 @@ import pytest
 from bylaw import BylawError
 from bylaw.cli.main import OK, UNUSABLE, main
 from bylaw.reports.figures import curves_svg
-from bylaw.training.curves import METRICS, Metrics, curves, read_metrics
-from bylaw.training.eval_tables import interval, tables
+from bylaw.training.run.eval_tables import interval, tables
+from bylaw.training.run.metrics import METRICS, MetricsLog, curves, read_metrics
 
 
 def result(
@@ -160,13 +160,13 @@ def test_tasks_that_read_alike_count_as_one() -> None:
     assert 1.6 < width(asked_alike=True) / width(asked_alike=False) < 2.4
 
 
-def logged(metrics: Metrics, phase: str, step: int, after: int, reward: float) -> None:
+def logged(metrics: MetricsLog, phase: str, step: int, after: int, reward: float) -> None:
     terms = dict.fromkeys(("compliance", "answer", "closeness", "reward"), reward)
     metrics.add(phase, step, {"after": after, **terms})
 
 
 def test_curves_show_both_phases_over_the_same_steps(tmp_path: Path) -> None:
-    metrics = Metrics(tmp_path / "metrics.jsonl")
+    metrics = MetricsLog(tmp_path / "metrics.jsonl")
     logged(metrics, "evaluation", 0, 0, 0.1)
     logged(metrics, "train", 1, 0, 0.2)
     metrics.add("train", 2, {"after": 1, "loss": 0.5})  # no rollouts were made for it
@@ -183,7 +183,7 @@ def test_curves_show_both_phases_over_the_same_steps(tmp_path: Path) -> None:
 
 
 def test_a_long_run_is_shown_in_means(tmp_path: Path) -> None:
-    metrics = Metrics(tmp_path / "metrics.jsonl")
+    metrics = MetricsLog(tmp_path / "metrics.jsonl")
     for step in range(44):
         logged(metrics, "train", step, step, step / 44)
     table = curves({"a run": read_metrics(tmp_path / "metrics.jsonl")})
@@ -193,12 +193,12 @@ def test_a_long_run_is_shown_in_means(tmp_path: Path) -> None:
 
 def test_a_run_that_goes_on_takes_back_what_it_logged_after_its_checkpoint(tmp_path: Path) -> None:
     path = tmp_path / "metrics.jsonl"
-    first = Metrics(path)
+    first = MetricsLog(path)
     for step in (1, 2, 3):
         logged(first, "train", step, step, 0.5)
     with path.open("a", encoding="utf-8") as file:
         file.write('{"phase": "tra')  # it was killed here
-    logged(Metrics(path, up_to=2), "train", 3, 3, 0.75)
+    logged(MetricsLog(path, up_to=2), "train", 3, 3, 0.75)
     assert [(row["step"], row["reward"]) for row in read_metrics(path)] == [
         (1, 0.5),
         (2, 0.5),
@@ -220,7 +220,7 @@ def shown(*arguments: str) -> int:
 
 def test_runs_are_shown_side_by_side(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for run, reward in (("first", 0.25), ("second", 0.5)):
-        logged(Metrics(tmp_path / run / "grpo" / METRICS), "train", 1, 0, reward)
+        logged(MetricsLog(tmp_path / run / "grpo" / METRICS), "train", 1, 0, reward)
     figure, sheet = tmp_path / "curves.svg", tmp_path / "curves.csv"
     named = [f"seed 1={tmp_path}/first/grpo", f"seed 2={tmp_path}/second/grpo"]
     assert shown(*named, "-o", str(figure), "--csv", str(sheet), "--json") == OK
@@ -237,7 +237,7 @@ def test_runs_without_names_of_their_own_are_called_by_their_folders(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for run in ("first", "second"):
-        logged(Metrics(tmp_path / run / "grpo" / METRICS), "train", 1, 0, 0.5)
+        logged(MetricsLog(tmp_path / run / "grpo" / METRICS), "train", 1, 0, 0.5)
     assert shown(f"{tmp_path}/first/grpo") == OK
     assert "Reward while training: grpo" in capsys.readouterr().out
     assert shown(f"{tmp_path}/first/grpo", f"{tmp_path}/second/grpo") == UNUSABLE
@@ -250,9 +250,12 @@ def test_runs_without_names_of_their_own_are_called_by_their_folders(
         (None, "there are no metrics"),
         ("", "no reward was logged yet"),
         ('{"phase": "train", "step": 1, "after": 0, "loss": 0.5}\n', "no reward was logged yet"),
-        ("reward = 1\n", "no metrics: Expecting value"),
-        ("[1]\n", "no metrics: line 1 has other fields"),
-        ('{"phase": "train", "step": 1, "reward": 1}\n', "no metrics: line 1 has other fields"),
+        ("reward = 1\n", "not a metrics file: Expecting value"),
+        ("[1]\n", "not a metrics file: unexpected fields in line 1"),
+        (
+            '{"phase": "train", "step": 1, "reward": 1}\n',
+            "not a metrics file: unexpected fields in line 1",
+        ),
     ],
 )
 def test_what_cannot_be_shown_is_told(
@@ -277,7 +280,7 @@ def test_what_cannot_be_done_is_told(
     given: list[str], told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run = tmp_path / "rate=1e-4"  # a folder is found, whatever it is called
-    logged(Metrics(run / METRICS), "train", 1, 0, 0.5)
+    logged(MetricsLog(run / METRICS), "train", 1, 0, 0.5)
     assert shown(str(run)) == OK
     assert "Reward while training: rate=1e-4" in capsys.readouterr().out
     assert shown(*(each.format(run=run) for each in given)) == UNUSABLE

@@ -9,12 +9,12 @@ from itertools import islice, pairwise
 import pytest
 from training_examples import built
 
-from bylaw.training.aliases import POOLS
-from bylaw.training.augment import AUGMENTATIONS, PLAIN, Core, Extras, carried_out, prompt
-from bylaw.training.corpus import CORES, TRAIN, cores, corpus, pool, quotas
-from bylaw.training.example import Example, difficulty_of, simplified
-from bylaw.training.rows import to_row
-from bylaw.training.templates import HELD_OUT, TRAINING
+from bylaw.training.data.alias_pools import POOLS
+from bylaw.training.data.augment import AUGMENTATIONS, PLAIN, Core, Extras, execute, prompt
+from bylaw.training.data.corpus import CORES, TRAIN, cores, corpus, pool, quotas
+from bylaw.training.data.example import Example, difficulty_of, simplified
+from bylaw.training.data.rows import to_row
+from bylaw.training.data.templates import HELD_OUT, TRAINING
 
 
 def _of(template: str) -> list[Example]:
@@ -38,7 +38,7 @@ def test_nineteen_slots_of_thirty_cores() -> None:
 @pytest.mark.parametrize("template", TRAINING)
 def test_no_trace_is_longer_than_eight_calls(template: str) -> None:
     for candidate in pool(template, 42):
-        run, _ = carried_out(candidate.core, candidate.extras)
+        run, _ = execute(candidate.core, candidate.extras)
         assert len(run.calls) <= 8
         if candidate.core.length == 7:
             assert candidate.extras.kind in ("none", "prefix")
@@ -51,8 +51,8 @@ BOTH = Extras(prefix=1234, suffix=12345)
 
 
 def test_extra_calls_stand_first_and_last_and_are_added_to_the_answer() -> None:
-    plain, answer = carried_out(CORE, PLAIN)
-    run, augmented = carried_out(CORE, BOTH)
+    plain, answer = execute(CORE, PLAIN)
+    run, augmented = execute(CORE, BOTH)
     assert run.calls[1:-1] == plain.calls
     extra = [run.calls[0], run.calls[-1]]
     assert [(call.tool, dict(call.arguments)) for call in extra] == [

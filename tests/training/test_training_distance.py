@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bylaw import Call
-from bylaw.training.distance import distance
-from bylaw.training.reward import closeness
+from bylaw.training.reward.distance import distance
+from bylaw.training.reward.reward import closeness
 
 A, B, C = Call("tool_a", {"x": 1}), Call("tool_b", {"y": 2}), Call("tool_c", {"z": 0})
 A9 = Call("tool_a", {"x": 9})

@@ -15,8 +15,8 @@ from training_examples import built, everything
 
 from bylaw import TraceError
 from bylaw.cli.main import main
-from bylaw.training.rows import COLUMNS, from_row, read_rows, to_row, write_rows
-from bylaw.training.templates import HELD_OUT, TRAINING
+from bylaw.training.data.rows import COLUMNS, from_row, read_rows, to_row, write_rows
+from bylaw.training.data.templates import HELD_OUT, TRAINING
 
 
 @pytest.fixture(scope="module")
@@ -141,17 +141,17 @@ GOLD = {"tool": "x", "arguments": {}, "result": "1", "given": True, "instead": N
     [
         ("gold", [{**GOLD, "arguments": 5}], "'arguments' must be an object"),
         ("gold", [{**GOLD, "given": 1}], "'given' must be true or false"),
-        ("gold", [{**GOLD, "instead": {"tool": 5, "arguments": {}}}], "'tool' must be a text"),
+        ("gold", [{**GOLD, "instead": {"tool": 5, "arguments": {}}}], "'tool' must be a string"),
         ("gold", 5, "not iterable"),
-        ("prompt", [{"role": "user", "content": 5}], "'content' must be a text"),
+        ("prompt", [{"role": "user", "content": 5}], "'content' must be a string"),
         ("aliases", [{"tool": "no_such", "name": "x", "arguments": {}}], "no tool 'no_such'"),
         ("aliases", [{"tool": "{tool}", "name": "x", "arguments": {}}], "is missing"),
         ("aliases", [{"tool": "{tool}", "name": "x", "arguments": []}], "must be an object"),
         ("parameters", {}, "'seed' is missing"),
-        ("answer", "7", "'answer' must be a whole number"),
-        ("difficulty", None, "'difficulty' must be a whole number"),
-        ("name", 5, "'name' must be a text"),
-        ("transform", 5, "'transform' must be a text"),
+        ("answer", "7", "'answer' must be an integer"),
+        ("difficulty", None, "'difficulty' must be an integer"),
+        ("name", 5, "'name' must be a string"),
+        ("transform", 5, "'transform' must be a string"),
     ],
 )
 def test_a_row_that_is_no_example_is_told_in_a_sentence(

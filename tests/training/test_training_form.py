@@ -7,10 +7,10 @@ import json
 import pytest
 from training_examples import built
 
-from bylaw.training.corpus import TRAIN
-from bylaw.training.example import Example
-from bylaw.training.splits import DIVERSE
-from bylaw.training.transcripts import transcript
+from bylaw.training.data.corpus import TRAIN
+from bylaw.training.data.example import Example
+from bylaw.training.data.splits import DIVERSE
+from bylaw.training.data.transcripts import transcript
 
 EXAMPLES = (*built()[TRAIN][:40], *built()[DIVERSE][:5])
 

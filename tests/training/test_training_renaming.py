@@ -14,14 +14,14 @@ from training_examples import benchmark, built, carried_out, everything, rollout
 
 from bylaw import Call, Trace, verify_trace
 from bylaw.bench.tools import TOOLS
-from bylaw.training.aliases import POOLS, TRADES
-from bylaw.training.corpus import TRAIN
-from bylaw.training.example import Example, rules_of
-from bylaw.training.naming import Alias, plain
-from bylaw.training.renaming import Renaming, renamed, rotated
-from bylaw.training.splits import UNSEEN
+from bylaw.training.data.alias import Alias, unchanged
+from bylaw.training.data.alias_pools import INDUSTRIES, POOLS
+from bylaw.training.data.corpus import TRAIN
+from bylaw.training.data.example import Example, rules_of
+from bylaw.training.data.renaming import Renaming, renamed, rotated
+from bylaw.training.data.splits import UNSEEN
 
-PLAIN = {tool: plain(tool) for tool in TOOLS}
+PLAIN = {tool: unchanged(tool) for tool in TOOLS}
 UNDER_THEIR_OWN_NAMES = [*built()[TRAIN], *built()[UNSEEN], *benchmark()]
 
 
@@ -51,7 +51,7 @@ def test_pool_sizes() -> None:
 
 
 def test_eight_trades() -> None:
-    assert {trade.lower() for trade in TRADES} == {
+    assert {industry.lower() for industry in INDUSTRIES} == {
         "finance",
         "healthcare",
         "devops",

@@ -14,9 +14,10 @@ from bylaw.agents.loop import Episode
 from bylaw.agents.profiles import PROFILES
 from bylaw.agents.protocol import Chat
 from bylaw.agents.simulated import Simulated
-from bylaw.training.corpus import TRAIN
-from bylaw.training.example import Example
-from bylaw.training.reward import (
+from bylaw.training.data.corpus import TRAIN
+from bylaw.training.data.example import Example
+from bylaw.training.data.splits import DIVERSE, SPLITS
+from bylaw.training.reward.reward import (
     NOTHING,
     REWARDED,
     Goal,
@@ -27,8 +28,7 @@ from bylaw.training.reward import (
     correctness,
     weights,
 )
-from bylaw.training.splits import DIVERSE, SPLITS
-from bylaw.training.summary import summary
+from bylaw.training.reward.summary import summary
 
 # ── the terms ─────────────────────────────────────────────────────────────────────────────
 

@@ -8,11 +8,11 @@ import pytest
 from training_examples import built
 
 from bylaw.bench.templates import TEMPLATES
-from bylaw.training.aliases import POOLS
-from bylaw.training.groups import COVERAGE, GROUPS
-from bylaw.training.splits import AUGMENTED, DIVERSE, SIZES, SPLITS, UNAUGMENTED, UNSEEN
-from bylaw.training.templates import TRAINING
-from bylaw.training.templates.pattern import POOL
+from bylaw.training.data.alias_pools import POOLS
+from bylaw.training.data.splits import AUGMENTED, DIVERSE, SIZES, SPLITS, UNAUGMENTED, UNSEEN
+from bylaw.training.data.templates import TRAINING
+from bylaw.training.data.templates.pattern import POOL
+from bylaw.training.data.transfer_groups import COVERAGE, GROUPS
 
 REPORTED = {
     "three_call_branch_bridge": 14,

@@ -12,11 +12,11 @@ import pytest
 from bylaw.bench.constraints import WEIGHTS
 from bylaw.bench.gold import Execution
 from bylaw.bench.instance import instance
-from bylaw.training.augment import PLAIN, Core, carried_out, prompt
-from bylaw.training.corpus import cores
-from bylaw.training.example import simplified
-from bylaw.training.templates import HELD_OUT, TRAINING
-from bylaw.training.templates.pattern import POOL
+from bylaw.training.data.augment import PLAIN, Core, execute, prompt
+from bylaw.training.data.corpus import cores
+from bylaw.training.data.example import simplified
+from bylaw.training.data.templates import HELD_OUT, TRAINING
+from bylaw.training.data.templates.pattern import POOL
 
 SEQUENCES = {
     "three_call_branch_bridge": "a[bc]c",
@@ -47,7 +47,7 @@ def _sample(template: str) -> list[Core]:
 
 
 def _letters(core: Core) -> str:
-    run, _ = carried_out(core, PLAIN)
+    run, _ = execute(core, PLAIN)
     return "".join(call.tool.removeprefix("tool_") for call in run.calls)
 
 
@@ -83,7 +83,7 @@ def test_lengths_stay_within_the_window(template: str) -> None:
 def test_every_branch_goes_both_ways(template: str) -> None:
     taken = Counter[tuple[str, str]]()
     for core in _sample(template):
-        run, _ = carried_out(core, PLAIN)
+        run, _ = execute(core, PLAIN)
         taken.update((call.tool, call.instead.tool) for call in run.calls if call.instead)
     assert min(taken["tool_b", "tool_c"], taken["tool_c", "tool_b"]) > 10
 
@@ -101,7 +101,7 @@ def test_prompts_are_short_and_name_the_numbers_that_are_given(template: str) ->
     for core in _sample(template)[:10]:
         text = prompt(core, PLAIN)
         assert len(text[: text.index("RULES")].split()) < 130
-        calls = carried_out(core, PLAIN)[0].calls
+        calls = execute(core, PLAIN)[0].calls
         given = [n for call in calls if call.given for n in call.arguments.values()]
         named = [int(number) for number in re.findall(r"\d+", text)]
         assert given[0] in named
@@ -145,7 +145,7 @@ def test_every_call_belongs_to_a_step_that_speaks_of_its_tool(template: str) -> 
 
     for core in _sample(template)[:20]:
         steps = core.pattern.text(core.parameters).procedure
-        carried_out(core, PLAIN, Followed(core.parameters["seed"], 1))
+        execute(core, PLAIN, Followed(core.parameters["seed"], 1))
 
 
 @pytest.mark.parametrize("template", ALL)

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from bylaw.agents.habits import HABITS, Plan
 from bylaw.bench.instance import instances
 from bylaw.trace.event import Call
-from bylaw.training.corpus import TRAIN, corpus
-from bylaw.training.example import Example, production
-from bylaw.training.splits import splits
+from bylaw.training.data.corpus import TRAIN, corpus
+from bylaw.training.data.example import Example, production
+from bylaw.training.data.splits import splits
 
 
 @cache

@@ -44,9 +44,9 @@ def test_rows_that_are_read_as_far_as_they_are_filled_go_on_as_with_a_mask(
 
     from bylaw.agents.hf import attention, batch_decoder
     from bylaw.agents.hf.rollouts import Rollouts
-    from bylaw.training.corpus import corpus
-    from bylaw.training.lora import learner
-    from bylaw.training.task import begun
+    from bylaw.training.data.corpus import corpus
+    from bylaw.training.run.episodes import start_episode
+    from bylaw.training.run.lora import learner
 
     asked = []
 
@@ -58,8 +58,8 @@ def test_rows_that_are_read_as_far_as_they_are_filled_go_on_as_with_a_mask(
     tried = learner(folder)
 
     def written() -> list[tuple[list[int], list[float]]]:
-        rollouts = Rollouts(tried.model, tried.chat, width=4, turn_tokens=8)
-        runs = [begun(example) for example in corpus()[:6]]
+        rollouts = Rollouts(tried.model, tried.chat_tokenizer, width=4, turn_tokens=8)
+        runs = [start_episode(example) for example in corpus()[:6]]
         made = rollouts.execute_runs(
             runs, max_completion_tokens=64, sampler=rollouts.batch_sampler(1.0, 1)
         )

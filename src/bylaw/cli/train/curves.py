@@ -12,7 +12,7 @@ from bylaw.cli.outputs import write_file
 from bylaw.cli.train.options import teller
 from bylaw.errors import Diagnostic, TraceError, UsageError
 from bylaw.reports.figures import curves_svg
-from bylaw.training.curves import METRICS, curves, read_metrics
+from bylaw.training.run.metrics import METRICS, curves, read_metrics
 
 EPILOG: Final = """\
 Shows the three terms of the reward and their total, on the rollouts of training

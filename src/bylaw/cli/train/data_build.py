@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Final
 
 from bylaw.cli.main import OK
-from bylaw.training.corpus import SEED, TRAIN, corpus
-from bylaw.training.reward import Goal, Rollout
-from bylaw.training.rows import write_rows
-from bylaw.training.splits import SPLITS, splits
-from bylaw.training.summary import summary
+from bylaw.training.data.corpus import SEED, TRAIN, corpus
+from bylaw.training.data.rows import write_rows
+from bylaw.training.data.splits import SPLITS, splits
+from bylaw.training.reward.reward import Goal, Rollout
+from bylaw.training.reward.summary import summary
 
 EPILOG: Final = f"""\
 Writes {TRAIN}.jsonl and a file per split:

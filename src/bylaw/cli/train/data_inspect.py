@@ -10,10 +10,10 @@ from bylaw.cli.main import OK
 from bylaw.cli.terminal import safe, width, wrapped
 from bylaw.errors import Diagnostic, UsageError
 from bylaw.procedure.constraint import LAYERS
-from bylaw.training.corpus import SEED, corpus
-from bylaw.training.example import Example
-from bylaw.training.reward import NOTHING, Goal
-from bylaw.training.rows import from_row, read_rows, to_row
+from bylaw.training.data.corpus import SEED, corpus
+from bylaw.training.data.example import Example
+from bylaw.training.data.rows import from_row, read_rows, to_row
+from bylaw.training.reward.reward import NOTHING, Goal
 from bylaw.values import write_json
 
 EPILOG: Final = """\

@@ -17,11 +17,11 @@ from bylaw.cli.terminal import counted, progress
 from bylaw.cli.train.options import add_base, teller, with_libraries, within_memory
 from bylaw.enforcement.severity import SETTINGS
 from bylaw.errors import Diagnostic, TraceError
-from bylaw.training.corpus import SEED
-from bylaw.training.eval_tables import tables
-from bylaw.training.example import PRODUCTION
-from bylaw.training.groups import GROUPS
-from bylaw.training.splits import SPLITS
+from bylaw.training.data.corpus import SEED
+from bylaw.training.data.example import PRODUCTION
+from bylaw.training.data.splits import SPLITS
+from bylaw.training.data.transfer_groups import GROUPS
+from bylaw.training.run.eval_tables import tables
 
 _SETS: Final = (*SPLITS, PRODUCTION)
 _FIELDS: Final = ("name", "trial", "compliance", "correct", "calls", "messages")
@@ -124,12 +124,12 @@ def _is_result(found: Mapping[str, Any]) -> bool:
 def _evaluated(options: argparse.Namespace) -> str:
     with with_libraries():
         from bylaw.agents.hf.rollouts import Rollouts
-        from bylaw.training.evaluation import Decoding, evaluate, examples_of
-        from bylaw.training.lora import learner
+        from bylaw.training.run.evaluation import Decoding, evaluate, examples_of
+        from bylaw.training.run.lora import learner
 
         tried = learner(options.base, options.adapter, precision=options.precision)
     rollouts = Rollouts(
-        tried.model, tried.chat, width=options.width, turn_tokens=options.turn_tokens
+        tried.model, tried.chat_tokenizer, width=options.width, turn_tokens=options.turn_tokens
     )
     examples = [
         example

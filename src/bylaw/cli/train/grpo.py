@@ -22,26 +22,26 @@ from bylaw.cli.train.options import (
 )
 from bylaw.enforcement.severity import SETTINGS
 from bylaw.reports.figures import curves_svg
-from bylaw.training.curves import METRICS, curves, read_metrics
-from bylaw.training.example import Example
-from bylaw.training.plan import WAYS, Plan
-from bylaw.training.reward import REWARDED
-from bylaw.training.splits import splits
+from bylaw.training.data.example import Example
+from bylaw.training.data.splits import splits
+from bylaw.training.reward.reward import REWARDED
+from bylaw.training.run.metrics import METRICS, curves, read_metrics
+from bylaw.training.run.plan import ROLLOUT_BACKENDS, GrpoPlan
 
-_DEFAULTS: Final = Plan()
+_DEFAULTS: Final = GrpoPlan()
 _SETTINGS: Final = tuple(setting for setting in SETTINGS if setting != "as-written")
 _NUMBERS: Final[tuple[tuple[str, Callable[[str], float], str], ...]] = (
     ("generations", at_least_one, "rollouts of each prompt"),
     ("prompts", at_least_one, "prompts in a round of rollouts"),
     ("batch", at_least_one, "rollouts for a change of the weights"),
-    ("at_once", at_least_one, "rollouts that go through the model at once"),
+    ("micro_batch_size", at_least_one, "rollouts that go through the model at once"),
     ("redraws", int, "times to replace prompts whose rollouts all have the same reward"),
     ("iterations", at_least_one, "how often to learn from a round of rollouts"),
     ("epochs", float, "how often to go through the examples"),
     ("beta", float, "how strongly to hold on to the model it was"),
     ("learning_rate", float, "constant"),
     ("temperature", float, "of the rollouts"),
-    ("most_tokens", at_least_one, "longest rollout, in tokens"),
+    ("max_completion_tokens", at_least_one, "longest rollout, in tokens"),
     ("turn_tokens", at_least_one, "longest turn, in tokens"),
     ("width", at_least_one, "batched rollouts in the making at once"),
     ("save_every", at_least_one, "rounds between checkpoints"),
@@ -83,7 +83,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--rollouts",
-        choices=WAYS,
+        choices=ROLLOUT_BACKENDS,
         default=_DEFAULTS.rollouts,
         help=f"who makes them (default: {_DEFAULTS.rollouts})",
     )
@@ -133,8 +133,8 @@ def run(options: argparse.Namespace) -> int:
     plan.check(examples)
     output = Path(options.output)
     with with_libraries():
-        from bylaw.training.grpo import ADAPTER, last_checkpoint, train
-        from bylaw.training.lora import learner
+        from bylaw.training.run.grpo import ADAPTER, last_checkpoint, train
+        from bylaw.training.run.lora import learner
 
         learns = learner(
             options.base,
@@ -143,7 +143,7 @@ def run(options: argparse.Namespace) -> int:
             precision=options.precision,
             seed=options.seed,
         )
-    with within_memory("--at-once or --width"):
+    with within_memory("--micro-batch-size or --width"):
         trained = train(
             learns,
             output,
@@ -153,7 +153,7 @@ def run(options: argparse.Namespace) -> int:
             precision=options.precision,
             resume=options.resume,
             seconds=options.seconds,
-            told=tell,
+            report=tell,
         )
     table = curves({output.name: read_metrics(output / METRICS)})
     if svg := curves_svg(table):
@@ -167,9 +167,9 @@ def run(options: argparse.Namespace) -> int:
     return OK
 
 
-def plan_from(options: argparse.Namespace) -> Plan:
+def plan_from(options: argparse.Namespace) -> GrpoPlan:
     """The plan that was asked for."""
-    return Plan(
+    return GrpoPlan(
         rollouts=options.rollouts,
         reward=options.reward,
         setting=options.setting,

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Final
 
 from bylaw.cli.inputs import at_least_one
 from bylaw.errors import Diagnostic, TraceError, UsageError
-from bylaw.training.corpus import SEED, corpus
-from bylaw.training.example import Example
-from bylaw.training.rows import from_row, read_rows
+from bylaw.training.data.corpus import SEED, corpus
+from bylaw.training.data.example import Example
+from bylaw.training.data.rows import from_row, read_rows
 
 if TYPE_CHECKING:
-    from bylaw.training.lora import Lora
+    from bylaw.training.run.lora import Lora
 
 PAPERS_MODEL: Final = "Qwen/Qwen3-4B-Instruct-2507"
 _TARGETS: Final = "q_proj,v_proj"
@@ -90,7 +90,7 @@ def examples_from(options: argparse.Namespace) -> list[Example]:
 
 def lora_from(options: argparse.Namespace) -> Lora:
     """The adapter that was asked for."""
-    from bylaw.training.lora import Lora
+    from bylaw.training.run.lora import Lora
 
     targets = tuple(name.strip() for name in options.targets.split(","))
     return Lora(options.rank, options.alpha, options.dropout, targets)

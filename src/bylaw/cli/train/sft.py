@@ -19,8 +19,8 @@ from bylaw.cli.train.options import (
     with_libraries,
     within_memory,
 )
-from bylaw.training.curves import METRICS, Metrics
-from bylaw.training.transcripts import TEACHINGS, transcript
+from bylaw.training.data.transcripts import TEACHINGS, transcript
+from bylaw.training.run.metrics import METRICS, MetricsLog
 
 EPILOG: Final = """\
 For models that cannot hold the format yet: they imitate a few transcripts, turn
@@ -71,8 +71,8 @@ def run(options: argparse.Namespace) -> int:
     """Trains the adapter and writes it."""
     tell = teller(options)
     with with_libraries():
-        from bylaw.training.lora import learner, save_adapter
-        from bylaw.training.sft import WarmUp, lesson, warm_up
+        from bylaw.training.run.lora import learner, save_adapter
+        from bylaw.training.run.sft import WarmUp, tokenize, warm_up
 
         learns = learner(
             options.base,
@@ -82,9 +82,11 @@ def run(options: argparse.Namespace) -> int:
             seed=options.seed,
         )
     examples = examples_from(options)
-    lessons = [lesson(learns.chat, transcript(example, options.teach)) for example in examples]
+    transcripts = [
+        tokenize(learns.chat_tokenizer, transcript(example, options.teach)) for example in examples
+    ]
     output = Path(options.output)
-    metrics = Metrics(output / METRICS)
+    metrics = MetricsLog(output / METRICS)
 
     def told(step: int, loss: float) -> None:
         metrics.add("warm-up", step, {"loss": loss})
@@ -92,9 +94,9 @@ def run(options: argparse.Namespace) -> int:
 
     settings = WarmUp(options.epochs, options.batch, options.learning_rate, options.seed)
     with within_memory("--batch"):
-        losses = warm_up(learns, lessons, settings, told)
+        losses = warm_up(learns, transcripts, settings, told)
     save_adapter(learns.model, output / "adapter")
     if options.json:
         print(json.dumps({"adapter": str(output / "adapter"), "losses": losses}))
-    tell(f"{len(lessons)} transcripts, {len(losses)} steps. The adapter: {output / 'adapter'}")
+    tell(f"{len(transcripts)} transcripts, {len(losses)} steps. The adapter: {output / 'adapter'}")
     return OK

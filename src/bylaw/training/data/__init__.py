@@ -1,0 +1,1 @@
+"""Training data: simplified templates, the corpus, held-out splits, transcripts."""

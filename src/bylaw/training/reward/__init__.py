@@ -1,0 +1,1 @@
+"""The reward of a rollout: pure functions of its trace and answer."""

@@ -1,0 +1,1 @@
+"""Training runs: warm-up, GRPO, evaluation, and their tables."""
