@@ -108,9 +108,7 @@ def decoded(corpus: Sequence[bytes]) -> int:
 def scored(scorer: Scorer, corpus: Sequence[bytes]) -> Scores:
     """The scores of everything."""
     parts = [scorer.lines(TextLines("corpus", 1, chunk)) for chunk in corpus]
-    scores = Scores.together(parts)
-    scores.values(scorer.procedure)
-    return scores
+    return Scores.together(parts)
 
 
 def best(rounds: int, *works: Callable[[], object]) -> list[float]:

@@ -108,7 +108,7 @@ def test_a_corpus_of_traces_is_judged_as_each_trace_is(
     scores = Scorer(procedure).entries(Entry(str(n), trace) for n, trace in enumerate(corpus))
     assert _outcomes(scores) == _judged(procedure, corpus)
     assert scores.names == [str(number) for number in range(len(corpus))]
-    for trace, score in zip(corpus, scores.values(procedure), strict=True):
+    for trace, score in zip(corpus, scores.values, strict=True):
         assert score == verify_trace(trace, procedure).score
 
 

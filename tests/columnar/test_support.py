@@ -91,12 +91,12 @@ def test_a_corpus_with_something_new_is_scored(
 
     lines = "\n".join(json.dumps(trace.to_record()) for trace in CORPUS)
     of_lines = Scorer(procedure).lines(TextLines("f.jsonl", 1, lines.encode()))
-    assert list(of_lines.values(procedure)) == expected
+    assert list(of_lines.values) == expected
     assert of_lines.alone["new"]
     assert not of_lines.alone["old"]
 
     of_traces = Scorer(procedure).entries(Entry(str(n), trace) for n, trace in enumerate(CORPUS))
-    assert list(of_traces.values(procedure)) == expected
+    assert list(of_traces.values) == expected
 
 
 def test_columns_of_a_new_predicate_read_what_its_probes_read(
@@ -113,5 +113,5 @@ def test_columns_of_a_new_predicate_read_what_its_probes_read(
     lines = "\n".join(json.dumps(trace.to_record()) for trace in CORPUS)
     scores = Scorer(procedure).lines(TextLines("f.jsonl", 1, lines.encode()))
     expected = [verify_trace(trace, procedure).score for trace in CORPUS]
-    assert list(scores.values(procedure)) == expected
+    assert list(scores.values) == expected
     assert not scores.alone["new"]

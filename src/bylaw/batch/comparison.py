@@ -15,7 +15,7 @@ from bylaw.batch.corpus import CorpusEngine, CorpusProgress, LocalEngine, core_c
 from bylaw.batch.input.chunks import Cursor, Limits
 from bylaw.batch.input.files import CorpusFile, group_files
 from bylaw.batch.output.summary import Summary
-from bylaw.batch.scoring.scores import ERROR, VIOLATED, Scores
+from bylaw.batch.scoring.scores import PASSED, VERDICTS, Scores
 from bylaw.errors import Diagnostic
 from bylaw.procedure.procedure import Procedure
 from bylaw.values import Json
@@ -23,9 +23,7 @@ from bylaw.values import Json
 MOST: Final = 20
 """The number of traces that are kept, of those whose scores changed most."""
 
-_HOLDS, _VIOLATED, _UNDECIDED = range(3)
-"""The verdict of a rule on a trace. A rule that a procedure does not have counts as one that holds.
-"""
+_VIOLATED, _HOLDS, _UNDECIDED = range(len(PASSED))
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +98,7 @@ class CorpusComparison:
         """Counts the traces of a chunk that changed, and yields them."""
         before = _verdicts(self.rules, old, self.old.procedure)
         after = _verdicts(self.rules, new, self.new.procedure)
-        scores = (old.values(self.old.procedure), new.values(self.new.procedure))
+        scores = (old.values, new.values)
         same = np.isclose(*scores, rtol=0, atol=1e-12, equal_nan=True)
         rows = np.flatnonzero((before != after).any(axis=1) | ~same)
         for row in rows:
@@ -111,7 +109,7 @@ class CorpusComparison:
             yield change
 
     def _change(
-        self, name: str, before: NDArray[np.int8], after: NDArray[np.int8], old: float, new: float
+        self, name: str, before: NDArray[np.uint8], after: NDArray[np.uint8], old: float, new: float
     ) -> TraceChange:
         moved = before != after
 
@@ -156,13 +154,14 @@ class CorpusComparison:
         }
 
 
-def _verdicts(rules: Sequence[str], scores: Scores, procedure: Procedure) -> NDArray[np.int8]:
-    """The verdict of each rule on each trace."""
-    found = np.full((len(scores), len(rules)), _HOLDS, dtype=np.int8)
-    for number, constraint in enumerate(procedure.constraints):
-        column = found[:, rules.index(constraint.name)]
-        column[scores.outcomes[:, number] == VIOLATED] = _VIOLATED
-        column[scores.outcomes[:, number] == ERROR] = _UNDECIDED
+def _verdicts(rules: Sequence[str], scores: Scores, procedure: Procedure) -> NDArray[np.uint8]:
+    """The verdict of each rule on each trace, as an index into PASSED.
+
+    A rule that the procedure does not have counts as one that holds.
+    """
+    found = np.full((len(scores), len(rules)), _HOLDS, dtype=np.uint8)
+    columns = [rules.index(constraint.name) for constraint in procedure.constraints]
+    found[:, columns] = VERDICTS[scores.outcomes]
     return found
 
 

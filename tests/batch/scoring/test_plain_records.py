@@ -205,7 +205,7 @@ def test_a_failure_may_be_told_by_arguments_that_no_rule_reads() -> None:
     procedure = _procedure("G !call(a, failed)", failed='args.mode = "bad"')
     content = _record(_call("a", arguments={"mode": "bad"}, tool_result=1)).encode()
     scores = Scorer(procedure).lines(TextLines("f.jsonl", 1, content))
-    assert scores.values(procedure).tolist() == [0.0]
+    assert scores.values.tolist() == [0.0]
 
 
 def test_an_odd_record_does_not_make_its_neighbours_odd() -> None:
@@ -235,7 +235,7 @@ def test_a_function_sees_the_name_of_the_trace() -> None:
     rules = {"constraints": [{"name": "r", "rule": "has_a_name()"}]}
     procedure = Procedure.from_dict(rules, vocabulary=vocabulary)
     scores = Scorer(procedure).lines(TextLines("f.jsonl", 1, _bytes(["plain"])))
-    assert scores.values(procedure).tolist() == [1.0]
+    assert scores.values.tolist() == [1.0]
 
 
 def test_many_odd_records_cost_no_more_than_a_few() -> None:

@@ -77,7 +77,7 @@ class JsonlFormat:
         return self._compressed("".join(f"{line}\n" for line in lines).encode())
 
     def _lines(self, scores: Scores, procedure: Procedure) -> list[str]:
-        values, labels = scores.values(procedure), scores.labels()
+        values, labels = scores.values, scores.labels
         names = [constraint.name for constraint in procedure.constraints]
         endings: dict[bytes, str] = {}  # many rows have the same outcomes
         lines: list[str] = []
@@ -142,7 +142,7 @@ class ParquetFormat:
 
     def _columns(self, arrow: Any, scores: Scores, procedure: Procedure) -> list[Any]:
         rest = len(scores.unusable)
-        values, labels = scores.values(procedure), scores.labels()
+        values, labels = scores.values, scores.labels
         names = arrow.array([constraint.name for constraint in procedure.constraints])
         none = [None] * rest
 

@@ -20,6 +20,7 @@ from bylaw.batch.scoring.scores import LABELS, OUTCOMES, VIOLATED, Scores
 from bylaw.errors import Diagnostic
 from bylaw.procedure.constraint import Constraint
 from bylaw.procedure.procedure import Procedure
+from bylaw.scoring.score import label_of, value_of
 from bylaw.values import Json
 
 WORST: Final = 50
@@ -157,20 +158,19 @@ class Summary:
     def _count(self, scores: Scores) -> None:
         self.traces += len(scores)
         self.calls += int(scores.calls.sum())
-        labels = scores.labels()
-        for code, count in enumerate(np.bincount(labels, minlength=len(LABELS))):
+        for code, count in enumerate(np.bincount(scores.labels, minlength=len(LABELS))):
             self.labels[code] += int(count)
         for code in range(len(OUTCOMES)):
             for row, count in zip(
                 self.outcomes, (scores.outcomes == code).sum(axis=0), strict=True
             ):
                 row[code] += int(count)
-        decided = scores.outcomes[labels != LABELS.index(None)]
+        decided = scores.outcomes[scores.labels != LABELS.index(None)]
         found = (decided == VIOLATED).sum(axis=0)
         self.lost = [old + int(new) for old, new in zip(self.lost, found, strict=True)]
 
     def _remember(self, scores: Scores, cursor: Cursor) -> None:
-        values = scores.values(self.procedure)
+        values = scores.values
         broken = scores.outcomes == VIOLATED
         counts = broken.sum(axis=1)
 
@@ -205,7 +205,8 @@ class Summary:
             return None
         weights = [constraint.weight for constraint in self.procedure.constraints]
         lost = math.fsum(weight * count for weight, count in zip(weights, self.lost, strict=True))
-        return 1 - lost / (math.fsum(weights) * self.scored)
+        label = label_of(sum(self.lost), len(weights) * self.scored)
+        return value_of(lost, math.fsum(weights) * self.scored, label)
 
     def layers(self) -> dict[str, float | None]:
         """The pass rate of each layer that the procedure uses."""

@@ -16,7 +16,15 @@ from numpy.typing import NDArray
 from bylaw.batch.input.chunks import TextLines
 from bylaw.batch.scoring.partial_decoding import FieldsRead, OddRecord
 from bylaw.batch.scoring.plain_records import PlainBatch, PlainReader
-from bylaw.batch.scoring.scores import CODES, SATISFIED, VACUOUS, VIOLATED, Scores, Unusable
+from bylaw.batch.scoring.scores import (
+    CODES,
+    SATISFIED,
+    VACUOUS,
+    VIOLATED,
+    RowScores,
+    Scores,
+    Unusable,
+)
 from bylaw.columnar.columns import Codes, Columns
 from bylaw.columnar.evaluation import ColumnarEvaluation
 from bylaw.columnar.from_traces import columns_of
@@ -81,6 +89,7 @@ class Scorer:
         """
         self.procedure: Final = procedure
         self._rules: Final = [BatchRule(each, procedure) for each in procedure.constraints]
+        self._scores: Final = RowScores(procedure)
         self._codes: Final = Codes()
         fields = FieldsRead.by([procedure, *others])
         self._reader: Final = PlainReader(procedure, fields, self._codes)
@@ -146,7 +155,7 @@ class Scorer:
             outcomes[:, column], count = rule.outcomes(views)
             if count is not None:
                 alone[rule.constraint.name] += count
-        return Scores(names, batch.calls, outcomes, alone=alone)
+        return Scores(names, batch.calls, outcomes, *self._scores.of(outcomes), alone=alone)
 
 
 class BatchRule:

@@ -13,15 +13,21 @@ from numpy.typing import NDArray
 
 from bylaw.errors import Diagnostic
 from bylaw.procedure.procedure import Procedure
-from bylaw.scoring.score import Label
+from bylaw.scoring.score import Label, score_of
 from bylaw.semantics.verdict import Outcome
 
 OUTCOMES: Final = (Outcome.VIOLATED, Outcome.VACUOUS, Outcome.SATISFIED, Outcome.ERROR)
 """The outcomes in the order of their codes."""
 CODES: Final = {outcome: code for code, outcome in enumerate(OUTCOMES)}
 VIOLATED, VACUOUS, SATISFIED, ERROR = range(4)
+PASSED: Final = (False, True, None)
+"""The verdicts in the order of their codes: violated, passed, undecided."""
+VERDICTS: Final = np.array([PASSED.index(each.passed) for each in OUTCOMES], dtype=np.uint8)
+"""The verdict of each outcome."""
 LABELS: Final[tuple[Label | None, ...]] = ("NONE", "PARTIAL", "FULL", None)
 """The labels in the order of their codes; None is for a trace without a score."""
+MAX_KNOWN: Final = 1 << 16
+"""The largest number of rows whose scores are kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +48,10 @@ class Scores:
     """The number of calls of each trace."""
     outcomes: NDArray[np.int8]
     """An index into OUTCOMES, for each trace and constraint."""
+    values: NDArray[np.float64]
+    """The score of each trace; NaN if it has none."""
+    labels: NDArray[np.int8]
+    """An index into LABELS, for each trace."""
     unusable: list[Unusable] = field(default_factory=list)
     notes: Counter[str] = field(default_factory=Counter)
     """The number of notes of each code on the records."""
@@ -58,6 +68,8 @@ class Scores:
             [name for each in several for name in each.names],
             np.concatenate([each.calls for each in several]),
             np.concatenate([each.outcomes for each in several]),
+            np.concatenate([each.values for each in several]),
+            np.concatenate([each.labels for each in several]),
             [record for each in several for record in each.unusable],
             sum((each.notes for each in several), Counter()),
             sum((each.alone for each in several), Counter()),
@@ -78,36 +90,33 @@ class Scores:
             names=[self.names[row] for row in rows],
             calls=self.calls[rows],
             outcomes=self.outcomes[rows],
+            values=self.values[rows],
+            labels=self.labels[rows],
         )
 
-    def values(self, procedure: Procedure) -> NDArray[np.float64]:
-        """The score of each trace; NaN if it has none."""
-        weights = [constraint.weight for constraint in procedure.constraints]
-        violated, error = self.outcomes == VIOLATED, self.outcomes == ERROR
-        scores = 1 - _lost(violated, weights) / math.fsum(weights)
-        scores[violated.all(axis=1)] = 0.0
-        scores[error.any(axis=1)] = math.nan
-        return scores
 
-    def labels(self) -> NDArray[np.int8]:
-        """The label of each trace, as an index into LABELS."""
-        violated = (self.outcomes == VIOLATED).sum(axis=1)
-        found = np.ones(len(self), dtype=np.int8)
-        found[violated == 0] = LABELS.index("FULL")
-        found[violated == self.outcomes.shape[1]] = LABELS.index("NONE")
-        found[(self.outcomes == ERROR).any(axis=1)] = LABELS.index(None)
+class RowScores:
+    """Scores of rows of outcomes under a procedure. Rows with equal verdicts are scored once."""
+
+    def __init__(self, procedure: Procedure) -> None:
+        self._weights: Final = [constraint.weight for constraint in procedure.constraints]
+        self._known: Final[dict[bytes, tuple[float, int]]] = {}
+
+    def of(self, outcomes: NDArray[np.int8]) -> tuple[NDArray[np.float64], NDArray[np.int8]]:
+        """The value of each row, NaN if it has none, and its label as an index into LABELS."""
+        if len(self._known) > MAX_KNOWN:
+            self._known.clear()
+        verdicts, width = VERDICTS[outcomes].tobytes(), outcomes.shape[1]
+        scores = [
+            self._score(verdicts[start : start + width]) for start in range(0, len(verdicts), width)
+        ]
+        values, labels = zip(*scores, strict=True) if scores else ((), ())
+        return np.array(values, dtype=np.float64), np.array(labels, dtype=np.int8)
+
+    def _score(self, verdicts: bytes) -> tuple[float, int]:
+        found = self._known.get(verdicts)
+        if found is None:
+            value, label = score_of(self._weights, [PASSED[code] for code in verdicts])
+            found = math.nan if value is None else value, LABELS.index(label)
+            self._known[verdicts] = found
         return found
-
-
-FINENESS: Final = 1 << 20
-"""Weights that are whole multiples of its inverse, as most are, can be added in any order."""
-
-
-def _lost(violated: NDArray[np.bool_], weights: Sequence[float]) -> NDArray[np.float64]:
-    """The violated weights of each row, summed as `math.fsum` sums them, to the last bit."""
-    whole = [weight * FINENESS for weight in weights]
-    if all(weight.is_integer() for weight in whole) and math.fsum(whole) < 2**53:
-        sums: NDArray[np.float64] = violated @ np.array(weights)
-        return sums  # which are exact, in whatever order they were added
-    of_each = np.array(weights)
-    return np.fromiter((math.fsum(of_each[row]) for row in violated), np.float64, len(violated))
