@@ -1,4 +1,4 @@
-"""Every diagnostic code: what it means, an example, and what to do. `bylaw explain CODE` prints it.
+"""Every diagnostic code: its meaning, a mistake and its correction, as `bylaw explain CODE` prints.
 
 E1xx are about formulas, E2xx about procedures, E3xx about traces, E4xx about commands.
 """
@@ -11,14 +11,14 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """One kind of mistake."""
+    """The description of one diagnostic code."""
 
     title: str
     meaning: str
     wrong: str
-    """Something that draws the diagnostic."""
+    """An example that causes the diagnostic."""
     right: str
-    """The same, mended."""
+    """The example corrected."""
 
 
 CODES: Final = {
@@ -31,15 +31,15 @@ CODES: Final = {
     ),
     "E102": Code(
         "a character, string or number is not well formed",
-        "Strings are JSON strings in double quotes; numbers are JSON numbers; regular expressions "
-        "are those of Python, between slashes; ! & | -> <-> are the connectives.",
+        "Strings are JSON strings in double quotes; numbers are JSON numbers; regular "
+        "expressions are Python's, between slashes; ! & | -> <-> are the connectives.",
         'call(search, q = "foo)',
         'call(search, q = "foo")',
     ),
     "E103": Code(
         "unknown predicate",
         "A name with parentheses must be a predicate of the language or a registered function. "
-        "To speak of a tool's arguments, write call(tool, …).",
+        "To refer to a tool's arguments, write call(tool, …).",
         "Caled(search)",
         "Called(search)",
     ),
@@ -57,21 +57,21 @@ CODES: Final = {
     ),
     "E106": Code(
         "a tool was expected",
-        "Here a tool name, a set {a, b} or a group must stand. Sets and lists of tools have at "
-        "least one member; a tool named like a word of the language is quoted.",
+        "The operand must be a tool name, a set {a, b} or a group. Sets and lists of tools have "
+        "at least one member. A tool that is named like a word of the language is quoted.",
         "Called({})",
         "Called({cancel, refund})",
     ),
     "E107": Code(
         "a formula or a value was expected",
-        "A number is not a formula, and a predicate is not a value. A value becomes a formula by "
-        "being compared with another.",
+        "A number is not a formula, and a predicate is not a value. To make a formula of a "
+        "value, compare it with another.",
         "G(5)",
         "G(call(pay, amount = 5))",
     ),
     "E108": Code(
         "unknown variable",
-        "A bare word where a value stands is a variable, and no quantifier binds this one. "
+        "A bare word in place of a value is a variable, and no quantifier binds this one. "
         "Strings are written in quotes.",
         "CalledWith(book, city = Paris)",
         'CalledWith(book, city = "Paris")',
@@ -134,16 +134,17 @@ CODES: Final = {
     ),
     "E118": Code(
         "a definition cannot be used",
-        "A definition is a name, perhaps with parameters, and what it stands for. It stands for "
-        "that wherever it is used, so it cannot use itself, not even through another one.",
+        "A definition gives a name, perhaps with parameters, to a rule or a value. It is "
+        "expanded wherever it is used, so it cannot use itself, not even through another "
+        "definition.",
         'define: {done: "X done"}\nconstraints: [{name: a, rule: done}]',
         'define: {done: "X finish"}\nconstraints: [{name: a, rule: done}]',
     ),
     "E119": Code(
         "an operand would be read at another event",
         "The operand reads the current event, and the definition uses it inside last, earlier or "
-        "another operator that looks at other events, where it would be another value. Name it "
-        "with let where it is meant, and hand over the name.",
+        "another operator that looks at other events, where it would have another value. Bind "
+        "the value with let at the current event, and pass the variable.",
         'define: {"seen(i)": "earlier call(get, id = i)"}\n'
         'constraints: [{name: a, rule: "G(pay -> seen(args.id))"}]',
         'define: {"seen(i)": "earlier call(get, id = i)"}\n'
@@ -198,7 +199,7 @@ CODES: Final = {
     ),
     "E208": Code(
         "the procedure has no constraints",
-        "A score over nothing would be neither 0 nor 1, so an empty procedure is an error.",
+        "A procedure without rules has no score, so it is an error.",
         "constraints: []",
         "constraints: [{name: looked-up, rule: Called(lookup)}]",
     ),
@@ -215,23 +216,23 @@ CODES: Final = {
         "bylaw explain verify-first --procedure refund.yaml run.json",
     ),
     "E211": Code(
-        "not a group name",
-        "A group is written in formulas like a tool, so its name is a plain word that is "
-        "neither a tool nor a word of the language.",
+        "a name cannot be used",
+        "Groups, constants and definitions are named by plain words. Each name is used once, and "
+        "is neither a tool nor a word of the language.",
         "groups: {my-tools: [a]}",
         "groups: {MY_TOOLS: [a]}",
     ),
     "E212": Code(
         "not one of the choices",
-        "order is position or step; events is calls or all; severity is HARD_STOP, SOFT_BLOCK, "
-        "ASK, BLOCK_AND_WARN or TOLERATE.",
+        "order is position or step; events is calls or all; finish is free or met; severity is "
+        "HARD_STOP, SOFT_BLOCK, ASK, BLOCK_AND_WARN or TOLERATE.",
         "order: steps",
         "order: step",
     ),
     "E213": Code(
-        "not a sign of failure",
-        "`failed` says how one call shows that it failed: by its result, its text or its "
-        "arguments. It looks at no other event, and uses neither ok nor failed itself.",
+        "not a test for failed calls",
+        "`failed` tests one call: its result, its text or its arguments. It cannot look at other "
+        "events, and cannot use ok or failed.",
         "failed: earlier cancel",
         "failed: text ~ /^Error/",
     ),
@@ -250,8 +251,8 @@ CODES: Final = {
     ),
     "E303": Code(
         "a field of the record is of the wrong kind",
-        "tool_name is a string, arguments an object, step a whole number, answer a string; "
-        "every value is JSON.",
+        "tool_name is a string, arguments an object (for a Call, perhaps as JSON text), step a "
+        "whole number, answer a string; every value is JSON.",
         '{"tool_calls": [{"tool_name": "search", "step": "two"}]}',
         '{"tool_calls": [{"tool_name": "search", "step": 2}]}',
     ),
@@ -263,7 +264,7 @@ CODES: Final = {
     ),
     "E305": Code(
         "final_answer is not the last call",
-        "The name is reserved for the answer that ends a trace.",
+        "The name is reserved for the answer at the end of a trace.",
         '{"tool_calls": [{"tool_name": "final_answer"}, {"tool_name": "search"}]}',
         '{"tool_calls": [{"tool_name": "search"}, {"tool_name": "final_answer", '
         '"arguments": {"answer": "42"}}]}',
@@ -298,7 +299,7 @@ CODES: Final = {
     "E313": Code(
         "the record is too large",
         "Lines are read up to 64 MiB (--max-line raises that), documents up to 1 GiB, so that "
-        "memory stays bounded. Long corpora are JSONL, one record a line.",
+        "memory stays bounded. Write large corpora as JSONL, one record a line.",
         "one line of 100 MB",
         "one record a line",
     ),
@@ -315,7 +316,7 @@ CODES: Final = {
         "a message cannot be read",
         "In the traces of other programs, messages are a list of objects with a role (system, "
         "developer, user, assistant, tool or function) and content that is text, a list of parts "
-        "or null, or what the format has in their place. A tool call names its tool.",
+        "or null; some formats have other fields instead. A tool call names its tool.",
         '[{"role": "narrator", "content": "Once upon a time."}]',
         '[{"role": "user", "content": "Once upon a time."}]',
     ),
@@ -329,7 +330,7 @@ CODES: Final = {
     ),
     "E402": Code(
         "the command cannot do that",
-        "The arguments do not go together; --help shows how they do.",
+        "The arguments cannot be used together; --help shows the combinations that work.",
         "bylaw explain verify-first",
         "bylaw explain verify-first --procedure refund.yaml run.json",
     ),
@@ -341,53 +342,53 @@ CODES: Final = {
     ),
     "E410": Code(
         "a call was refused",
-        "The gate did not let a call run. The message names the rules that it would break, and "
-        "what to do instead.",
+        "The gate refused a call. The message names the rules that it would break, and what to "
+        "do instead.",
         'guard.propose([Call("refund")])   # verify was not called',
         'guard.propose([Call("verify")])',
     ),
     "E411": Code(
         "an audit log is not intact",
-        "An entry was changed, removed, put in between or moved, or the file is not a log. It is "
-        "not written to any further.",
+        "An entry was changed, removed, inserted or moved, or the file is not a log. Nothing "
+        "more is written to it.",
         "a log that was edited",
         "a new file, and the old one kept as evidence",
     ),
     "E412": Code(
         "an audit log cannot be written",
         "No call is allowed without a record of it, so the run ends when the log cannot be "
-        "written: the disk is full, the file is not writable, or somebody else writes to it.",
+        "written: the disk is full, the file is not writable, or another process writes to it.",
         'AuditLog("/full/disk/gate.jsonl")',
         'AuditLog("gate.jsonl")',
     ),
     "E413": Code(
         "a guard was asked for something out of order",
-        "One guard is one run: turns are proposed, results are recorded for calls that ran, and "
-        "after the end there is nothing more to decide.",
+        "A guard decides one run: propose turns, record the results of calls that ran, then "
+        "finish. After that there is nothing more to decide.",
         "guard.finish(); guard.propose([…])",
         "Guard(procedure).propose([…])",
     ),
     "E414": Code(
-        "a guard was given something that it does not know",
-        "A misspelt setting, level of hints or role, a limit below 1, the name of a file in place "
-        "of a procedure, tools without names, or a call that is none. "
-        "Nothing is guessed: a gate with another setting than was meant would let calls pass.",
+        "an argument of a guard is not valid",
+        "A misspelt setting, level of hints or role, a limit below 1, a file name in place of a "
+        "procedure, tools without names, or a value that is not a call. Nothing is guessed: a "
+        "gate with another setting than intended would let calls pass.",
         'Guard(procedure, "softblock")',
         'Guard(procedure, "soft-block")',
     ),
     "E420": Code(
         "there is no such template, model or library",
-        "Templates, difficulties, models, simulated agents and the libraries that they need are "
-        "named; the message lists those that there are, or says how to install one.",
+        "The message lists the known templates, difficulties, models or simulated agents, or "
+        "gives the command that installs a missing library.",
         "bylaw bench run sim:golden",
         "bylaw bench run sim:gold",
     ),
     "E421": Code(
         "results cannot be used",
-        "A results file has a line per run, as `bylaw bench run` writes it. Runs of a model that "
-        "were made under other conditions (hints, versions, model settings) belong in a file of "
-        "their own, and one runner writes at a time.",
-        "bylaw bench run sim:gold --hints none -o results.jsonl   # begun with --hints rule",
+        "A results file has one line per run, as `bylaw bench run` writes it. Runs of a model "
+        "under other conditions (hints, versions, model settings) belong in another file, and "
+        "only one runner may write to a file.",
+        "bylaw bench run sim:gold --hints none -o results.jsonl   # started with --hints rule",
         "bylaw bench run sim:gold --hints none -o without-hints.jsonl",
     ),
     "E430": Code(
@@ -407,9 +408,8 @@ CODES: Final = {
     ),
     "E440": Code(
         "there is not enough memory for a model",
-        "A GPU that others use as well has less room than it had when the work began, or more "
-        "is done at once than fits. What is on record, or in a checkpoint, is not lost: give the "
-        "command again with smaller numbers.",
+        "A shared GPU has less free memory than when the work began, or the batch does not fit. "
+        "Results on disk and checkpoints are not lost: repeat the command with smaller numbers.",
         "bylaw train eval models/qwen-7b -o eval.jsonl",
         "bylaw train eval models/qwen-7b -o eval.jsonl --width 64 --precision bf16",
     ),
@@ -417,7 +417,7 @@ CODES: Final = {
     "W501": Code(
         "a rule can never hold",
         "No trace satisfies the rule, so every trace is scored as violating it. Usually two of "
-        "its parts exclude each other, or a call is asked to come before itself.",
+        "its parts exclude each other, or a call must come before itself.",
         "Before(pay, pay)",
         "InstanceBefore(pay, 0, pay, 1)",
     ),
@@ -438,85 +438,85 @@ CODES: Final = {
         "no sample trace brings the rule into play",
         "In every trace given with --traces the rule holds because there was nothing to check. "
         "Either the samples lack the case it is for, or it waits for something that never "
-        "happens, such as a tool that goes by another name.",
+        "happens, such as a call of a tool that has been renamed.",
         "G(refnud -> O verify)   # the traces call refund",
         "G(refund -> O verify)",
     ),
     "W505": Code(
         "a path finds nothing in the sample traces",
-        "The quantifier ranges over what a path finds in arguments, results or metrics. In no "
-        "trace given with --traces did it find anything, so `forall` held without checking and "
-        "`exists` failed. The suggestion lists what there is to find.",
+        "The quantifier ranges over the values that a path finds in arguments, results or "
+        "metrics. In no trace given with --traces did it find anything, so `forall` held without "
+        "checking and `exists` failed. The suggestion lists the paths that lead somewhere.",
         'forall n in results(list_items, "number[]"): CalledWith(check, n = n)',
         'forall n in results(list_items, "numbers[]"): CalledWith(check, n = n)',
     ),
     "W506": Code(
         "no rule uses a group",
-        "The procedure names a group of tools, and no rule speaks of it.",
+        "The procedure declares a group of tools, and no rule uses it.",
         "groups: {WRITE: [refund]}\nconstraints: [{name: a, rule: G(refund -> O verify)}]",
         "groups: {WRITE: [refund]}\nconstraints: [{name: a, rule: G(WRITE -> O verify)}]",
     ),
     "W507": Code(
         "no rule names a tool",
-        "The procedure lists the tool, and no rule names it. That may be meant: tools that only "
-        "read often need no rule.",
+        "The procedure lists the tool, and no rule names it. That may be intended: tools that "
+        "only read often need no rule.",
         "tools: [verify, refund, delete]\nconstraints: [{name: a, rule: G(refund -> O verify)}]",
         "tools: [verify, refund]\nconstraints: [{name: a, rule: G(refund -> O verify)}]",
     ),
     "W508": Code(
         "an ordering also demands the call",
-        "Before, After, AllBefore, InstanceBefore, InOrder and WithinSteps are false if the calls "
-        "they compare do not happen, so a trace that never refunds violates "
-        "Before(verify, refund). To order calls only where they happen, write the condition. If "
-        "the call is demanded, say so in a rule of its own, Called(refund), and the ordering is "
-        "fine as it stands.",
+        "Before, After, AllBefore, InstanceBefore, InOrder and WithinSteps are false if the "
+        "calls they compare do not happen, so a trace that never refunds violates Before(verify, "
+        "refund). To order calls only if they happen, write the condition. If the call is "
+        "demanded, say so in a separate rule, Called(refund), and the ordering is fine as it "
+        "stands.",
         "Before(verify, refund)",
         "G(refund -> O verify)",
     ),
     "W509": Code(
         "a final verdict may come late",
         "While an agent acts, a monitor reports as soon as a rule can no longer be satisfied. It "
-        "cannot for rules that read what is only known at the end (domains found in traces, open "
-        "predicates, the answer), nor if the search needs more states than its budget allows. "
-        "Scores of finished traces are not affected.",
+        "cannot do so for rules that read data known only at the end (domains found in traces, "
+        "open predicates, the answer), nor if the search needs more states than its budget "
+        "allows. Scores of finished traces are not affected.",
         'forall n in results(list_items, "ids[]"): CalledWith(check, id = n)',
         "G(delete -> O check)",
     ),
     "W510": Code(
-        "an undefined value makes more true than was meant",
+        "an undefined value makes a let true",
         "A let whose value is undefined is true without checking anything. Under a negation, or "
-        "before an arrow, that makes the whole false; inside earlier, last, F, O or exists it "
-        "makes events fit that do not have the value at all.",
+        "before an arrow, that makes the whole rule false; inside earlier, last, F, O or exists, "
+        "events match that do not have the value at all.",
         "G(pay -> !(let u = args.user: earlier call(ban, user = u)))",
         "G(pay -> let u = args.user: !earlier call(ban, user = u))",
     ),
     "W511": Code(
-        "a rule speaks of messages that it does not see",
-        "By default rules see calls only. A rule that says says(user) needs `events: all`, in the "
-        "constraint or in the procedure.",
+        "a rule refers to messages that it does not see",
+        "By default rules see only calls. A rule that uses says(user) needs `events: all`, in "
+        "the constraint or in the procedure.",
         "{name: confirmed, rule: G(pay -> Y says(user))}",
         "{name: confirmed, events: all, rule: G(pay -> Y says(user))}",
     ),
     "W512": Code(
         "a comparison with null is always false",
-        "An undefined or null value makes every comparison false, != included, so comparing with "
-        "null tells nothing.",
+        "An undefined or null value makes every comparison false, != included, so a comparison "
+        "with null checks nothing.",
         "G(pay -> args.coupon != null)",
         "G(pay -> exists c in args.coupon: true)",
     ),
     "W513": Code(
         "a value is compared with itself",
         "Values are read from the event being tested, also inside last, earlier and temporal "
-        "operators, so both sides are the same value. To compare two events, name the value of "
+        "operators, so both sides are the same value. To compare two events, bind the value of "
         "the outer one with let.",
         "G(pay -> earlier call(get, id = args.id))",
         "G(pay -> let i = args.id: earlier call(get, id = i))",
     ),
     "W514": Code(
         "rules clash from the start",
-        "Each of the rules can be satisfied, and each pair of them, but not all together: too few "
-        "calls are allowed for all that they demand. No agent can score 1, and a gate cannot "
-        "ask whether the rules can still be met together.",
+        "Each of the rules can be satisfied, and each pair of them, but not all together: they "
+        "demand more calls than they allow. No agent can score 1, and a gate cannot check "
+        "whether all rules can still be met.",
         '- {name: once, rule: "CalledN(pay, = 1)"}\n'
         '- {name: five, rule: "CalledWith(pay, amount = 5)"}\n'
         '- {name: six, rule: "CalledWith(pay, amount = 6)"}',
@@ -526,41 +526,41 @@ CODES: Final = {
     ),
     "W515": Code(
         "a rule is satisfied only where it does not apply",
-        "The rule has a condition, and no trace that meets it satisfies the rule: what is "
-        "demanded then is impossible. One call is never of two tools, and S, U, O and F "
-        "include the event that they are asked of.",
+        "The rule has a condition, and no trace that meets it satisfies the rule: the "
+        "consequence is impossible. One call is never of two tools, and S, U, O and F include "
+        "the event at which they are evaluated.",
         "G(push -> (!push S commit))   # the push itself is a push",
         "G(push -> Y(!push S commit))",
     ),
     "W516": Code(
-        "a rule is asked of the first event only",
-        "A rule is asked of the start of a trace. Without G around it, a condition speaks of "
-        "the first event, and O, Y, S, H, earlier and last find nothing before that.",
+        "a rule is evaluated at the first event only",
+        "A rule is evaluated at the start of a trace. Without G around it, a condition is about "
+        "the first event, and O, Y, S, H, earlier and last find nothing before it.",
         "write_file -> O read_file",
         "G(write_file -> O read_file)",
     ),
     # ── notes on traces ──────────────────────────────────────────────────────────────────
     "W520": Code(
         "arguments are not a JSON object",
-        "The arguments that a model wrote for a call do not hold a JSON object. The call is kept, "
-        "and their text is its only argument, _raw. Rules that look for other arguments do not "
+        "The arguments that a model wrote for a call are not a JSON object. The call is kept, "
+        "with their text as its only argument, _raw. Rules that look for other arguments do not "
         "find them.",
         '{"function": {"name": "search", "arguments": "{\\"q\\": "}}',
         '{"function": {"name": "search", "arguments": "{\\"q\\": \\"x\\"}"}}',
     ),
     "W521": Code(
         "a result answers no call",
-        "A tool message stands where every call of the turn before it has its result, or where "
-        "nothing was called; or it names a call that has its result. It is left out of the trace. "
-        "Usually messages were cut off at the start of the conversation, or a result was recorded "
-        "twice.",
+        "Every call of the turn before the tool message has its result, or nothing was called; "
+        "or the message names a call that already has its result. It is left out of the trace. "
+        "Usually messages were cut off at the start of the conversation, or a result was "
+        "recorded twice.",
         '[{"role": "user", "content": "Hi."}, {"role": "tool", "content": "done"}]',
         '[{"role": "user", "content": "Hi."}]',
     ),
     "W522": Code(
         "a trace calls a tool that the procedure does not list",
-        "The procedure lists its tools, and this one is not among them. That violates nothing; but "
-        "if a tool goes by another name now, the rules about it check nothing any more.",
+        "The procedure lists its tools, and this one is not among them. That violates nothing. "
+        "But if a tool has been renamed, the rules about it no longer check anything.",
         '{"tool_calls": [{"tool_name": "refund_order"}]}   # with tools: [refund, verify]',
         '{"tool_calls": [{"tool_name": "refund"}]}',
     ),

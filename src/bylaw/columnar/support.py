@@ -33,7 +33,7 @@ _QUANTIFIERS: Final = (f.ForAll, f.Exists, t.Counted)
 _DOMAINS: Final = (f.Listed, f.Found, f.FromArgs, f.FromResults, f.FromMetrics)
 _PATTERNS: Final = (f.ArgumentIs, f.ResultIs, f.OutcomeIs)
 _TERMS: Final = (
-    *(t.Literal, t.Variable, t.Reading, t.At, t.Apply, t.ListTerm, t.ObjectTerm, t.Entry),
+    *(t.Literal, t.Variable, t.Reading, t.At, t.Apply, t.ListTerm, t.ObjectTerm, t.ObjectEntry),
     t.Last,
 )
 _TOOLS: Final = (t.ToolName, t.ToolVariable, t.ToolGlob, t.ToolSet)

@@ -68,7 +68,7 @@ class ListTerm(Node):
 
 
 @frozen
-class Entry(Node):
+class ObjectEntry(Node):
     """One key of an `ObjectTerm`."""
 
     key: str
@@ -79,7 +79,7 @@ class Entry(Node):
 class ObjectTerm(Node):
     """An object with a variable somewhere inside; without one it is a `Literal`."""
 
-    entries: tuple[Entry, ...]
+    entries: tuple[ObjectEntry, ...]
     deepens = True
     nests = True
 
@@ -195,7 +195,7 @@ def object_term(entries: Mapping[str, Term]) -> Term:
     literals = {key: term for key, term in entries.items() if isinstance(term, Literal)}
     if len(literals) == len(entries):
         return Literal.computed({key: term.value for key, term in literals.items()})
-    return ObjectTerm(tuple(Entry(key, term) for key, term in entries.items()))
+    return ObjectTerm(tuple(ObjectEntry(key, term) for key, term in entries.items()))
 
 
 def term_of(value: object) -> Term:

@@ -1,1 +1,1 @@
-"""Weighted rules: what a procedure is, and how its files are read."""
+"""Procedures: weighted rules, the files that hold them, lint, and differences."""

@@ -1,4 +1,4 @@
-"""A constraint: a rule with a name, a weight, and what to do when it is about to break."""
+"""A constraint: a rule with its name, weight, layer and severity."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from bylaw.trace.trace import Events
 from bylaw.values import Json, kind_of
 
 LARGEST_WEIGHT: Final = 1e100
-"""Far beyond use, and small enough that weights can always be added up."""
+"""Far larger than useful weights, and small enough that sums of weights are finite."""
 
 
 LAYERS: Final = {
@@ -26,7 +26,7 @@ LAYERS: Final = {
 """The six layers of the paper. A layer is a label: procedures may use these, others, or none."""
 
 Severity: TypeAlias = Literal["HARD_STOP", "SOFT_BLOCK", "ASK", "BLOCK_AND_WARN", "TOLERATE"]
-"""What a gate does with a call that dooms the constraint, strongest first."""
+"""The reaction of a gate to a call that dooms the constraint, strongest first."""
 SEVERITIES: Final[tuple[Severity, ...]] = get_args(Severity)
 
 
@@ -40,13 +40,13 @@ class Constraint:
     layer: str | None = None
     severity: Severity = "SOFT_BLOCK"
     why: str | None = None
-    """Why the rule exists, for people and for an agent that is refused."""
+    """The reason for the rule, for people and for an agent whose call is refused."""
     fix: str | None = None
-    """What to do instead."""
+    """Advice on what to do instead."""
     rule: str = ""
     """The formula as its author wrote it."""
     events: Events | None = None
-    """What counts as a position, where this rule says so itself."""
+    """The events that this rule sees; None for the procedure's choice."""
 
     def __post_init__(self) -> None:
         if reason := weight_problem(self.weight):
@@ -58,7 +58,7 @@ class Constraint:
             object.__setattr__(self, "rule", to_text(self.formula))
 
     def to_dict(self) -> dict[str, Json]:
-        """The constraint as a procedure file writes it, without what is left at its default."""
+        """The constraint as a procedure file writes it, without absent fields."""
         optional = {
             "events": self.events,
             "layer": self.layer,
@@ -74,7 +74,7 @@ class Constraint:
 
 
 def weight_problem(weight: object) -> str | None:
-    """Why this is not a weight, or None if it is one."""
+    """The reason why this is not a weight, or None if it is one."""
     if isinstance(weight, bool) or not isinstance(weight, int | float):
         return f"a weight is a number, not {kind_of(weight)}"
     if not 0 < weight <= LARGEST_WEIGHT:

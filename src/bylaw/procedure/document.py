@@ -1,8 +1,7 @@
-"""YAML and JSON documents that remember where each value stands.
+"""YAML and JSON documents with the position of each value.
 
-YAML is read in its plain part: mappings, lists and scalars, with `true`, `false`, `null` and
-numbers as in JSON (so `no` and `on` stay words). Anchors work; tags do not, cycles and
-expansion without bound are errors.
+Of YAML, mappings, lists, scalars and anchors are read. `true`, `false`, `null` and numbers are as
+in JSON, so `no` and `on` are strings. Tags, cycles and unbounded expansion are errors.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from bylaw.values import DuplicateKey, Json, JsonError, read_json
 
 MAX_NESTING: Final = 64
 MAX_NODES: Final = 200_000
-"""How many values a document may hold after its aliases are expanded."""
+"""The number of values a document may have, aliases expanded."""
 
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _INTEGER = re.compile(r"[-+]?(0|[1-9][0-9]{0,999})")
@@ -40,19 +39,19 @@ _WORDS: Final[dict[str, Json]] = {
 
 @dataclass(slots=True)
 class Located:
-    """A value and where it stands. Lists and mappings hold located values."""
+    """A value and its position. Lists and mappings contain located values."""
 
     value: Any
     span: Span
     keys: dict[str, Span] = field(default_factory=dict)
-    """For a mapping: where each key stands."""
+    """For a mapping: the position of each key."""
     size: int = 1
-    """How many values it holds, aliases expanded."""
+    """The number of values inside, aliases expanded."""
     depth: int = 1
-    """How deeply they nest, aliases expanded."""
+    """The depth of nesting, aliases expanded."""
 
     def plain(self) -> Json:
-        """The value without places."""
+        """The value without positions."""
         if isinstance(self.value, list):
             return [item.plain() for item in self.value]
         if isinstance(self.value, dict):
@@ -61,12 +60,12 @@ class Located:
 
 
 def read_document(text: str, *, is_json: bool) -> Located:
-    """The document in a text; SpecError with the place if there is none."""
+    """The document in a text. Raises a SpecError with the position of a mistake."""
     return _read_json(text) if is_json else _read_yaml(text)
 
 
 def locate(value: Any, depth: int = 1) -> Located:
-    """A plain Python value as a document without a text."""
+    """A Python value as a document without positions."""
     nowhere = Span(0, 0)
     if depth > MAX_NESTING:
         message = f"the document nests more than {MAX_NESTING} deep"
@@ -79,10 +78,10 @@ def locate(value: Any, depth: int = 1) -> Located:
 
 
 def align(value: str, text: str, span: Span) -> list[int]:
-    """For each character of a scalar's value, where it stands in the text.
+    """The position in the text of each character of a scalar's value.
 
-    Quoting, folding and indentation only add characters, so the value's own characters are
-    found one after the other; white space may have been folded and is not looked for.
+    Quoting, folding and indentation only add characters, so the value's own characters are found
+    in order. White space may have been folded and is not searched for.
     """
     places: list[int] = []
     place = span.start
@@ -117,7 +116,7 @@ def _read_yaml(text: str) -> Located:
 
 
 class _YamlBuilder:
-    """Builds the document from parser events, so that depth and size are bounded on the way."""
+    """Builds the document from parser events, and bounds its depth and size as it grows."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -132,7 +131,7 @@ class _YamlBuilder:
                 case yaml.DocumentStartEvent():
                     documents += 1
                     if documents > 1:
-                        raise self.fail(event, "E201", "the file holds more than one document")
+                        raise self.fail(event, "E201", "the file has more than one document")
                 case yaml.ScalarEvent():
                     self.check_tag(event)
                     node = Located(self.scalar(event), self.span(event))
@@ -183,7 +182,9 @@ class _YamlBuilder:
 
     def pair(self, mapping: Located, key: Located, value: Located) -> None:
         if isinstance(key.value, list | dict):
-            raise _error(self.text, key.span, "E201", "a key must be a word, not a list or mapping")
+            raise _error(
+                self.text, key.span, "E201", "a key must be a string, not a list or mapping"
+            )
         written = self.text[key.span.start : key.span.end].strip()
         name = key.value if isinstance(key.value, str) else written
         if name in mapping.value:
@@ -232,7 +233,7 @@ _TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+"|[\[\]{},:]|[^\s\[\]{},:"]+')
 
 def _read_json(text: str) -> Located:
     try:
-        read_json(text)  # says what is wrong, if anything is; below the text is known to be JSON
+        read_json(text)  # raises if the text is not JSON; the code below relies on that
     except JsonError as error:
         at = error.position or 0
         code = "E207" if isinstance(error, DuplicateKey) else "E201"

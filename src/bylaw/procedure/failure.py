@@ -1,4 +1,4 @@
-"""How the tools of a procedure report failure, where they do not say so themselves."""
+"""The procedure's own test for failed calls, for tools that report failure as a result."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _TEMPORAL = tuple(operator.node for operator in OPERATORS if operator.temporal)
 
 @frozen
 class Failure:
-    """A formula that holds of the calls that failed."""
+    """A formula that is true of the calls that failed."""
 
     formula: f.Formula
     rule: str
     """The formula as its author wrote it."""
 
     def marked(self, event: Event) -> Event:
-        """The event; a call that failed gets its text as error, if it has none of its own."""
+        """The event; a call that fails the test gets its text as error."""
         if not isinstance(event, Call) or event.failed or event.result is MISSING:
             return event
         alone = Trace([replace(event, step=0)])
@@ -50,7 +50,7 @@ class Failure:
 
 
 def reads_failure(formula: f.Formula) -> bool:
-    """Can what counts as failed change what the formula says of a trace?"""
+    """Can the formula's value depend on which calls failed?"""
     whole = 0
     for part in everything(formula):
         match part:
@@ -59,20 +59,20 @@ def reads_failure(formula: f.Formula) -> bool:
             case Last():
                 whole += 1
             case At(Last(), Literal() as key) if key.value != "error":
-                whole -= 1  # of the event that `last` finds only this is read
+                whole -= 1  # only this field of the event is read
     return whole > 0
 
 
 def failure_problem(formula: f.Formula) -> str | None:
-    """Why a formula cannot say how a call failed, or None if it can."""
+    """The reason why a formula cannot be a test for failed calls, or None if it can."""
     for part in everything(formula):
         if isinstance(part, _TEMPORAL):
-            return "failure is told from the call itself, without temporal operators"
+            return "the test for failed calls cannot use temporal operators"
         match part:
             case Last() | Answer() | f.TracePredicate() | f.OpenPredicate():
-                return "failure is told from the call itself, not from the rest of the trace"
+                return "the test for failed calls cannot read the rest of the trace"
             case f.FromArgs() | f.FromResults() | f.FromMetrics() | f.Extracted():
-                return "failure is told from the call itself, not from the rest of the trace"
+                return "the test for failed calls cannot read the rest of the trace"
             case f.OutcomeIs():
-                return "'ok' and 'failed' cannot be used to say what they mean"
+                return "the test for failed calls cannot use 'ok' or 'failed'"
     return None

@@ -25,13 +25,12 @@ _T = TypeVar("_T")
 
 
 class Procedure:
-    """Constraints, and how they read a trace. Never changes.
+    """A set of constraints, and how they read a trace. Immutable.
 
-    `order` and `events` say how positions compare and what counts as one; `tools` is the
-    vocabulary that rules were checked against, if there is one; `failed` says how the tools
-    report failure, `finish` whether a gate lets an agent finish with rules unmet. `groups`,
-    `constants` and `define` are the names that the rules are written with; the constraints'
-    formulas have them worked in already.
+    `order` says how positions compare, and `events` which events have one. `tools` lists the tools
+    that rules may name. `failed` is the test for failed calls. `finish` says whether a gate lets
+    an agent finish before all rules are met. `groups`, `constants` and `define` are the names used
+    in the text of rules; the formulas of the constraints contain their meanings.
     """
 
     def __init__(
@@ -106,11 +105,11 @@ class Procedure:
         raise SpecError(Diagnostic("E210", f"the procedure has no constraint '{name}'", help))
 
     def events_of(self, constraint: Constraint) -> Events:
-        """What counts as a position for a constraint."""
+        """The events that a constraint sees."""
         return constraint.events or self.events
 
     def marked(self, trace: Trace) -> Trace:
-        """The trace with the failures marked that the procedure's tools report in their own way."""
+        """The trace with an error on each call that fails by the procedure's own test."""
         return trace if self.failed is None else self.failed.marked_trace(trace)
 
     def verify(self, trace: Trace | Mapping[str, Any]) -> Report:
