@@ -27,7 +27,7 @@ class BranchCall:
 
 @dataclass(frozen=True, slots=True)
 class GoldCall:
-    """One call of the correct trajectory."""
+    """One call of a gold trace."""
 
     tool: str
     arguments: Mapping[str, Json]
