@@ -19,8 +19,8 @@ from bylaw.reports.charts.svg import tag
 from bylaw.reports.figures import FIGURES, STYLE
 from bylaw.reports.html import viewer
 from bylaw.reports.html.bench_data import RULE_FIELDS, VERDICT_FIELDS, blocks, run_rows
+from bylaw.reports.html.markup import facts, section, table_html
 from bylaw.reports.html.page import asset, page
-from bylaw.reports.html.tables import table_html
 from bylaw.tables import Table
 
 STYLES: Final = (*viewer.STYLES, "bench.css", "bench_runs.css")
@@ -54,9 +54,9 @@ def render_bench(runs: Sequence[RunRecord], step: Callable[[], None] = lambda: N
         styles=[*map(asset, STYLES), STYLE],
         scripts=[asset(name) for name in SCRIPTS],
         head=_head(runs, invented),
-        links="".join(f'<a href="#{_anchor(name)}">{name}</a>' for name in (*SECTIONS, "Runs")),
+        links="".join(f'<a href="#{name.lower()}">{name}</a>' for name in (*SECTIONS, "Runs")),
         sections="".join(
-            _section(heading, [_part(tables, name, invented) for name in names])
+            section(heading, *(_part(tables, name, invented) for name in names))
             for heading, names in SECTIONS.items()
         ),
         blocks="\n".join(
@@ -81,7 +81,7 @@ def _head(runs: Sequence[RunRecord], invented: Collection[str]) -> str:
     models = by_model(runs)
     real = [model for model in models if model not in invented]
     versions = sorted({run["conditions"]["versions"]["bylaw"] for run in runs})
-    facts = [
+    known = [
         f"{len(runs):,} runs",
         *([_counted(len(real), "model")] if real else []),
         *([_counted(len(invented), "simulated agent")] if invented else []),
@@ -89,17 +89,11 @@ def _head(runs: Sequence[RunRecord], invented: Collection[str]) -> str:
         f"bylaw {', '.join(versions)}",
     ]
     warning = "" if real else '<p class="warning">All agents in this report are simulated.</p>'
-    return (
-        tag("p", {"class": "facts"}, *(f"<span>{escape(fact)}</span>" for fact in facts)) + warning
-    )
+    return facts(known) + warning
 
 
 def _counted(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
-def _section(heading: str, parts: Sequence[str]) -> str:
-    return tag("section", {"id": _anchor(heading)}, tag("h2", {}, heading), *parts)
 
 
 def _part(tables: Mapping[str, Table], name: str, invented: Collection[str]) -> str:
@@ -114,7 +108,3 @@ def _part(tables: Mapping[str, Table], name: str, invented: Collection[str]) -> 
     opened = {"open": "open" if name == next(iter(ANALYSES)) else None}
     folded = tag("details", opened, summary, table_html(table, invented))
     return tag("article", {"id": f"table-{name}"}, *drawn, folded)
-
-
-def _anchor(heading: str) -> str:
-    return heading.lower().replace(" ", "-")

@@ -17,8 +17,8 @@ from bylaw.reports.charts.stack import StackedBars
 from bylaw.reports.charts.svg import tag
 from bylaw.reports.figures import STYLE, Figure
 from bylaw.reports.html import viewer
+from bylaw.reports.html.markup import facts, section, table_html
 from bylaw.reports.html.page import asset, page
-from bylaw.reports.html.tables import table_html
 from bylaw.scoring.verify import verify_trace
 from bylaw.tables import Column, Table
 from bylaw.trace.trace import Trace
@@ -60,8 +60,8 @@ def render_corpus(summary: Summary, corpus: Sequence[CorpusFile], limits: Limits
         scripts=[asset(name) for name in SCRIPTS],
         head=_head(corpus),
         tiles="".join(_tile(*tile) for tile in _tiles(summary)),
-        sections=_section("Rules", tag("article", {}, figure), *tables)
-        + _section("Traces", _list("The worst", summary.worst, shown), *_by_rule(summary, shown)),
+        sections=section("Rules", tag("article", {}, figure), *tables)
+        + section("Traces", _list("The worst", summary.worst, shown), *_by_rule(summary, shown)),
     )
 
 
@@ -96,7 +96,7 @@ def _outcomes(summary: Summary) -> Table:
 def _head(corpus: Sequence[CorpusFile]) -> str:
     names = [source.name for source in corpus]
     shown = names if len(names) <= 3 else [*names[:3], f"{len(names) - 3:,} more files"]
-    return tag("p", {"class": "facts"}, *(tag("span", {}, escape(each)) for each in shown))
+    return facts(shown)
 
 
 def _tiles(summary: Summary) -> list[tuple[str, str, str]]:
@@ -122,10 +122,6 @@ def _tile(name: str, value: str, about: str) -> str:
         tag("b", {}, escape(value)),
         tag("span", {"class": "tile__about"}, escape(about)),
     )
-
-
-def _section(heading: str, *parts: str) -> str:
-    return tag("section", {"id": heading.lower()}, tag("h2", {}, heading), *parts)
 
 
 def _by_rule(summary: Summary, shown: Mapping[str, Json]) -> list[str]:

@@ -1,8 +1,11 @@
-"""Tables as HTML. Rows and columns carry data attributes for the filters."""
+"""Markup shared by the reports: sections, facts, and tables.
+
+Rows and columns of tables carry data attributes for the filters.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from html import escape
 from typing import Final
 
@@ -14,6 +17,16 @@ FACETS: Final = ("model", "setting", "template", "structure", "difficulty")
 SIMULATED: Final = (
     ' <span class="badge-sim" title="a simulated agent, not a model">simulated</span>'
 )
+
+
+def section(heading: str, *parts: str) -> str:
+    """A section with a heading. Its id is the heading in lower case."""
+    return tag("section", {"id": heading.lower()}, tag("h2", {}, heading), *parts)
+
+
+def facts(items: Iterable[str]) -> str:
+    """The line of facts below a title."""
+    return tag("p", {"class": "facts"}, *(tag("span", {}, escape(each)) for each in items))
 
 
 def table_html(table: Table, simulated: Collection[str]) -> str:
