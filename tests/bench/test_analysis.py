@@ -182,7 +182,7 @@ def test_an_analysis_gives_a_table_that_fits_a_terminal(
 
 
 @pytest.mark.parametrize("name", ANALYSES)
-def test_simulated_agents_are_marked_as_such(name: str, runs: Sequence[RunRecord]) -> None:
+def test_simulated_agents_are_marked(name: str, runs: Sequence[RunRecord]) -> None:
     (note,) = [note for note in ANALYSES[name](runs).notes if note.startswith("simulated agents,")]
     assert note == f"simulated agents, not models: {', '.join(sorted(MODELS))}"
 
@@ -224,14 +224,14 @@ def test_a_table_that_is_too_wide_is_folded_at_its_first_column() -> None:
 # ── single analyses ──────────────────────────────────────────────────────────────────────────
 
 
-def test_overview_shows_the_floor_beside_what_is_enforced(runs: Sequence[RunRecord]) -> None:
+def test_overview_shows_the_floor_of_enforced_settings(runs: Sequence[RunRecord]) -> None:
     table = overview(runs)
     of_floor = cells(table, model=FLOOR, setting=WARN)["compliance"]
     assert cells(table, model="sim:careless", setting=WARN)["floor"] == of_floor
     assert cells(table, model="sim:careless", setting=BASELINE)["floor"] is None
 
 
-def test_overview_says_whose_runs_were_made_in_several_ways() -> None:
+def test_overview_notes_mixed_conditions() -> None:
     ways = [("rule", 0.0), ("none", 0.0), ("rule", 0.7)]
     made = [a_run(conditions={"hints": h, "about": {"temperature": t}}) for h, t in ways]
     said = [note for note in overview([*made, a_run("other")]).notes if "differ" in note]
@@ -264,12 +264,12 @@ def test_models_and_simulated_agents_are_never_averaged_together(runs: Sequence[
     assert told.startswith(f"{WARN}: compliance rises for 0 of 1 models, on average by -0.500")
 
 
-def test_pairs_leave_out_what_only_one_side_has() -> None:
+def test_pairs_leave_out_tasks_that_occur_once() -> None:
     a, b, c = a_run(), a_run(setting=WARN), a_run(trial=1)
     assert pairs([a, c], [b]) == [(a, b)]
 
 
-def test_the_gap_is_what_free_retries_are_worth() -> None:
+def test_the_gap_is_the_gain_from_free_retries() -> None:
     runs = [
         a_run(setting=BASELINE, score=0.5),
         a_run(setting=WARN, score=0.9),
@@ -296,7 +296,7 @@ def test_the_floor_is_taken_on_the_same_tasks() -> None:
     assert above(1.0, 1.0) is None, "nothing is left to fill"
 
 
-def test_what_layers_lose_adds_up_to_what_is_missing(runs: Sequence[RunRecord]) -> None:
+def test_losses_of_layers_add_up_to_the_loss_of_the_score(runs: Sequence[RunRecord]) -> None:
     for run in runs:
         assert sum(lost(run).values()) == pytest.approx(1 - run["score"])
     table = loss(runs)
@@ -346,7 +346,7 @@ def _beginning(count: int) -> dict[str, Any]:
     return a_run(template="fan_out_fan_in", violated=broken, layers=layers, calls=count)
 
 
-def test_a_run_that_ended_early_and_did_nothing_wrong_passes_what_it_reached() -> None:
+def test_a_faultless_run_that_ended_early_passes_all_rules_reached() -> None:
     rates = passed_of_reached(_beginning(2))
     assert rates.pop("all") < 0.5
     assert "L3" not in rates, "the whole sequence had no chance"

@@ -86,7 +86,7 @@ def test_a_figure_stands_alone_and_says_who_is_simulated(
 
 
 @pytest.mark.parametrize("figure", FIGURES, ids=lambda figure: figure.name)
-def test_a_figure_of_nothing_is_not_drawn_or_says_so(
+def test_a_figure_without_data_is_not_drawn_or_says_so(
     figure: Figure, runs: Sequence[RunRecord]
 ) -> None:
     drawn = figure.svg(ANALYSES[figure.table](runs[:1]))
@@ -351,7 +351,7 @@ def test_filters_add_up_and_can_be_cleared(report: Report, runs: Sequence[RunRec
 
 
 @pytest.mark.browser
-def test_an_address_says_what_is_selected(open_page: Open, html: str) -> None:
+def test_the_url_records_the_selection(open_page: Open, html: str) -> None:
     report = open_page(html, "#setting=soft-block&difficulty=D1&label=nonsense")
     assert report.count() == len(MODELS) * len(TEMPLATES) * 2
 

@@ -165,12 +165,12 @@ def test_the_command_prints_the_papers_fields(capsys: pytest.CaptureFixture[str]
     }
 
 
-def test_what_the_command_writes_can_be_verified(tmp_path: object) -> None:
+def test_the_output_of_the_command_can_be_verified(tmp_path: object) -> None:
     assert main(["bench", "instance", "nested_loops", "-o", f"{tmp_path}"]) == 0
     assert main(["verify", "-p", f"{tmp_path}/procedure.yaml", f"{tmp_path}/gold.json"]) == 0
 
 
-def test_what_there_is_not_is_said_with_a_remedy() -> None:
+def test_unknown_names_are_reported_with_a_remedy() -> None:
     with pytest.raises(UsageError, match="did you mean 'nested_loops'"):
         instance("nested_loop", 1, 42)
     with pytest.raises(UsageError, match="from 1 to 5"):

@@ -65,7 +65,7 @@ def test_fifty_kills_lose_nothing_and_do_nothing_twice(tmp_path: Path) -> None:
     assert len(set(keys)) == len(keys)
 
 
-def test_a_torn_last_line_is_made_again(tmp_path: Path) -> None:
+def test_a_run_with_a_torn_last_line_is_repeated(tmp_path: Path) -> None:
     path = tmp_path / "results.jsonl"
     wanted = list(jobs("sim:gold", ["baseline"], difficulties=[1], trials=1))
 
@@ -80,7 +80,7 @@ def test_a_torn_last_line_is_made_again(tmp_path: Path) -> None:
     assert len(_comparable(path)) == len(wanted)
 
 
-def test_runs_made_under_other_conditions_are_not_mixed_in(tmp_path: Path) -> None:
+def test_runs_under_other_conditions_are_rejected(tmp_path: Path) -> None:
     path = str(tmp_path / "results.jsonl")
     arguments = ["bench", "run", "sim:gold", "-o", path, "--difficulty", "1", "--trials", "1"]
     assert main([*arguments, "--no-floor", "--json"]) == 0
@@ -93,7 +93,7 @@ def test_one_runner_writes_at_a_time(tmp_path: Path) -> None:
         Results(tmp_path / "results.jsonl")
 
 
-def test_damage_in_the_middle_is_not_passed_over(tmp_path: Path) -> None:
+def test_damage_in_the_middle_is_an_error(tmp_path: Path) -> None:
     path = tmp_path / "results.jsonl"
     path.write_text('{"bylaw": 1, "key": "a", "model": "m", "conditions": {}}\n{"nothing"}\n')
     with pytest.raises(TraceError, match="line 2 is not the result of a run"):
@@ -120,7 +120,7 @@ class _Unreliable:
             return self._inner.reply(conversations)
 
 
-def test_runs_that_fail_are_made_again_later(tmp_path: Path) -> None:
+def test_failed_runs_are_repeated_later(tmp_path: Path) -> None:
     path = tmp_path / "results.jsonl"
     wanted = list(jobs("sim:gold", ["block-and-warn"], difficulties=[1, 2], trials=1))
     model, failures = _Unreliable(), 0
@@ -133,7 +133,7 @@ def test_runs_that_fail_are_made_again_later(tmp_path: Path) -> None:
     assert _comparable(path) == _comparable(tmp_path / "reliable.jsonl")
 
 
-def test_the_floor_is_run_beside_what_is_enforced(
+def test_the_floor_is_run_for_enforced_settings(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "results.jsonl"
@@ -172,7 +172,7 @@ def test_a_file_that_is_something_else_is_left_as_it_is(text: str, tmp_path: Pat
     ],
     ids=" ".join,
 )
-def test_what_cannot_be_done_is_said(
+def test_unusable_options_are_reported(
     arguments: list[str],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -184,7 +184,7 @@ def test_what_cannot_be_done_is_said(
     assert "error[E4" in capsys.readouterr().err
 
 
-def test_what_is_named_twice_is_run_once(tmp_path: Path) -> None:
+def test_a_model_named_twice_is_run_once(tmp_path: Path) -> None:
     once, twice = (tmp_path / name for name in ("once.jsonl", "twice.jsonl"))
     command = ["bench", "run", "sim:careless", "--trials", "1", "--no-floor", "--json"]
     tasks = ["--difficulty", "1", "--seed", "42", "--template", "nested_loops"]
@@ -196,7 +196,7 @@ def test_what_is_named_twice_is_run_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("line", ['{"bylaw": 1}', '{"bylaw": 1, "key": "k", "conditions": {}}'])
-def test_a_line_that_lacks_something_is_not_the_result_of_a_run(tmp_path: Path, line: str) -> None:
+def test_a_line_with_missing_fields_is_not_a_result(tmp_path: Path, line: str) -> None:
     path = tmp_path / "results.jsonl"
     path.write_text(f"{line}\n")
     with pytest.raises(TraceError, match="line 1 is not the result of a run"):
@@ -204,7 +204,7 @@ def test_a_line_that_lacks_something_is_not_the_result_of_a_run(tmp_path: Path, 
     assert main(["bench", "report", str(path)]) == 2
 
 
-def test_results_that_cannot_be_written_are_told_in_a_sentence(tmp_path: Path) -> None:
+def test_results_that_cannot_be_written_are_reported(tmp_path: Path) -> None:
     with pytest.raises(TraceError, match="is not a regular file"):
         Results("/dev/null" if Path("/dev/null").exists() else tmp_path)
     results = Results(tmp_path / "results.jsonl")
@@ -215,7 +215,7 @@ def test_results_that_cannot_be_written_are_told_in_a_sentence(tmp_path: Path) -
             results.append([{"bylaw": 1, "key": "k", "model": "m", "conditions": {}}])
 
 
-def test_who_is_under_way_is_told_when_all_is_given_up() -> None:
+def test_active_runs_are_notified_on_abort() -> None:
     given_up = threading.Event()
 
     def work(job: int) -> None:

@@ -37,12 +37,12 @@ def test_gold_is_never_refused(tmp_path: Path) -> None:
         assert (run["score"], run["correct"], run["refused"], run["events"]) == (1.0, True, [], [])
 
 
-def test_whoever_batches_but_listens_keeps_the_order(tmp_path: Path) -> None:
+def test_a_batching_agent_that_listens_keeps_the_order(tmp_path: Path) -> None:
     for run in _runs(tmp_path, "batcher", "block-and-warn"):
         assert run["layers"]["L3"] == [1, 1], run["key"]
 
 
-def test_whoever_batches_unhindered_breaks_it(tmp_path: Path) -> None:
+def test_a_batching_agent_without_a_gate_breaks_the_order(tmp_path: Path) -> None:
     for run in _runs(tmp_path, "batcher", "baseline"):
         assert run["layers"]["L3"] == [0, 1], run["key"]
 

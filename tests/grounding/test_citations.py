@@ -43,7 +43,7 @@ def test_pairs(answer: str, expected: list[str]) -> None:
         ("How does `Blueprint` work?", []),
     ],
 )
-def test_what_a_question_asks_the_place_of(question: str, expected: list[str]) -> None:
+def test_symbols_whose_location_is_asked_for(question: str, expected: list[str]) -> None:
     assert places_asked(Trace([Message("user", question)])) == expected
 
 

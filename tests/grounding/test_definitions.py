@@ -60,7 +60,7 @@ def test_python_that_does_not_parse() -> None:
     assert "method" not in found
 
 
-def test_to_change_something_is_not_to_define_it() -> None:
+def test_changing_an_attribute_does_not_define_its_owner() -> None:
     text = (
         "backoff_delay.calls = 0\nREG[Session] = 0\n(a.b, [c, *d[e]]) = x\n"
         "class Own:\n  def f(self):\n    self.inner.outer = 1\n    (self.one, self.two[i]) = x\n"
@@ -160,7 +160,7 @@ def test_other_languages_line_by_line(path: str, text: str, names: str) -> None:
         ("a.cs", "using namespace Session;"),
     ],
 )
-def test_what_is_imported_is_not_defined(path: str, text: str) -> None:
+def test_imported_names_are_not_defined(path: str, text: str) -> None:
     found = indexed_source([f"{text}\nclass Cart {{}}"], path).definitions
     assert found.names == {"cart"}
 

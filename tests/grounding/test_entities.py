@@ -95,7 +95,7 @@ def test_any_text_can_be_read_and_read_again(text: str) -> None:
     Grounding(classes=ALL, location=True).check(Trace([], answer=text))
 
 
-def test_an_unknown_class_is_told() -> None:
+def test_an_unknown_class_is_an_error() -> None:
     with pytest.raises(BylawError, match=r"unknown entity class 'colour'[\s\S]*file_path"):
         entity_classes(["colour"])
 

@@ -60,7 +60,7 @@ def test_edge_case(row: str) -> None:
     assert (report.satisfied, report.verdict) == (satisfied, verdict)
 
 
-def test_a_refusal_passes_as_in_the_paper_and_is_told_apart() -> None:
+def test_a_refusal_passes_as_in_the_paper_but_is_vacuous() -> None:
     report = Grounding().check(Trace([READ], answer=REFUSAL))
     assert report.satisfied
     assert (report.verdict, report.reason) == ("vacuous", "The answer is a refusal.")

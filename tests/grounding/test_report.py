@@ -16,7 +16,7 @@ def _report(answer: str | None, *, location: bool = False) -> GroundingReport:
     return Grounding(location=location).check(Trace(calls, answer=answer))
 
 
-def test_what_is_missing_by_class_with_the_nearest_that_was_seen() -> None:
+def test_ungrounded_entities_by_class_with_the_nearest_seen() -> None:
     report = _report(
         "`HttpAdaptor` in `src/requests/adapter.py` calls backof_delay(), send() and xyzzy_plugh()."
     )

@@ -23,7 +23,7 @@ def _procedure(*rules: dict[str, Any], **settings: Any) -> Procedure:
 # ── scoring ───────────────────────────────────────────────────────────────────────────────
 
 
-def test_it_is_scored_beside_other_rules() -> None:
+def test_it_is_scored_with_other_rules() -> None:
     procedure = _procedure(GROUNDED, {"name": "read", "rule": "Called(read_file)"})
     report = verify_trace(Trace([READ], answer="It calls jitter_delay()."), procedure)
     assert (report.score, report.label) == (0.5, "PARTIAL")
@@ -221,7 +221,7 @@ def test_an_echo_in_another_spelling_is_no_source() -> None:
         assert not _refunds(Call("find_order", {"id": asked}, said), order=order), asked
 
 
-def test_what_only_resembles_an_argument_is_no_echo() -> None:
+def test_a_value_similar_to_an_argument_is_not_an_echo() -> None:
     pairs: list[tuple[Json, str | int]] = [
         ("W9", "W999"),
         ("W999-B", "W9"),
@@ -262,7 +262,7 @@ def test_a_gate_refuses_unsourced_arguments_by_a_rule_about_the_past() -> None:
     assert [wrong.action, right.action] == ["block", "allow"]
 
 
-def test_numbers_days_and_lists_may_be_written_anew() -> None:
+def test_numbers_dates_and_lists_may_have_another_form() -> None:
     rule = {"name": "sourced", "rule": "G(book -> let v = args.v: sourced(v, step))"}
     said = Message("user", "Two bags for 1,200 dollars on May 3, 2024, seats 12A and 14C.")
     for value, expected in (

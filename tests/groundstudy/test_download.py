@@ -143,7 +143,7 @@ def test_an_archive_that_was_replaced_on_the_index_is_refused(index: Index, tmp_
         "../../files/smaller-1.0.tar.gz#sha256={}",
     ],
 )
-def test_an_archive_that_is_not_the_one(index: Index, tmp_path: Path, link: str) -> None:
+def test_another_archive_is_not_used(index: Index, tmp_path: Path, link: str) -> None:
     index.offer(_archive(FILES), link)
     assert "no source distribution of 1.0" in _refused(index, tmp_path)
 
@@ -205,7 +205,7 @@ def test_an_index_that_does_not_have_it(index: Index, tmp_path: Path) -> None:
     assert message in _refused(index, tmp_path)
 
 
-def test_what_is_on_no_index_needs_a_checkout(tmp_path: Path) -> None:
+def test_a_repository_without_a_package_needs_a_checkout(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="--checkout mac_apt=DIR"):
         fetch(PINNED["mac_apt"], tmp_path, INDEX)
 

@@ -331,7 +331,7 @@ def test_no_file_that_is_swapped_in_leads_out(root: Path) -> None:
 # ── what is no file ───────────────────────────────────────────────────────────────────────
 
 
-def test_a_pipe_is_refused_and_nobody_waits(root: Path) -> None:
+def test_a_pipe_is_refused_without_blocking(root: Path) -> None:
     os.mkfifo(root / "pipe")
     assert "not a plain file" in _everything(root, "pipe")
 
@@ -432,7 +432,7 @@ def test_encodings(root: Path, data: bytes, text: str) -> None:
     assert json.loads(Repository(root).read_file("file.py"))["content"] == text
 
 
-def test_what_is_no_text_is_refused(root: Path) -> None:
+def test_binary_files_are_refused(root: Path) -> None:
     (root / "module.so").write_bytes(b"\x7fELF\0\0")
     (root / "wide.txt").write_text("wide", encoding="utf-16")
     for name in ("module.so", "wide.txt"):
@@ -449,7 +449,7 @@ def test_a_crowded_folder_is_cut_and_says_so(root: Path) -> None:
     assert listed["note"] == "the first 1,000 of 1,005 entries"
 
 
-def test_names_that_are_no_text_are_listed_and_passed_over(root: Path) -> None:
+def test_undecodable_names_are_listed_but_skipped(root: Path) -> None:
     (Path(os.fsdecode(os.fsencode(root) + b"/\xff.py"))).touch()
     repository = Repository(root)
     assert "\ufffd.py" in json.loads(repository.list_directory(""))["entries"]

@@ -140,16 +140,14 @@ def test_simulated_agents(asked: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert len(list(read_results("grounding.jsonl"))) == 24
 
 
-def test_a_study_goes_on(asked: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_study_is_resumed(asked: Path, capsys: pytest.CaptureFixture[str]) -> None:
     first = ["sim:reader", "--questions", "questions.json", "--prompt", "strict", "--seeds", "1"]
     assert _study(*first) == 0
     assert _study("sim:reader", "--questions", "questions.json") == 0
     assert "sim:reader: 9 runs to make, 3 on record already\n" in capsys.readouterr().out
 
 
-def test_what_is_on_record_is_shown_without_a_model(
-    asked: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_results_are_shown_without_a_model(asked: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert _study("sim:recaller", "--questions", "questions.json", "--json") == 0
     made = json.loads(capsys.readouterr().out)
     assert _study("--json", "--csv", "tables") == 0
@@ -174,7 +172,7 @@ def test_studies_that_cannot_be_made(asked: Path, arguments: list[str], told: st
         _study(*arguments)
 
 
-def test_nobody_is_asked_about_a_changed_tree(asked: Path) -> None:
+def test_no_model_is_asked_about_a_changed_tree(asked: Path) -> None:
     Path("small/README.md").write_text("changed")
     with pytest.raises(BylawError, match="files have changed since the questions were built"):
         _study("sim:reader", "--questions", "questions.json")
@@ -197,9 +195,7 @@ def test_results_of_something_else_are_an_error(asked: Path) -> None:
         *(("grounding", {}), ("answer", 5), ("trace", "x")),
     ],
 )
-def test_a_result_that_lacks_something_is_told_in_a_sentence(
-    asked: Path, field: str, value: Any
-) -> None:
+def test_a_result_with_an_invalid_field_is_reported(asked: Path, field: str, value: Any) -> None:
     assert _study("sim:reader", "--questions", "questions.json") == 0
     first, *_ = read_results("grounding.jsonl")
     Path("grounding.jsonl").write_text(json.dumps(first | {field: value}) + "\n")
@@ -208,7 +204,7 @@ def test_a_result_that_lacks_something_is_told_in_a_sentence(
             _study(*arguments)
 
 
-def test_a_result_of_nothing_is_told_in_a_sentence(asked: Path) -> None:
+def test_an_empty_result_is_reported(asked: Path) -> None:
     Path("grounding.jsonl").write_text('{"bylaw":1,"study":"grounding","key":"x"}\n')
     with pytest.raises(BylawError, match=r"is not the result of a run|has no valid 'model'"):
         _study()

@@ -25,7 +25,7 @@ from bylaw.groundstudy.study import is_correct
 from bylaw.values import Json
 
 
-def test_what_can_be_asked_about(tmp_path: Path) -> None:
+def test_symbols_that_can_be_asked_about(tmp_path: Path) -> None:
     assert symbols(write(tmp_path)) == [
         # `request` is a function in one file and a method in another: there are two answers
         Symbol("src/small/retry.py", "backoff", "function"),
@@ -71,7 +71,7 @@ def test_a_second_file_that_seems_to_define_a_name_rules_it_out(
         "README",
     ],
 )
-def test_places_that_nobody_is_asked_about(tmp_path: Path, path: str) -> None:
+def test_paths_that_are_not_asked_about(tmp_path: Path, path: str) -> None:
     assert symbols(write(tmp_path, {path: "def helper(): ..."})) == []
 
 
@@ -87,7 +87,7 @@ def test_places_that_nobody_is_asked_about(tmp_path: Path, path: str) -> None:
         "x = '\0'",
     ],
 )
-def test_what_nobody_is_asked_about(tmp_path: Path, text: str) -> None:
+def test_symbols_that_are_not_asked_about(tmp_path: Path, text: str) -> None:
     assert symbols(write(tmp_path, {"tool.py": text})) == []
 
 
@@ -208,7 +208,7 @@ def test_the_digest_of_a_tree_is_of_names_and_contents(tmp_path: Path) -> None:
     assert len(digests) == 4
 
 
-def test_what_a_study_writes_is_no_part_of_a_tree(tmp_path: Path) -> None:
+def test_files_written_by_a_study_are_not_part_of_a_tree(tmp_path: Path) -> None:
     asked = asked_about(tmp_path)
     root = tmp_path / "small"
     write_questions(root / "questions.json", asked)

@@ -180,7 +180,7 @@ def _comparable(runs: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return sorted(bare, key=lambda run: str(run["key"]))
 
 
-def test_a_study_goes_on_where_it_was_interrupted(asked: QuestionSet, tmp_path: Path) -> None:
+def test_a_study_resumes_where_it_was_interrupted(asked: QuestionSet, tmp_path: Path) -> None:
     agent = SimulatedAgent("sim:recaller", asked.questions)
     whole = _runs(agent, asked, tmp_path / "whole.jsonl", seeds=2)
     path = tmp_path / "torn.jsonl"

@@ -198,7 +198,7 @@ def test_the_pooled_figures_come_out_as_printed() -> None:
     assert (found.both + found.only_second) / found.total == pytest.approx(0.209, abs=0.0005)
 
 
-def test_what_is_undefined_is_written_as_a_dash() -> None:
+def test_undefined_values_are_written_as_a_dash() -> None:
     rows = judges(_judged()).cells()
     (row,) = (row for row in rows if row[2:4] == ["default", "Qwen3.5-397B-A17B"])
     assert row[7] == "—"

@@ -82,7 +82,7 @@ def rule(data: dict[str, Any], name: str) -> dict[str, Any]:
 # ── what is shown ────────────────────────────────────────────────────────────────────────────
 
 
-def test_the_head_says_what_was_checked_and_how_it_went() -> None:
+def test_the_header_shows_the_trace_and_the_score() -> None:
     data = shown(report())
     assert (data["procedure"], data["trace"]) == ("refund-desk", "run.json")
     assert data["labels"] == [["model", "small"], ["seed", "7"]]
@@ -133,7 +133,7 @@ def test_values_are_text_that_keeps_every_digit() -> None:
     assert fifth["result"] == {"json": "null"}, "null is a result"
 
 
-def test_what_is_no_json_value_is_shown_all_the_same() -> None:
+def test_values_that_json_lacks_are_shown() -> None:
     odd = Trace([Call("lookup", {"at": float("nan"), "set": {1}}, result=object)])
     (call,) = items(shown(report(odd)), "call")
     assert call["args"] == [["at", "NaN"], ["set", '"{1}"']]
@@ -194,7 +194,7 @@ def test_very_long_traces_are_shown_without_explanations() -> None:
     assert all(rule["explained"] for rule in shown(report(long_run(MAX_EXPLAINED)))["rules"])
 
 
-def test_violated_rules_say_what_would_have_fixed_them() -> None:
+def test_violated_rules_have_repairs() -> None:
     repairs = {rule["name"]: rule["repair"] for rule in shown(report())["rules"]}
     assert repairs == {
         "looked-up": [],
@@ -205,7 +205,7 @@ def test_violated_rules_say_what_would_have_fixed_them() -> None:
     }
 
 
-def test_what_cannot_be_mended_or_is_very_long_has_no_repair() -> None:
+def test_rules_without_a_repair_and_long_traces() -> None:
     procedure = Procedure.from_dict({"bylaw": 1, "constraints": [{"name": "r", "rule": "false"}]})
     assert rule(shown(verify_trace(RUN, procedure)), "r")["repair"] == []
     data = shown(report(long_run(MAX_EXPLAINED + 1)))

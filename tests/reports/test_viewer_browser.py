@@ -113,7 +113,7 @@ def test_one_tool_has_one_colour(desk: Opened) -> None:
     assert len(pairs) == len({tool for tool, _ in pairs}) == len({colour for _, colour in pairs})
 
 
-def test_details_of_a_call_are_made_when_asked_for(desk: Opened) -> None:
+def test_details_of_a_call_are_built_on_demand(desk: Opened) -> None:
     assert desk.page.locator(".details").count() == 0
     toggle = desk.page.get_by_role("button", name="Details of call #1")
     toggle.click()
@@ -190,7 +190,7 @@ def test_a_rule_highlights_the_messages_that_decide_it(open_page: Open) -> None:
         assert {"is-deciding", "is-absent"} & {*classes.split()} == {mark}
 
 
-def test_a_violated_rule_says_what_would_have_fixed_it(desk: Opened) -> None:
+def test_a_violated_rule_shows_its_repair(desk: Opened) -> None:
     notes = desk.page.locator(".rule__repair")
     assert notes.all_inner_texts() == [
         "possible fix\n\nInsert verify {} before call #3 (refund).",
@@ -268,7 +268,7 @@ def test_the_address_names_the_selected_rule(desk: Opened) -> None:
     assert desk.fragment() == ""
 
 
-def test_an_address_opens_its_rule_and_keeps_what_else_it_says(open_page: Open) -> None:
+def test_a_url_opens_its_rule_and_keeps_other_parameters(open_page: Open) -> None:
     opened = open_page(render_trace(report()), "#run=17&rule=answers")
     assert opened.rules(".is-selected") == ["answers"]
     assert opened.cards("is-deciding") == [len(RUN.calls)]
@@ -366,7 +366,7 @@ def test_keys_alone_are_enough_for_the_time_line(desk: Opened) -> None:
     assert desk.cards("is-picked") == [len(RUN.calls)]
 
 
-def test_what_has_the_focus_can_be_seen(desk: Opened) -> None:
+def test_the_focused_element_is_visible(desk: Opened) -> None:
     for selector, ring in ((".rule__name", ".rule"), (".card__pick", ".card"), (".filter", "")):
         desk.page.keyboard.press("Tab")  # so that the browser shows where the focus is
         button = desk.page.locator(selector).first
