@@ -29,7 +29,7 @@ BEST_AND_WORST = {
     "DeepSeek-V4-Pro": (WARN, BASELINE),
     "Kimi-K2.6": (WARN, SOFT),
 }
-"""What Table 1 sets in bold and underlines."""
+"""The figures that Table 1 sets in bold and underlines."""
 
 ACCURACY = {
     "Qwen3-Next-80B-A3B": (0.433, 0.403, 0.419),
@@ -76,7 +76,7 @@ BEST_LAYER = {
     "Gemma-4-26B-A4B": "L2",
     "DeepSeek-V4-Flash": "L5",
 }
-"""What the table of baseline pass rates sets in bold; it underlines L3 in every row."""
+"""The figures set in bold in the table of baseline pass rates; L3 is underlined in every row."""
 
 EVENTS = {
     "L1": (1213, 1201, 2, 1199, "0.16"),

@@ -156,7 +156,7 @@ def test_most_of_the_weighted_loss_is_in_pair_order() -> None:
 
 
 def _mean_weights() -> dict[str, float]:
-    """How much each layer weighs in a task, on average."""
+    """The mean weight of each layer in a task."""
     tasks = [
         Counter(rule.layer or "" for rule in task.procedure.constraints) for task in instances()
     ]

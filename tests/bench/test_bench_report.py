@@ -1,4 +1,4 @@
-"""The report: figures that stand alone, a page that holds every run, and what is clicked on it."""
+"""The report: separate figures, and a page with every run."""
 
 from __future__ import annotations
 
@@ -236,7 +236,7 @@ class Report(chromium.Opened):
             self.page.locator(f"select[name={name}]").select_option(value)
 
     def count(self) -> int:
-        """How many runs are selected, as the first tile says."""
+        """The number of selected runs in the first tile."""
         return int(self.page.locator(".tile b").first.inner_text().replace(",", ""))
 
     def keys(self) -> list[str]:

@@ -26,9 +26,9 @@ FAULTS: tuple[Step, ...] = (
     Waits(0.3),
     Status(400, "not now"),
 )
-"""What may happen to a request; the last of them is not tried again within a run."""
+"""Faults of a request. The last one is not retried within a run."""
 REFUSED = "A tool call cannot be read"
-"""How the refusal of a malformed call begins."""
+"""The beginning of the refusal of a malformed call."""
 
 
 def _call(name: str, arguments: str) -> Says:

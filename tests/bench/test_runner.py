@@ -1,4 +1,4 @@
-"""The runner: whatever happens, each run is on record once, and as if nothing had happened."""
+"""The runner: after any interruption, each run is on record exactly once, with the same result."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def test_damage_in_the_middle_is_an_error(tmp_path: Path) -> None:
 
 
 class _Unreliable:
-    """A model that is asked from threads, and that now and then cannot answer."""
+    """A model that is called from threads and sometimes fails."""
 
     name = "sim:gold"
     batched = False

@@ -31,7 +31,7 @@ OUTCOMES = {"grounded": "satisfied", "ungrounded": "violated", "vacuous": "vacuo
 
 @pytest.mark.parametrize("case", CASES, ids=_name)
 def test_the_rule_says_the_same(case: Case) -> None:
-    """What `check` says of a trace is what the rule says, in every setting."""
+    """`check` and the rule agree on every trace, under every setting."""
     grounding = case.grounding()
     rules = [{"name": "grounded", "rule": "forall e in entities(answer): grounded(e)"}]
     if grounding.location:

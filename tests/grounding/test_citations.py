@@ -1,4 +1,4 @@
-"""Which symbols an answer places in which files."""
+"""Citations: the files in which answers locate symbols."""
 
 from __future__ import annotations
 

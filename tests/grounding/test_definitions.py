@@ -1,4 +1,4 @@
-"""What sources define: by their syntax trees, and without them."""
+"""Definitions in sources: from syntax trees, and without them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is found in answers, class by class."""
+"""Entities found in answers, class by class."""
 
 from __future__ import annotations
 

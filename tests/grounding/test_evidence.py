@@ -1,4 +1,4 @@
-"""What counts as evidence: the forms in which tools return files, pages, and failures."""
+"""Evidence: the forms in which tools return files, pages and failures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The report: what was not seen, by class, with what comes nearest."""
+"""The report: ungrounded entities by class, with the nearest seen names."""
 
 from __future__ import annotations
 

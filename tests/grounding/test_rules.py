@@ -38,7 +38,7 @@ def test_a_refusal_is_vacuous() -> None:
 
 
 def test_an_empty_answer_is_a_violation_and_a_missing_one_is_vacuous() -> None:
-    """What is undefined makes a domain empty; `Called(final_answer)` asks for an answer."""
+    """An undefined value makes a domain empty; `Called(final_answer)` requires an answer."""
     outcomes = [
         verify_trace(Trace([READ], answer=answer), _procedure(GROUNDED)).constraints[0].outcome
         for answer in ("", None)

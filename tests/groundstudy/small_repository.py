@@ -1,4 +1,4 @@
-"""A repository that is small enough to see through, and questions about it."""
+"""A small repository, and questions about it."""
 
 from __future__ import annotations
 

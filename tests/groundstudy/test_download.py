@@ -1,4 +1,4 @@
-"""Pinned repositories are fetched whole and unchanged, and nothing in them is run."""
+"""Pinned repositories are downloaded completely and unchanged, and none of their code is run."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ def root(tmp_path: Path) -> Path:
 
 
 def _laid_out(tmp_path: Path) -> Path:
-    """A repository, and beside it what must stay unread."""
+    """A repository, and files next to it that must stay unread."""
     (tmp_path / "secret.txt").write_text(SECRET)
     (tmp_path / "outside").mkdir()
     (tmp_path / "outside" / "secret.txt").write_text(SECRET)
@@ -291,7 +291,7 @@ def test_no_link_leads_out(root: Path, make: Any) -> None:
 
 @contextmanager
 def _swapping(root: Path, name: str) -> Iterator[None]:
-    """For the time of the block, something and the link beside it change places all the time."""
+    """Swaps a path and a link continuously during the block."""
     over = threading.Event()
     turns = ((name, "kept"), ("link", name), (name, "link"), ("kept", name))
 

@@ -1,4 +1,4 @@
-"""`bylaw ground questions` and `bylaw ground study`, from what is typed to what is printed."""
+"""The commands `bylaw ground questions` and `bylaw ground study`."""
 
 from __future__ import annotations
 

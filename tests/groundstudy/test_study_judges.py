@@ -26,7 +26,7 @@ from bylaw.values import Json
 
 
 class Judge:
-    """Says yes where it sees that a file was read; or what it is told to say."""
+    """Says yes if a file was read, or gives a fixed reply."""
 
     batched = True
     width = 8

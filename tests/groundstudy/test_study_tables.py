@@ -37,7 +37,7 @@ EFFECT = {
 }
 """Δ correct, Δ grounded, Δ reads, vacuous."""
 REFUSALS = {"Qwen3.5-9B": 28, "Qwen3.5-397B-A17B": 11, "Gemma-4-31B-IT": 30}
-"""How many refusals make the published shares of vacuous grounding."""
+"""The numbers of refusals that give the published shares of vacuous grounding."""
 
 
 def _run(model: str, prompt: str, number: int, category: str, **other: Any) -> dict[str, Any]:

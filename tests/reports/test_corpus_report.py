@@ -1,4 +1,4 @@
-"""The page on a corpus: what it holds, and what opens when it is clicked."""
+"""The report on a corpus: its content, and opening traces."""
 
 from __future__ import annotations
 

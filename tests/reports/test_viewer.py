@@ -65,7 +65,7 @@ def data_of(page: str) -> dict[str, Any]:
 
 
 def shown(report: Report) -> dict[str, Any]:
-    """What the viewer shows, explained as the page would."""
+    """The viewer's data, with the explanations that the page has."""
     return data_of(render_trace(report))
 
 

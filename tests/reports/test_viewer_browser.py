@@ -1,4 +1,4 @@
-"""The viewer in a browser: what is seen, clicked and typed."""
+"""The viewer in a browser: display, clicks and keys."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Opened(chromium.Opened):
         return [*self.page.locator(f".rule{mark}:visible .rule__name").all_text_contents()]
 
     def in_view(self, index: int) -> bool:
-        """Is this call within the window?"""
+        """True if the call is visible."""
         self.page.wait_for_timeout(700)  # smooth scrolling takes its time
         box = self.page.locator(f".card[data-index='{index}']").bounding_box()
         size = self.page.viewport_size
