@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import pickle
 from dataclasses import FrozenInstanceError, asdict, dataclass, field, fields, replace
 from typing import Any
@@ -68,6 +69,12 @@ def test_it_is_frozen_has_slots_and_matches_by_position() -> None:
         case Ours(left, right):
             assert (left, right) == (1, "r")
     assert Ours(1).more is not Ours(1).more
+
+
+def test_it_shows_its_signature() -> None:
+    assert str(inspect.signature(Ours)) == (
+        "(left: 'int', right: 'str' = 'r', more: 'list[int]' = Ellipsis)"
+    )
 
 
 def test_what_a_class_defines_itself_is_kept() -> None:

@@ -58,7 +58,7 @@ CODES: Final = {
     "E106": Code(
         "a tool was expected",
         "The operand must be a tool name, a set {a, b} or a group. Sets and lists of tools have "
-        "at least one member. A tool that is named like a word of the language is quoted.",
+        "at least one member. A tool that is named like a keyword is quoted.",
         "Called({})",
         "Called({cancel, refund})",
     ),
@@ -218,7 +218,7 @@ CODES: Final = {
     "E211": Code(
         "a name cannot be used",
         "Groups, constants and definitions are named by plain words. Each name is used once, and "
-        "is neither a tool nor a word of the language.",
+        "is neither a tool nor a keyword.",
         "groups: {my-tools: [a]}",
         "groups: {MY_TOOLS: [a]}",
     ),

@@ -5,8 +5,8 @@
     G(call("search") >> F(call("cite")))
 
 Operators are named as in text (`G`, `F`, `X`, `WX`, `U`, `W`, `R`, `Y`, `O`, `H`, `S`), the
-connectives are `~ & | >>` and `.iff()`, predicates carry their own names. Where a value or a
-tool may stand, so may `var("x")`.
+connectives are `~ & | >>` and `.iff()`, predicates keep their names. `var("x")` may replace any
+value or tool.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ answer = Answer()
 labels = Labels()
 
 
-class this:  # noqa: N801  # it reads like the word of the language that it stands for
+class this:  # noqa: N801  # it is written like a value of the language
     """The event being tested: `this.args`, `this.result`, `this.tool`, `this.step`, …"""
 
     args = Reading("args")
@@ -132,7 +132,7 @@ def var(name: str) -> Variable:
 
 
 def call(tool: ToolLike = None, /, *patterns: f.Pattern, **arguments: object) -> f.Event:
-    """The current event is such a call: `call("search", ok, q="foo")`; `call()` is any call."""
+    """The current event is a call that matches: `call("search", ok, q="foo")`; `call()` is any."""
     named = tuple(f.ArgumentIs((key,), term_of(value)) for key, value in arguments.items())
     return f.Event(None if tool is None else tool_of(tool), (*named, *patterns))
 
@@ -143,7 +143,7 @@ def where(*path: str, equals: object) -> f.ArgumentIs:
 
 
 def result_is(value: object, *path: str) -> f.ResultIs:
-    """A result pattern: the whole result, or what a path of keys leads to."""
+    """A result pattern, for the whole result or for the value at a path of keys."""
     return f.ResultIs(path, term_of(value))
 
 
@@ -176,10 +176,10 @@ def compare(left: object, relation: str, right: object) -> f.Compare:
 
 
 def apply(function: str, *operands: object) -> Apply:
-    """`function(operands…)`, one of the closed set: `apply("length", this.args)`."""
+    """`function(operands…)`, for a built-in function: `apply("length", this.args)`."""
     known = FUNCTIONS.get(function)
     if known is None or len(known.takes) != len(operands):
-        message = f"there is no function {shown(function)} of {len(operands)} operands"
+        message = f"no function {shown(function)} takes {len(operands)} operands"
         raise SpecError(Diagnostic("E103", message))
     return Apply(function, tuple(map(term_of, operands)))
 
@@ -213,12 +213,12 @@ def says(role: str) -> f.Says:
 
 
 def like(form: str) -> ToolGlob:
-    """Every tool whose name has this form: `like("get_*")`."""
+    """Every tool whose name matches this pattern: `like("get_*")`."""
     return ToolGlob(form)
 
 
 def found(term: object) -> f.Listed | f.Found:
-    """The domain of a list, or single value, found at the current event."""
+    """The domain of a list, or a single value, at the current event."""
     domain = f.each_of(term_of(term))
     if domain is None:
         raise SpecError(Diagnostic("E106", "the list of values is empty"))
@@ -251,7 +251,7 @@ def extracted(name: str, *operands: object) -> f.Extracted:
 
 
 def Predicate(name: str, *operands: object) -> f.OpenPredicate:
-    """A registered open predicate, asked at the current position."""
+    """A registered open predicate at the current position."""
     return f.OpenPredicate(name, tuple(map(term_of, operands)))
 
 

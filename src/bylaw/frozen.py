@@ -24,6 +24,7 @@ def frozen(cls: _Class) -> _Class:
     made.__init__ = _initialiser(made)
     made.__setattr__ = made.__delattr__ = _refuse
     made.__reduce__ = _reduce
+    made.__signature__ = _Signature()
     for name, method in (("__eq__", _equal), ("__hash__", _hash), ("__repr__", _repr)):
         if getattr(made, name) is getattr(object, name):
             setattr(made, name, method)
@@ -66,6 +67,21 @@ def _initialiser(cls: Any) -> Any:
         return tuple(values)
 
     return __init__
+
+
+class _Signature:
+    """The signature of a class for `help`, made when it is asked for."""
+
+    def __get__(self, instance: object, cls: Any) -> Any:
+        from inspect import Parameter, Signature
+
+        parameters = []
+        for each in fields(cls):
+            default = Parameter.empty if each.default is MISSING else each.default
+            default = default if each.default_factory is MISSING else ...
+            kind = Parameter.POSITIONAL_OR_KEYWORD
+            parameters.append(Parameter(each.name, kind, default=default, annotation=each.type))
+        return Signature(parameters)
 
 
 def _values(self: Any) -> tuple[Any, ...]:

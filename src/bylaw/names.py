@@ -1,4 +1,4 @@
-"""Names with a meaning of their own."""
+"""Reserved names."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""JSON values: reading them strictly, comparing them, writing them canonically.
+"""JSON values: strict reading, comparison, canonical writing.
 
 Values compare structure by structure: `1` equals `1.0`, and `true` does not equal `1`.
 """
@@ -16,7 +16,7 @@ Json: TypeAlias = Any
 """null, true, false, a finite number, a string, a list of these, a mapping from strings."""
 
 MAX_DEPTH: Final = 200
-"""How deeply brackets may nest in a value."""
+"""The deepest nesting of brackets in a value."""
 
 _TOO_LONG: Final = 10**4300
 """Python reads and writes whole numbers of up to 4,300 digits."""
@@ -51,7 +51,7 @@ def is_object(value: object) -> bool:
 
 
 class JsonError(ValueError):
-    """A text is not JSON as Bylaw reads it. `position` is where, if that is known."""
+    """A text is not strict JSON. `position` is the place of the mistake, if known."""
 
     def __init__(self, message: str, position: int | None = None) -> None:
         super().__init__(message)
@@ -64,7 +64,7 @@ class DuplicateKey(JsonError):
 
 
 def read_json(text: str) -> Json:
-    """The value of a JSON text. Duplicate keys, NaN, infinities and deep nesting are errors."""
+    """The value of a JSON text. Rejects duplicate keys, NaN, infinities and deep nesting."""
     if _too_deep(text):
         raise JsonError(f"brackets nest more than {MAX_DEPTH} deep")
     try:
@@ -89,12 +89,12 @@ def _too_deep(text: str) -> bool:
     if text.count("[") + text.count("{") <= MAX_DEPTH:
         return False
     skeleton = _NOT_BRACKETS.sub("", _STRINGS.sub("", text).translate(_BRACKETS))
-    for _ in range(MAX_DEPTH):  # each round removes the innermost pairs, wherever they are
+    for _ in range(MAX_DEPTH):  # each pass removes the innermost pairs everywhere
         shorter = skeleton.replace("[]", "")
         if len(shorter) == len(skeleton):
             break
         skeleton = shorter
-    # What is left is deeper than the limit, or unbalanced: then only openings can be deep.
+    # The rest nests too deeply or is unbalanced; unbalanced brackets are deep only if they open.
     return bool(skeleton) and ("[]" in skeleton or skeleton.count("[") > MAX_DEPTH)
 
 
@@ -123,7 +123,7 @@ _DECODER = json.JSONDecoder(
 
 
 def decoded(value: Json) -> Json:
-    """The value that a string encodes if it is JSON; any other value itself."""
+    """The value that a string encodes if it is JSON; otherwise the value itself."""
     if not isinstance(value, str):
         return value
     try:
@@ -133,11 +133,11 @@ def decoded(value: Json) -> Json:
 
 
 _PLAIN: Final = (int, str)
-"""Types whose values are the same as JSON exactly when they are the same in Python."""
+"""Types whose values are equal as JSON exactly when they are equal in Python."""
 
 
 def equal(left: Json, right: Json) -> bool:
-    """Are these the same JSON value?"""
+    """Are these equal JSON values?"""
     if type(left) is type(right) and type(left) in _PLAIN:
         return bool(left == right)
     pending = [(left, right)]
@@ -163,24 +163,24 @@ def equal(left: Json, right: Json) -> bool:
 
 
 def write_json(value: Json) -> str:
-    """The value in one line, keys in their order; what people and files see."""
+    """The value in one line, keys in their order; for people and files."""
     return json.dumps(value, ensure_ascii=False, allow_nan=False)
 
 
-# Made once: `json.dumps` would make an encoder at every call.
+# `json.dumps` with options makes an encoder at every call.
 _canonical: Final = json.JSONEncoder(sort_keys=True, allow_nan=False, separators=(",", ":")).encode
 
 
 def canonical(value: Json) -> str:
-    """A text that two values share exactly when they are written the same, whatever the key order.
+    """The canonical text of a value: the order of keys does not matter, `1` and `1.0` differ.
 
-    `1` and `1.0` differ here; `identity` does not tell them apart.
+    `identity` does not distinguish `1` and `1.0`.
     """
     return _canonical(value)
 
 
 def identity(value: Json) -> str:
-    """A text that two values share exactly when they are `equal`."""
+    """A text that is the same for two values exactly when they are `equal`."""
     return canonical(_whole_numbers(value))
 
 
@@ -197,7 +197,7 @@ def _whole_numbers(value: Json) -> Json:
 
 
 def copied(value: Json) -> Json:
-    """The same value, of which nobody else can change a part."""
+    """A deep copy, with lists and dicts for sequences and mappings."""
     match value:
         case list() | tuple():
             return [copied(item) for item in value]
@@ -208,7 +208,7 @@ def copied(value: Json) -> Json:
 
 
 def problem(value: Json, depth: int = 0) -> str | None:
-    """Why a Python object is not a JSON value, or None if it is one."""
+    """The reason why an object is not a JSON value, or None if it is one."""
     if depth > MAX_DEPTH:
         return f"it nests more than {MAX_DEPTH} deep"
     match value:

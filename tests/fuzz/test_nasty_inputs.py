@@ -341,7 +341,7 @@ RULES: dict[str, tuple[str, str, str]] = {
     "only a comment": ("# later", "E101", "expected a formula"),
     "cut off": ("G(a ->", "E101", "the formula ends too early: expected a formula"),
     "two formulas": ("a b", "E101", "unexpected 'b'"),
-    "word of the language": ("G(in)", "E106", 'A tool of that name is written "in".'),
+    "keyword": ("G(in)", "E106", 'A tool of that name is written "in".'),
     "deep parentheses": ("(" * MANY + "a", "E101", "expected ')'"),
     "deep negations": ("!" * MANY + "a", "E112", "Split it into several constraints"),
     "deep implications": ("a -> " * 5000 + "a", "E112", "Split it into several constraints"),

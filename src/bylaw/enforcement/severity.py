@@ -1,4 +1,4 @@
-"""What a gate does about a rule: the severities, the settings that replace them, escalation."""
+"""Severities in force: the settings that replace them, and the escalation of soft blocks."""
 
 from __future__ import annotations
 
@@ -22,28 +22,28 @@ _REPLACED: Final[dict[Setting, Severity]] = {
     "soft-block": "SOFT_BLOCK",
 }
 UNENFORCED_LAYER: Final = "L6"
-"""Its values are computed from earlier results: a refusal would hand them to the model."""
+"""Its values are computed from earlier results: a refusal would reveal them to the model."""
 
 
 def severity_of(constraint: Constraint, setting: Setting, *, enforce_l6: bool) -> Severity:
-    """The severity that acts for a constraint in a setting."""
+    """The severity of a constraint in a setting."""
     if constraint.layer == UNENFORCED_LAYER and not enforce_l6:
         return "TOLERATE"
     return _REPLACED.get(setting, constraint.severity)
 
 
 def strongest(severities: Iterable[Severity]) -> Severity:
-    """The one that decides among several."""
+    """The strongest of several severities: the one that decides."""
     return min(severities, key=SEVERITIES.index)
 
 
 def blocks(severity: Severity) -> bool:
-    """Does it keep a call from running?"""
+    """Does the severity keep a call from running?"""
     return severity != "TOLERATE"
 
 
 class Escalation:
-    """Counts soft blocks, and says when the run must end."""
+    """Counts soft blocks and decides when the run must end."""
 
     def __init__(self, mode: SoftBlockMode, limit: int) -> None:
         self.mode: Final = mode
@@ -53,7 +53,7 @@ class Escalation:
         self.in_total = 0
 
     def block(self, names: Sequence[str]) -> bool:
-        """Counts a call that these constraints blocked; must the run end with it?"""
+        """Counts a call that these constraints blocked. True if the run must end."""
         self.of_constraint.update(names)
         self.in_a_row += 1
         self.in_total += 1
@@ -65,7 +65,7 @@ class Escalation:
         return reached[self.mode] >= self.limit
 
     def allow(self) -> None:
-        """A call was allowed."""
+        """Counts an allowed call: it ends a row of soft blocks."""
         self.in_a_row = 0
 
     def save(self) -> Json:
@@ -77,6 +77,6 @@ class Escalation:
         }
 
     def restore(self, saved: Json) -> None:
-        """Goes back to saved counts."""
+        """Resumes saved counts."""
         self.of_constraint = Counter(saved["of_constraint"])
         self.in_a_row, self.in_total = saved["in_a_row"], saved["in_total"]

@@ -93,5 +93,5 @@ _VALUES: Final = frozenset({*FIELDS, "answer", "labels"})
 
 
 def may_be_variable(name: str) -> bool:
-    """Can a quantifier bind this name? The words of the language and its values are taken."""
+    """Can a quantifier bind this name? Keywords and the names of values are taken."""
     return is_plain(name) and name not in _VALUES

@@ -1,7 +1,7 @@
-"""From shapes to formulas: every name is looked up, every operand checked, every mistake kept.
+"""From shapes to formulas: looks up every name, checks every operand, collects every mistake.
 
-Mistakes do not stop the work: a placeholder takes the place of what could not be understood,
-and all mistakes are raised together at the end.
+A mistake does not stop the elaboration: a placeholder replaces the part that has none, and all
+mistakes are raised together at the end.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def elaborate(shape: s.Shape, text: str, scope: Scope) -> f.Formula:
     elaborator = _Elaborator(text)
     try:
         formula = run(elaborator.formula(shape, scope))
-    except SpecError as error:  # too deep: a node could not be built
+    except SpecError as error:  # a node nests too deeply
         elaborator.problems += [
             Diagnostic.at(text, shape.span, d.code, d.message, d.help) for d in error.diagnostics
         ]
@@ -152,22 +152,23 @@ class _Elaborator(ValueElaborator):
     def event(self, operands: Sequence[s.Item], scope: Scope) -> f.Formula:
         """`call(tool, patterns…)`; the tool may be left out.
 
-        What is no pattern of its own, such as `amount > 5`, is a comparison beside the event.
+        A condition that no pattern can express, such as `amount > 5`, becomes a comparison that is
+        joined to the event with `&`.
         """
         tool: Tool | None = None
         rest = list(operands)
         if rest and self._may_be_tool(rest[0]):
             tool = self.tool(rest.pop(0), scope)
         patterns: list[f.Pattern] = []
-        beside: list[f.Formula] = []
+        conditions: list[f.Formula] = []
         for operand in rest:
             found = self.pattern(operand, scope)
             if isinstance(found, f.Compare):
-                beside.append(found)
+                conditions.append(found)
             elif found is not None:
                 patterns.append(found)
         event = f.Event(tool, tuple(patterns))
-        return f.And((event, *beside)) if beside else event
+        return f.And((event, *conditions)) if conditions else event
 
     def _may_be_tool(self, operand: s.Item) -> bool:
         match operand:
@@ -200,7 +201,7 @@ class _Elaborator(ValueElaborator):
     def _side(
         self, left: s.Shape
     ) -> tuple[type[f.ArgumentIs | f.ResultIs], tuple[str, ...]] | None:
-        """What the left side of a pattern speaks of: an argument, or the result."""
+        """The node and the path of a pattern's left side: an argument, or the result."""
         match left:
             case s.Name(_, "result"):
                 return f.ResultIs, ()
@@ -211,7 +212,7 @@ class _Elaborator(ValueElaborator):
                 return (f.ArgumentIs, keys) if keys else None
 
     def argument(self, operand: s.Item, scope: Scope) -> list[f.ArgumentIs]:
-        """`q = "foo"`; a key that is no identifier stands in quotes, `args.` may precede it."""
+        """`q = "foo"`; `args.` may precede the key, and a key that is no identifier is quoted."""
         match operand:
             case s.Relation(span, "=", left, right):
                 keys = self._keys(left)
@@ -227,7 +228,7 @@ class _Elaborator(ValueElaborator):
 
     def _not_an_argument(self, operand: s.Item, scope: Scope) -> None:
         message = f"expected an argument, found {kind_of_shape(operand)}"
-        help = "Write key = value: amount = 5. Conditions on other values stand beside the call."
+        help = "Write key = value: amount = 5. Join other conditions to the call with &."
         self.complain(operand.span, scope, "E105", message, help)
 
     def _keys(self, left: s.Shape) -> tuple[str, ...]:
@@ -246,7 +247,7 @@ class _Elaborator(ValueElaborator):
         value = self.term(shape, scope)
         if not is_constant(value):
             help = "Name it first: let x = …: and use x."
-            message = "a trace predicate speaks of the whole trace, not of the current event"
+            message = "a trace predicate is about the whole trace, not about the current event"
             self.complain(span, scope, "E107", message, help)
             return NO_VALUE
         return value
@@ -272,22 +273,22 @@ class _Elaborator(ValueElaborator):
         if name.text in registered:
             return f.OpenPredicate(name.text, tuple(self.term(o, scope) for o in operands))
         if name.text in FUNCTIONS or name.text in ("last", "count"):
-            message = f"'{name.text}' gives a value, which is no formula by itself"
+            message = f"'{name.text}' is a value, not a formula"
             asks = name.text in FUNCTIONS and FUNCTIONS[name.text].asks
             help = f"Compare it with something: {name.text}(…) = {'true' if asks else '1'}."
             self.complain(name.span, scope, "E107", message, help)
         elif name.text in KEYWORDS:
-            message = f"'{name.text}' takes no operands"
+            message = f"'{name.text}' is a keyword that takes no operands"
             self.complain(
                 name.span, scope, "E103", message, f'A tool of that name is "{name.text}".'
             )
         elif name.text in scope.groups or (scope.tools and name.text in scope.tools):
             message = f"'{name.text}' is a tool, not a predicate"
-            help = f"Write call({name.text}, …) to speak of its arguments."
+            help = f"Write call({name.text}, …) for conditions on its arguments."
             self.complain(name.span, scope, "E103", message, help)
         elif close:
             self.complain(name.span, scope, "E103", f"unknown predicate '{name.text}'", close)
-        else:  # it may be registered where the formula is used
+        else:  # it may be registered later
             return f.OpenPredicate(name.text, tuple(self.term(o, scope) for o in operands))
         return _PLACEHOLDER
 

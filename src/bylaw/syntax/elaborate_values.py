@@ -1,4 +1,4 @@
-"""From shapes to what stands inside atoms: tools, values, domains; and the use of definitions."""
+"""From shapes to the parts of atoms: tools, values, domains. Expands definitions."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ NO_VALUE: Final = Literal.of(None)
 _NO_TOOL: Final = ToolName("?")
 _DOMAINS: Final = ("args", "results", "metrics")
 _MAX_EXPANSIONS: Final = 2_000
-"""How often one rule may use definitions, those inside definitions counted."""
+"""The most uses of definitions in one rule, uses inside definitions included."""
 _MAX_USES: Final = 50
-"""How many definitions may use each other in a row."""
+"""The deepest nesting of definitions that use each other."""
 
 
 class ValueElaborator:
-    """Looks up names and checks operands; keeps every mistake."""
+    """Looks up names, checks operands and collects mistakes."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -60,7 +60,7 @@ class ValueElaborator:
     def complain(
         self, span: Span, scope: Scope, code: str, message: str, help: str | None = None
     ) -> None:
-        """Keeps a mistake; one inside a definition is shown where the definition is used."""
+        """Collects a mistake. One inside a definition is reported where the definition is used."""
         if scope.uses:
             span = scope.uses[0].span
             message = f"in '{scope.uses[-1].macro}': {message}"
@@ -72,7 +72,7 @@ class ValueElaborator:
 
     @contextmanager
     def _deeper(self) -> Iterator[bool]:
-        """Is there room for one more value inside the others?"""
+        """Enters a value inside another; true unless values nest too deeply."""
         self._depth += 1
         try:
             yield self._depth <= MAX_NESTING
@@ -84,7 +84,7 @@ class ValueElaborator:
     def bound(self, variable: s.Name, scope: Scope) -> Scope:
         """The scope in which a variable is bound."""
         if not may_be_variable(variable.text):
-            message = f"'{variable.text}' is a word of the language, not a variable"
+            message = f"'{variable.text}' is a keyword, not a variable"
             self.complain(variable.span, scope, "E108", message, "Choose another name.")
         return scope.binding(variable.text)
 
@@ -93,7 +93,7 @@ class ValueElaborator:
         return name in scope.macros and name not in scope.variables
 
     def expanded(self, shape: s.Item, scope: Scope) -> tuple[s.Shape, Scope] | None:
-        """What a definition stands for, and the scope to read that in."""
+        """The body of a definition, and the scope to read it in."""
         match shape:
             case s.Invocation(_, name, operands):
                 pass
@@ -116,7 +116,7 @@ class ValueElaborator:
         self._expansions += 1
         if self._expansions > _MAX_EXPANSIONS:
             if self._expansions == _MAX_EXPANSIONS + 1:
-                message = f"its definitions are used more than {_MAX_EXPANSIONS:,} times over"
+                message = f"the rule uses definitions more than {_MAX_EXPANSIONS:,} times"
                 self.complain(shape.span, scope, "E118", message, "Split the rule.")
             return None
         return macro.body, scope.inside(macro, operands, shape.span)
@@ -138,7 +138,7 @@ class ValueElaborator:
             case s.Invocation(_, s.Name(_, "like"), [s.Scalar(_, str(pattern))]) if pattern:
                 return ToolGlob(pattern)
             case s.Name(span, name) if name in KEYWORDS:
-                message = f"'{name}' is a word of the language, not a tool"
+                message = f"'{name}' is a keyword, not a tool"
                 help = f'A tool of that name is written "{name}".'
                 self.complain(span, scope, "E106", message, help)
                 return ToolName(name)
@@ -220,7 +220,7 @@ class ValueElaborator:
         return NO_VALUE
 
     def _argument(self, shape: s.Name, scope: Scope) -> Term:
-        """What a parameter stands for. Read at another event, it would be another value."""
+        """The value of a parameter. Reading it at another event would give another value."""
         argument = scope.arguments[shape.text]
         value = self.term(argument.shape, argument.scope)
         if scope.elsewhere and not is_constant(value):
@@ -228,7 +228,7 @@ class ValueElaborator:
         return value
 
     def _complain_elsewhere(self, shape: s.Name, scope: Scope) -> None:
-        message = f"the operand '{shape.text}' reads the event, but is used at another one"
+        message = f"the operand '{shape.text}' reads the event, but is used at another event"
         help = "Name it first, where it is used: let x = …: and pass x."
         self.complain(shape.span, scope, "E119", message, help)
 
@@ -262,7 +262,7 @@ class ValueElaborator:
         return Apply(name, given)
 
     def check_pattern(self, term: Term, shape: s.Item, scope: Scope) -> None:
-        """Complains about a text that is no regular expression."""
+        """Reports a text that is not a regular expression."""
         pattern = term.value if isinstance(term, Literal) else None
         if isinstance(pattern, str) and compiled(pattern) is None:
             message = "this is not a regular expression"
@@ -285,7 +285,7 @@ class ValueElaborator:
     # ── domains ──────────────────────────────────────────────────────────────────────────
 
     def domain(self, shape: s.Item, scope: Scope) -> f.Domain:
-        """What a quantifier ranges over."""
+        """The domain that a quantifier ranges over."""
         match shape:
             case s.Brackets(_, items) if items:
                 return f.Listed(tuple(self.term(item, scope) for item in items))
@@ -357,7 +357,7 @@ _KINDS = {
 
 
 def kind_of_shape(shape: s.Item) -> str:
-    """What a shape is, in words."""
+    """A shape as messages name it."""
     match shape:
         case s.Name(_, text):
             return f"'{text}'"

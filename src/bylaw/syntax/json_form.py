@@ -1,4 +1,4 @@
-"""Formulas as JSON, for storage: a flat list of parts, each naming earlier ones by number.
+"""Formulas as JSON, for storage: a flat list of parts that refer to earlier parts by number.
 
     G(search -> F cite)
 
@@ -10,8 +10,8 @@
         {"always": [3]}
     ]}
 
-The last part is the formula. Flat, because nesting would follow the formula's depth, and JSON
-readers give up at some depth; and because equal parts are then stored once.
+The last part is the formula. The list is flat because JSON readers limit the depth of nesting;
+equal parts are stored once.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ from bylaw.vocabulary.signature import OperandKind
 
 
 def from_json(data: object) -> f.Formula:
-    """The formula that a JSON value writes; SpecError if it writes none."""
+    """The formula that `to_json` wrote. Raises SpecError for any other value."""
     if not isinstance(data, Mapping) or "formula" not in data:
         raise _error("formula", 'expected {"bylaw": 1, "formula": […]}')
     if type(data.get("bylaw")) is not int or data["bylaw"] != VERSION:
@@ -75,7 +75,7 @@ def _error(where: str, message: str, code: str = "E116", help: str | None = None
 
 
 class _PartReader:
-    """Reads one part; `built` are the parts before it."""
+    """Reads one part. `built` are the formulas of the parts before it."""
 
     def __init__(self, where: str, built: list[f.Formula]) -> None:
         self.where = where
@@ -110,7 +110,7 @@ class _PartReader:
             case _ if tag in BY_TAG and isinstance(content, list):
                 return self.operator(tag, [self.earlier(number) for number in content])
         close = did_you_mean(tag, [*BY_TAG, *PREDICATES, "truth", "event", "predicate"])
-        raise self.fail(f"'{tag}' is not a part of a formula, or is written differently", close)
+        raise self.fail(f"'{tag}' is not a part of a formula, or has the wrong content", close)
 
     def operator(self, tag: str, operands: list[f.Formula]) -> f.Formula:
         operator = BY_TAG[tag]
@@ -147,7 +147,7 @@ class _PartReader:
     def arguments(self, value: Json) -> f.Arguments:
         patterns = self.each(self.pattern, value)
         if not all(isinstance(pattern, f.ArgumentIs) for pattern in patterns):
-            raise self.fail("only arguments can stand here")
+            raise self.fail("expected patterns of arguments only")
         return f.Arguments(patterns)
 
     def pattern(self, value: Json) -> f.Pattern:
@@ -194,7 +194,7 @@ class _PartReader:
                 return ToolGlob(pattern)
             case {"any": [_, *_] as members, **rest} if not rest:
                 if any(isinstance(m, dict) and "any" in m for m in members):
-                    raise self.fail("a set of tools holds names, forms and variables")
+                    raise self.fail("a set of tools cannot hold another set")
                 tools = self.each(self.tool, members)
                 return ToolSet(tuple(flat for tool in tools for flat in members_of(tool)))
             case _:

@@ -56,7 +56,7 @@ def _innermost_first(formula: f.Formula) -> Iterator[f.Formula]:
 
 
 class _PartWriter:
-    """Writes one part; `numbers` are those of the parts before it."""
+    """Writes one part. `numbers` are the numbers of the parts before it."""
 
     def __init__(self, numbers: Mapping[f.Formula, int]) -> None:
         self.numbers = numbers

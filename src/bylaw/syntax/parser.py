@@ -25,19 +25,19 @@ def parse(
     constants: Mapping[str, Json] | None = None,
     define: Mapping[str, str] | None = None,
 ) -> Formula:
-    """The formula that a text writes.
+    """The formula of a text.
 
-    With `tools`, a tool that is not among them is an error; `groups` may stand for sets of
-    tools; `vocabulary` lends its registered names; `constants` are named values, and `define`
-    names formulas, values and sets of tools: `{"order(i)": "last(call(get_order, id = i))"}`.
-    Raises SpecError with every mistake found.
+    With `tools`, any other tool is an error. `groups` are named sets of tools, `vocabulary` has
+    the registered functions, `constants` are named values, and `define` names formulas, values
+    and sets of tools: `{"order(i)": "last(call(get_order, id = i))"}`. Raises SpecError with
+    every mistake found.
     """
     macros = {m.name: m for m in starmap(read_definition, (define or {}).items())}
     return parse_in(text, Scope.of(tools, groups, vocabulary, constants, macros))
 
 
 def parse_in(text: str, scope: Scope) -> Formula:
-    """The formula that a text writes in a scope."""
+    """The formula of a text in a scope."""
     return elaborate(read_shape(text), text, scope)
 
 
@@ -45,7 +45,7 @@ _HEAD = re.compile(r"\s*([^\W\d]\w*)\s*(?:\((.*)\)\s*)?")
 
 
 def read_definition(head: str, body: str) -> Macro:
-    """One definition: `name` or `name(parameter, …)`, and what it stands for."""
+    """One definition: `name` or `name(parameter, …)`, and its body."""
     found = _HEAD.fullmatch(head)
     parameters = [] if found is None or found[2] is None else found[2].split(",")
     names = [parameter.strip() for parameter in parameters]

@@ -1,4 +1,4 @@
-"""From formula to text, with no more parentheses than reading it back needs."""
+"""From formula to text, with as few parentheses as possible."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ def to_text(
 ) -> str:
     """The text that `parse` reads back as this formula.
 
-    `names` and `parts` are for people: a value whose canonical text is among the names, and a
-    formula that is among the parts, is written by its name.
+    For text that only people read: `names` gives names to values, by their canonical text, and
+    `parts` gives names to formulas.
     """
     binders = f.ForAll | f.Exists | Counted
     bound = {part.variable for part in everything(formula) if isinstance(part, binders)}
@@ -61,7 +61,7 @@ def tool_text(tool: Tool) -> str:
 
 
 class _Printer:
-    """Writes the parts of one formula; `bound` are its variables, which tools must not resemble."""
+    """Writes the parts of one formula. Tools named like one of its `bound` variables are quoted."""
 
     def __init__(
         self,
@@ -74,7 +74,7 @@ class _Printer:
         self.parts = parts or {}
 
     def written(self, formula: f.Formula) -> Steps[tuple[str, int]]:
-        """The text, and how tightly its outermost operator binds."""
+        """The text, and the precedence of its outermost operator."""
         if self.parts and formula in self.parts:
             return self.parts[formula], _ATOM
         match formula:
@@ -132,7 +132,7 @@ class _Printer:
                     return f"let {', '.join(bindings)}: {text}"
 
     def operand(self, formula: f.Formula, least: int) -> Steps[str]:
-        """The text of an operand, in parentheses unless it binds at least so tightly."""
+        """The text of an operand, in parentheses if its precedence is below `least`."""
         text, precedence = yield self.written(formula)
         return text if precedence >= least else f"({text})"
 
@@ -209,7 +209,7 @@ class _Printer:
                 return f"{name}({', '.join(map(self.term, operands))})"
 
     def tool(self, tool: Tool) -> str:
-        """A tool as the text form writes it: quoted where it is not a plain name."""
+        """A tool as the text form writes it, in quotes unless it is a plain name."""
         match tool:
             case ToolName(name):
                 return write_json(name) if name in self.bound else _key(name)
@@ -221,11 +221,11 @@ class _Printer:
                 return "{" + ", ".join(map(self.tool, members)) + "}"
 
     def term(self, term: Term) -> str:
-        """A term as the text form writes it, in parentheses if it is a calculation."""
+        """A term as the text form writes it, in parentheses if it is arithmetic."""
         return self.sum(term, _ATOM)
 
     def sum(self, term: Term, least: int = 0) -> str:
-        """A term, in parentheses only if it is a calculation that binds less tightly."""
+        """A term, in parentheses if it is arithmetic with a precedence below `least`."""
         match term:
             case Apply(symbol, (left, right)) if symbol in ARITHMETIC:
                 binds = ARITHMETIC[symbol]
@@ -264,7 +264,7 @@ class _Printer:
         return f"[{self.sum(key)}]"
 
     def pattern_text(self, term: Term) -> str:
-        """A regular expression between slashes, where it is one."""
+        """A term on the right of `~`: between slashes if it is a regular expression written out."""
         value = term.value if isinstance(term, Literal) else None
         if not isinstance(value, str) or not value or not value.isprintable():
             return self.sum(term)

@@ -1,4 +1,4 @@
-"""From formula to the Python expression that builds it, with the names of `bylaw.formulas`."""
+"""From formula to a Python expression that builds it with the names of `bylaw.formulas`."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def _operands(kind: OperandKind, operand: f.Operand) -> Sequence[str]:
 
 
 def _patterns(patterns: Sequence[f.Pattern]) -> tuple[list[str], list[str]]:
-    """Patterns as positional and as keyword arguments; the keywords are those that come first."""
+    """Patterns as positional and keyword arguments; leading ones are keywords if possible."""
     keywords: dict[str, str] = {}
     for pattern in patterns:
         match pattern:

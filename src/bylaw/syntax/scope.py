@@ -1,4 +1,4 @@
-"""The names that a formula may use, and what each stands for."""
+"""The names that a formula may use, and their meanings."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from bylaw.vocabulary.registry import EMPTY, Vocabulary
 
 @frozen
 class Macro:
-    """A definition: what a name with operands stands for, wherever it is used."""
+    """A definition: a name, its parameters, and the shape that replaces it."""
 
     name: str
     parameters: tuple[str, ...]
@@ -26,7 +26,7 @@ class Macro:
 
 @frozen
 class Use:
-    """Where a definition is used: mistakes inside it are reported there."""
+    """A use of a definition. Mistakes inside the definition are reported at its use."""
 
     macro: str
     span: Span
@@ -34,7 +34,7 @@ class Use:
 
 @frozen
 class Argument:
-    """What a parameter of a definition stands for: a shape, and the scope it was written in."""
+    """The operand for a parameter of a definition, and the scope that it was written in."""
 
     shape: Item
     scope: Scope
@@ -42,7 +42,7 @@ class Argument:
 
 @frozen
 class Scope:
-    """Tools (None: any name is a tool), groups, functions, constants, definitions, variables."""
+    """The names in scope. With `tools` None, any name is a tool."""
 
     tools: frozenset[str] | None
     groups: Mapping[str, tuple[ToolMember, ...]]
@@ -50,13 +50,13 @@ class Scope:
     constants: Mapping[str, Json] = field(default_factory=dict)
     macros: Mapping[str, Macro] = field(default_factory=dict)
     variables: Mapping[str, str] = field(default_factory=dict)
-    """The bound names, and what the formula calls them."""
+    """The bound variables as written, and their names in the formula."""
     arguments: Mapping[str, Argument] = field(default_factory=dict)
-    """Inside a definition: what its parameters stand for."""
+    """Inside a definition: the operands for its parameters."""
     uses: tuple[Use, ...] = ()
-    """Inside a definition: where it, and those around it, are used."""
+    """Inside a definition: its use, after the uses of the definitions around it."""
     elsewhere: bool = False
-    """Inside a definition: may this be read at another event than the one it is used at?"""
+    """Inside a definition: may this be read at an event other than that of the use?"""
 
     @classmethod
     def of(
@@ -78,11 +78,11 @@ class Scope:
     def binding(self, variable: str) -> Scope:
         """The scope inside a quantifier.
 
-        Inside a definition the variable may get another name, so that it does not catch one that
-        the definition's operands speak of.
+        Inside a definition the variable may be renamed, so that it does not capture a variable of
+        the definition's operands.
         """
-        name, taken = variable, _spoken_of(self.arguments.values())
-        if taken:  # nor must the new name be one that is in use here
+        name, taken = variable, _variables_in(self.arguments.values())
+        if taken:  # the new name must not capture a variable of this scope either
             taken |= {given for key, given in self.variables.items() if key != variable}
         while name in taken:
             name += "_"
@@ -90,7 +90,7 @@ class Scope:
         return replace(self, variables={**self.variables, variable: name}, arguments=arguments)
 
     def inside(self, macro: Macro, operands: Iterable[Item], span: Span) -> Scope:
-        """The scope inside a definition: it knows its parameters, and none of our variables."""
+        """The scope inside a definition: it sees its parameters, and no variables of the use."""
         given = (Argument(operand, self) for operand in operands)
         return replace(
             self,
@@ -109,15 +109,15 @@ class Scope:
         return self.tools is None or name in self.tools or name == FINAL_ANSWER
 
     def suggest_tool(self, name: str) -> str:
-        """What to write instead of a tool that is not known."""
+        """The help for an unknown tool."""
         known = sorted({*(self.tools or ()), *self.groups})
         close = did_you_mean(name, [*known, FINAL_ANSWER])
         tools = f"The procedure's tools are: {listing(known)}."
         return f"{close} {tools}" if close else tools
 
 
-def _spoken_of(arguments: Iterable[Argument]) -> set[str]:
-    """The variables that operands of definitions may speak of."""
+def _variables_in(arguments: Iterable[Argument]) -> set[str]:
+    """The variables that may occur in the operands of definitions."""
     found: set[str] = set()
     pending = list(arguments)
     while pending:
@@ -128,7 +128,7 @@ def _spoken_of(arguments: Iterable[Argument]) -> set[str]:
 
 
 def group_members(name: str, groups: Mapping[str, tuple[str, ...]]) -> tuple[ToolMember, ...]:
-    """The tools of a group: a member may be another group, or a form of names such as `get_*`."""
+    """The tools of a group. A member may be another group, or a pattern such as `get_*`."""
     found: dict[ToolMember, None] = {}
     pending, seen = [name], {name}
     while pending:
@@ -147,13 +147,13 @@ def group_members(name: str, groups: Mapping[str, tuple[str, ...]]) -> tuple[Too
 def group_problem(
     member: str, groups: Iterable[str], tools: Iterable[str] | None
 ) -> tuple[str, str | None] | None:
-    """What is wrong with a member of a group, and what to do about it."""
+    """The message and the help for a member of a group that cannot be used, or None."""
     if tools is None or member in groups:
         return None
     if "*" in member:
         if any(is_named(tool, ToolGlob(member)) for tool in tools):
             return None
-        return f"no tool is called like '{member}'", None
+        return f"no tool matches '{member}'", None
     if member in tools or member == FINAL_ANSWER:
         return None
     return f"unknown tool '{member}'", did_you_mean(member, [*tools, *groups])

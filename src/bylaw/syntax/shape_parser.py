@@ -279,8 +279,11 @@ class _ShapeParser:
     def _unexpected(self, *expected: str) -> NoReturn:
         """Reports the token that comes next, and what could stand in its place."""
         text, start = self.text, self.at
+        ended = start == len(text)
+        if ended and expected[0] in ("an operator", "arithmetic"):
+            expected = expected[1:]  # the text may go on, but what is missing is its end
         or_else = f"{', '.join(expected[:-1])} or {expected[-1]}" if expected[1:] else expected[0]
-        if start == len(text):
+        if ended:
             end = len(text.rstrip())
             self._fail(
                 Span(end, end + 1), "E101", f"the formula ends too early: expected {or_else}"
@@ -297,9 +300,7 @@ class _ShapeParser:
         if token in _MATCHING:
             hint = r'Match it with a regular expression: path ~ "^src/", path ~ /\.py$/.'
         elif hint is None and token in KEYWORDS:
-            hint = (
-                f"'{token}' is a word of the language; a tool of that name is written \"{token}\"."
-            )
+            hint = f"'{token}' is a keyword; a tool of that name is written \"{token}\"."
         elif hint is None and token in RELATIONS and expected[0] == "an operator":
             hint = "A comparison has two sides: write a < b & b < c."
         span = Span(start, start + len(token))

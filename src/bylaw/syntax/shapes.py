@@ -1,4 +1,4 @@
-"""What the parser sees before anything has a meaning: names, calls, infixes, with their places."""
+"""Shapes: parsed text before names are looked up, with the place of each part."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Access:
     span: Span
     base: Shape
     keys: tuple[str | Shape, ...]
-    """A key that is written out, or what stands in brackets."""
+    """Each key: a string if it is written out, else the shape in brackets."""
 
     @property
     def plain_keys(self) -> tuple[str, ...] | None:
