@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -166,3 +167,32 @@ def test_a_token_that_was_never_trained_is_not_known(tmp_path: Path) -> None:
     assert not is_trained(model, call)
     assert is_trained(model, end)
     assert untrained_tags(tokenizer, model) == ["<tool_call>"]
+
+
+def test_a_tokenizer_from_gguf_spells_tags_that_were_never_trained(tmp_path: Path) -> None:
+    """Whether it has them as single tokens or not depends on the version of transformers."""
+    import tiny_model
+    import torch
+
+    from bylaw.agents.hf.loading import _repair, load_model
+
+    folder = tiny_model.save(tmp_path, taught=False, template=tiny_model.WITH_TOOLS)
+    model, tokenizer = load_model(folder, torch.bfloat16)
+    tokenizer.add_tokens(["<tool_call>", "</tool_call>"])
+    call = tokenizer.convert_tokens_to_ids("<tool_call>")
+    with torch.no_grad():
+        model.get_input_embeddings().weight[call] = model.get_input_embeddings().weight[-1]
+    _repair(tokenizer, model)
+    assert "<tool_call>" not in tokenizer.tokenize("<tool_call>a</tool_call>")
+    assert tokenizer.tokenize("<tool_call>a</tool_call>")[-1] == "</tool_call>"
+    tokenizer.save_pretrained(tmp_path / "saved")
+    _, saved = load_model(_copied(folder, tmp_path / "saved"), torch.bfloat16)
+    assert saved.tokenize("<tool_call>") == tokenizer.tokenize("<tool_call>")
+
+
+def _copied(model: Path, tokenizer: Path) -> Path:
+    """A folder with the weights of a model and another tokenizer."""
+    for file in model.iterdir():
+        if file.is_file() and not (tokenizer / file.name).exists():
+            shutil.copy(file, tokenizer)
+    return tokenizer

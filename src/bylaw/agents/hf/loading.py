@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any, Final
 
 import torch
+from tokenizers import Tokenizer
 from tokenizers.decoders import ByteLevel
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
@@ -15,7 +18,10 @@ _TURN_ENDS: Final = ("<|im_end|>", "<|eot_id|>", "<|end|>", "<end_of_turn>", "<|
 """Tokens that end a turn wherever they exist. A GGUF file often names another one."""
 
 _TAGS: Final = ("<tool_call>", "</tool_call>", "<tool_response>", "</tool_response>")
-"""Tags that must stay single tokens if the model knows them. A tokenizer from GGUF splits them."""
+"""Tags that must be single tokens if the model knows them, and only then.
+
+Depending on the version of transformers, a tokenizer read from a GGUF file has all or none of them
+as single tokens."""
 
 _SAME_EMBEDDING: Final = 0.999
 """The cosine similarity from which a model cannot tell two tokens apart."""
@@ -43,8 +49,17 @@ def _repair(tokenizer: Any, model: Any) -> None:
     tags = [tag for tag in _TAGS if tag in vocabulary]
     # A tag can be learned letter by letter, but not as a token whose embedding was never trained.
     tokenizer.add_tokens([tag for tag in tags if is_trained(model, vocabulary[tag])])
+    _split(tokenizer, untrained_tags(tokenizer, model))
     if _LINE_BREAK in vocabulary:
         tokenizer.backend_tokenizer.decoder = ByteLevel()
+
+
+def _split(tokenizer: Any, tags: Collection[str]) -> None:
+    """Makes a tokenizer write tags letter by letter that it has as single tokens."""
+    if tags:
+        backend = json.loads(tokenizer.backend_tokenizer.to_str())
+        kept = [token for token in backend["added_tokens"] if token["content"] not in tags]
+        tokenizer._tokenizer = Tokenizer.from_str(json.dumps(backend | {"added_tokens": kept}))
 
 
 def is_trained(model: Any, token: int) -> bool:
