@@ -122,9 +122,10 @@ class Episode:
         for call, decision in zip(proposed, self.guard.propose(proposed), strict=True):
             self._answer_call(call, self._outcome(call, decision))
         for call in beyond:
-            told = f"Not executed. The budget of {self.budget} calls is used up: give your answer."
-            self.refused.append(RefusedCall(self.turns - 1, call, "budget", told))
-            self._answer_call(call, json.dumps({"error": told}))
+            used_up = f"The budget of {self.budget} calls is used up: give your answer."
+            message = f"Not executed. {used_up}"
+            self.refused.append(RefusedCall(self.turns - 1, call, "budget", message))
+            self._answer_call(call, json.dumps({"error": message}))
 
     def _outcome(self, call: Call, decision: Decision) -> str:
         """Runs a call if it is allowed. Returns the text that the model reads."""
@@ -159,8 +160,8 @@ class Episode:
     def _correct(self, reply: Reply) -> None:
         """Tells the model what was wrong with a turn without calls or with malformed ones."""
         if self.ending is None and (reply.malformed or not reply.calls):
-            told = " ".join(reply.malformed) or REMINDER
-            self.conversation.messages.append({"role": "user", "content": told})
+            message = " ".join(reply.malformed) or REMINDER
+            self.conversation.messages.append({"role": "user", "content": message})
 
     def _check_limits(self) -> None:
         if self.ending is not None:

@@ -57,7 +57,7 @@ def test_rows_are_read_back(data: Path) -> None:
 
 
 def test_the_reference_describes_every_column_and_every_template() -> None:
-    page = Path(__file__).parents[2] / "docs/reference/training-data.md"
+    page = Path(__file__).parents[3] / "docs/reference/training-data.md"
     words = set(re.findall(r"`(\w+)`", page.read_text(encoding="utf-8")))
     assert words >= {*COLUMNS, *TRAINING, *HELD_OUT}
 
