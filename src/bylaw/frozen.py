@@ -7,6 +7,7 @@ that would take a third of the start-up time. Classes made here share their meth
 from __future__ import annotations
 
 from dataclasses import MISSING, FrozenInstanceError, dataclass, field, fields
+from operator import attrgetter
 from typing import Any, NoReturn, TypeVar, dataclass_transform
 
 _Class = TypeVar("_Class", bound=type)
@@ -25,7 +26,8 @@ def frozen(cls: _Class) -> _Class:
     made.__setattr__ = made.__delattr__ = _refuse
     made.__reduce__ = _reduce
     made.__signature__ = _Signature()
-    for name, method in (("__eq__", _equal), ("__hash__", _hash), ("__repr__", _repr)):
+    equal, hashed = _comparison(made)
+    for name, method in (("__eq__", equal), ("__hash__", hashed), ("__repr__", _repr)):
         if getattr(made, name) is getattr(object, name):
             setattr(made, name, method)
     return made  # type: ignore[no-any-return]  # the class that was given, with slots
@@ -84,16 +86,17 @@ class _Signature:
         return Signature(parameters)
 
 
-def _values(self: Any) -> tuple[Any, ...]:
-    return tuple(getattr(self, name) for name in self.__match_args__)
+def _comparison(cls: Any) -> tuple[Any, Any]:
+    names = cls.__match_args__
+    values: Any = attrgetter(*names) if names else lambda _: ()
 
+    def __eq__(self: Any, other: object) -> bool:  # noqa: N807  # as above
+        return values(self) == values(other) if type(other) is cls else NotImplemented
 
-def _equal(self: Any, other: object) -> bool:
-    return _values(self) == _values(other) if type(other) is type(self) else NotImplemented
+    def __hash__(self: Any) -> int:  # noqa: N807  # as above
+        return hash(values(self))
 
-
-def _hash(self: Any) -> int:
-    return hash(_values(self))
+    return __eq__, __hash__
 
 
 def _repr(self: Any) -> str:
@@ -102,7 +105,7 @@ def _repr(self: Any) -> str:
 
 
 def _reduce(self: Any) -> tuple[type, tuple[Any, ...]]:
-    return type(self), _values(self)
+    return type(self), tuple(getattr(self, name) for name in self.__match_args__)
 
 
 def _refuse(self: Any, name: str, *_: object) -> NoReturn:

@@ -15,7 +15,6 @@ from functools import partial
 from itertools import product
 from typing import Final, TypeAlias
 
-from bylaw.frozen import frozen
 from bylaw.trace.event import MISSING, Event
 from bylaw.trace.trace import Trace
 from bylaw.values import Json, identity, is_list, is_text
@@ -27,7 +26,7 @@ Undo: TypeAlias = Callable[[], None]
 """Takes back what a memory took in."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Key:
     """A condition that a later question looks up: the event's value meets the question's."""
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bylaw.frozen import frozen
 from bylaw.semantics.alphabet import Letter
 from bylaw.semantics.residual import FALSE, TRUE, Alternative, Residual, both, either, single
 from bylaw.vocabulary.tracker import State as TrackerState
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from bylaw.semantics.machine import Machine
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Configuration:
     """What a state number stands for."""
 
@@ -27,7 +27,7 @@ class Configuration:
     """Has the final answer been given?"""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Obligation:
     """A part that must hold at the next event, or a predicate's final value."""
 

@@ -13,11 +13,11 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import compress, count
 from typing import Any, Final, Literal, NamedTuple, Protocol, TypeAlias
 
-from bylaw.frozen import frozen
 from bylaw.logic.formula import ArgumentIs, Pattern
 from bylaw.logic.formula import Event as EventAtom
 from bylaw.logic.terms import Counted, Last, Term, Tool, ToolName
@@ -42,7 +42,7 @@ Kleene: TypeAlias = bool | None
 """True, False, or None where it depends on what is not known."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Moment:
     """When something happens: between two times if hidden events leave it open."""
 
