@@ -19,7 +19,7 @@ from itertools import chain, islice
 from multiprocessing import get_all_start_methods, get_context, parent_process
 from typing import Final, Protocol
 
-from bylaw.batch.input.chunks import Chunk, Content, Cursor, Limits, chunks
+from bylaw.batch.input.chunks import Chunk, Content, Cursor, Limits, chunks, load
 from bylaw.batch.input.files import CorpusFile, FileGroups, group_files
 from bylaw.batch.output.results_file import ResultsFile, RunState
 from bylaw.batch.output.summary import Summary
@@ -160,8 +160,8 @@ class LocalEngine:
 
 def score_content(content: Content, scorers: Sequence[Scorer]) -> tuple[Scores, ...]:
     """The scores of a chunk's content under each procedure."""
-    loaded = content.loaded()
-    return tuple(loaded.scores(scorer) for scorer in scorers)
+    loaded = load(content)
+    return tuple(scorer.content(loaded) for scorer in scorers)
 
 
 def scorers_for(procedures: Sequence[Procedure]) -> list[Scorer]:

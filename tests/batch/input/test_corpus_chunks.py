@@ -13,7 +13,7 @@ from typing import Any
 import corpora
 import pytest
 
-from bylaw.batch.input.chunks import Chunk, Cursor, Limits, TextLines, chunks, records
+from bylaw.batch.input.chunks import Chunk, Cursor, Limits, TextLines, chunks, load, records
 from bylaw.batch.input.files import find_files, group_files
 from bylaw.trace.files import MEGABYTE, Entry, read_traces
 from bylaw.trace.trace import Trace
@@ -31,7 +31,7 @@ def _cut(path: Path | str, limits: Limits = SMALL, start: Cursor | None = None) 
 
 def _entries(found: list[Chunk]) -> Iterator[Entry]:
     for chunk in found:
-        yield from chunk.content.loaded().entries()
+        yield from load(chunk.content).entries()
 
 
 def _outcomes(entries: Iterator[Entry]) -> list[tuple[str, Trace | str]]:
@@ -162,7 +162,7 @@ def test_documents_are_read_as_a_whole(tmp_path: Path, name: str, size: int) -> 
     text = json.dumps(list(corpora.records(5)), indent=1).encode()
     path.write_bytes(corpora.packed(name, text))
     (whole,) = _cut(path, Limits(chunk=size))
-    assert [entry.name for entry in whole.content.loaded().entries()] == [
+    assert [entry.name for entry in load(whole.content).entries()] == [
         f"{path}[{n}]" for n in range(5)
     ]
 
@@ -173,7 +173,7 @@ def test_small_files_of_all_kinds_are_one_chunk(tmp_path: Path) -> None:
     (tmp_path / "c.json").write_text(json.dumps(next(corpora.records(1))))
     (tmp_path / "d.json").write_text("")
     (whole,) = _cut(tmp_path, Limits())
-    names = [entry.name.removeprefix(f"{tmp_path}/") for entry in whole.content.loaded().entries()]
+    names = [entry.name.removeprefix(f"{tmp_path}/") for entry in load(whole.content).entries()]
     assert names == [
         *(f"a.jsonl:{n}" for n in (1, 2, 3)),
         *(f"b.jsonl.gz:{n}" for n in (1, 2, 3)),
@@ -200,7 +200,7 @@ def test_a_line_that_is_too_long_is_reported_and_the_next_one_is_read(
         (entry.name.rpartition(":")[2], entry.error and entry.error.diagnostics[0].code)
         for entry in records(find_files([str(path)]), limits)
     ] == [("1", None), ("2", None), ("3", "E313"), ("4", None)]
-    kept = [chunk.content.loaded() for chunk in _cut(path, limits)]
+    kept = [load(chunk.content) for chunk in _cut(path, limits)]
     assert max(len(each.text) for each in kept if isinstance(each, TextLines)) == 10_001
 
 
@@ -263,5 +263,5 @@ def test_files_that_vanish_are_reported(tmp_path: Path) -> None:
     found = group_files(find_files([str(path)]))
     path.unlink()
     (chunk,) = chunks(found, Cursor(), Limits())
-    (entry,) = chunk.content.loaded().entries()
+    (entry,) = load(chunk.content).entries()
     assert "cannot be read: No such file" in str(entry.error)

@@ -56,7 +56,7 @@ LINES: dict[str, str | bytes] = {
     "no calls": _record(),
     "steps in parallel": _record(_call("a", step=0), _call("b", step=0), _call("b", step=1)),
     "no step here and there": _record(_call("a", step=3), _call("b")),
-    "a step that goes on behind a call without": _record(
+    "a step that continues after a call without one": _record(
         _call("b", step=0), _call("a"), _call("b", step=0)
     ),
     "a step that a call without one would get": _record(_call("b"), _call("a"), _call("b", step=1)),
@@ -95,11 +95,11 @@ LINES: dict[str, str | bytes] = {
     "a result in JSON": _record(_call("a", tool_result='"x"')),
     "an error": _record(_call("a", error="no"), _call("b", error=None)),
     "an error that is no text": _record(_call("a", error=5)),
-    "a failure told in words": _record(_call("a", tool_result="Error: no")),
+    "a failure reported as text": _record(_call("a", tool_result="Error: no")),
     "metrics": _record(_call("a"), tools=["a", "c"]),
     "this version": _record(_call("a"), bylaw=1),
     "another version": _record(_call("a"), bylaw=2),
-    "a version in words": _record(_call("a"), bylaw="1"),
+    "a version that is text": _record(_call("a"), bylaw="1"),
     "messages of a chat": json.dumps(
         [{"role": "assistant", "tool_calls": [{"function": {"name": "a", "arguments": "{}"}}]}]
     ),
@@ -123,7 +123,7 @@ NOTICED_IF_READ = (
     "a step beyond bounds",
     "a step beyond all bounds",
 )
-"""What only a rule that reads it makes one look at."""
+"""Mistakes that are noticed only if a rule reads the field."""
 
 
 def _ordinary(scorer: Scorer, content: bytes) -> Scores:

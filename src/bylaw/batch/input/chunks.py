@@ -5,8 +5,7 @@ chunk that is missing. The same corpus is always cut in the same way: results do
 number of processes.
 
 As little as possible is sent to another process: of a plain file, the byte range. The process that
-does the work asks for the `loaded` content, which has its records (`entries`) and their scores
-(`scores`).
+does the work calls `load` for the content with its records (`entries`).
 """
 
 from __future__ import annotations
@@ -14,16 +13,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from io import BytesIO
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from bylaw.batch.input.decoding import OpenedFile, open_file
 from bylaw.batch.input.files import CHUNK_SIZE, CorpusFile, FileGroups, opened
 from bylaw.errors import BylawError, Diagnostic, TraceError, UsageError
 from bylaw.trace.files import MAX_DOCUMENT, MAX_LINE, Entry, read_lines, read_stream
-
-if TYPE_CHECKING:  # NumPy is not needed to read records one by one
-    from bylaw.batch.scoring.scorer import Scorer
-    from bylaw.batch.scoring.scores import Scores
 
 
 class Cursor(NamedTuple):
@@ -60,17 +55,9 @@ class TextLines:
     long: bool = False
     """Is it a single line, longer than an ordinary chunk?"""
 
-    def loaded(self) -> TextLines:
-        """The lines, with their text in memory."""
-        return self
-
     def entries(self) -> Iterator[Entry]:
         """The records, one by one."""
         return read_lines(BytesIO(self.text), self.name, self.first_line, self.max_line)
-
-    def scores(self, scorer: Scorer) -> Scores:
-        """The scores of the records."""
-        return scorer.entries(self.entries()) if self.long else scorer.lines(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,10 +108,6 @@ class WholeFile:
     text: bytes | None = None
     """The content of a file that cannot be read a second time."""
 
-    def loaded(self) -> WholeFile:
-        """The same: the file may be large, and is read record by record."""
-        return self
-
     def entries(self) -> Iterator[Entry]:
         """The records, one by one."""
         name = self.file.name
@@ -138,10 +121,6 @@ class WholeFile:
             raise
         except Exception as error:  # file systems and decompressors have their own exceptions
             yield from Unreadable.because(name, error).entries()
-
-    def scores(self, scorer: Scorer) -> Scores:
-        """The scores of the records."""
-        return scorer.entries(self.entries())
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,17 +138,9 @@ class Unreadable:
         problem = Diagnostic("E310", f"cannot be read{more}: {reason}", source=name, line=line)
         return cls(name if line is None else f"{name}:{line}", problem)
 
-    def loaded(self) -> Unreadable:
-        """The same."""
-        return self
-
     def entries(self) -> Iterator[Entry]:
         """One entry, with the error."""
         yield Entry(self.name, None, TraceError(self.problem))
-
-    def scores(self, scorer: Scorer) -> Scores:
-        """No scores, and one unusable record."""
-        return scorer.entries(self.entries())
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,30 +150,25 @@ class SmallFiles:
     files: tuple[CorpusFile, ...]
     limits: Limits
 
-    def loaded(self) -> SmallFiles:
-        """The same."""
-        return self
-
-    def contents(self) -> Iterator[TextLines | WholeFile | Unreadable]:
-        """The contents of the files."""
+    def contents(self) -> Iterator[Loaded]:
+        """The contents of the files, one after the other."""
         for file in self.files:
             for chunk in _split(file, Cursor(), self.limits):
-                assert not isinstance(chunk.content, SmallFiles), "it is of one file"
-                yield chunk.content.loaded()
+                yield load(chunk.content)
 
     def entries(self) -> Iterator[Entry]:
         """The records, one by one."""
         for content in self.contents():
             yield from content.entries()
 
-    def scores(self, scorer: Scorer) -> Scores:
-        """The scores of the records."""
-        from bylaw.batch.scoring.scores import Scores
 
-        return Scores.together([content.scores(scorer) for content in self.contents()])
+Loaded: TypeAlias = TextLines | WholeFile | Unreadable | SmallFiles
+Content: TypeAlias = Loaded | ByteRange | TableRows
 
 
-Content: TypeAlias = TextLines | ByteRange | TableRows | WholeFile | Unreadable | SmallFiles
+def load(content: Content) -> Loaded:
+    """The content with its lines in memory. Files that are not read by lines stay as they are."""
+    return content.loaded() if isinstance(content, ByteRange | TableRows) else content
 
 
 # ── chunks ────────────────────────────────────────────────────────────────────────────────

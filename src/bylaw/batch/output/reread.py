@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import groupby, islice
 
-from bylaw.batch.input.chunks import Chunk, Cursor, Limits, chunks_of
+from bylaw.batch.input.chunks import Chunk, Cursor, Limits, chunks_of, load
 from bylaw.batch.input.files import COMPRESSED, CorpusFile, FileGroups
 from bylaw.batch.output.summary import NotableTrace
 from bylaw.trace.trace import Trace
@@ -22,7 +22,7 @@ def reread(groups: FileGroups, wanted: Iterable[NotableTrace], limits: Limits) -
         if group[0].once:
             continue
         for chunk in _at(group, list(cursors), limits):
-            for entry in chunk.content.loaded().entries():
+            for entry in load(chunk.content).entries():
                 if entry.trace is not None and entry.name in names[chunk.start]:
                     found[entry.name] = entry.trace
     return found

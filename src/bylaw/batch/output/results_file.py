@@ -45,7 +45,7 @@ class RunState:
     """The progress of a run, as the journal has it."""
 
     cursor: Cursor = field(default_factory=Cursor)
-    """Where to resume."""
+    """The next chunk."""
     parts: int = 0
     """The number of parts that hold the rows up to there."""
     size: int = 0

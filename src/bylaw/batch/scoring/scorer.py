@@ -8,12 +8,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
-from typing import Final, Protocol
+from typing import Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bylaw.batch.input.chunks import TextLines
+from bylaw.batch.input.chunks import Loaded, SmallFiles, TextLines
 from bylaw.batch.scoring.partial_decoding import FieldsRead, OddRecord
 from bylaw.batch.scoring.plain_records import PlainBatch, PlainReader
 from bylaw.batch.scoring.scores import (
@@ -43,22 +43,6 @@ BATCH_CALLS: Final = 1 << 16
 """The number of calls in a batch: enough to be fast, few enough for the processor's cache."""
 
 
-class TraceBatch(Protocol):
-    """Some traces to evaluate together."""
-
-    def __len__(self) -> int: ...
-
-    @property
-    def calls(self) -> NDArray[np.int64]:
-        """The number of calls of each trace."""
-
-    def columns(self, events: Events, answer: bool) -> tuple[Columns, NDArray[np.intp]]:
-        """The columns of the traces that have an event, and the numbers of these traces."""
-
-    def trace(self, number: int) -> Trace:
-        """One trace, complete, with its failures marked."""
-
-
 class DecodedBatch:
     """Traces that have been read completely, with their failures marked."""
 
@@ -80,6 +64,9 @@ class DecodedBatch:
         return self._traces[number]
 
 
+TraceBatch: TypeAlias = DecodedBatch | PlainBatch
+
+
 class Scorer:
     """Scores records against one procedure."""
 
@@ -93,6 +80,14 @@ class Scorer:
         self._codes: Final = Codes()
         fields = FieldsRead.by([procedure, *others])
         self._reader: Final = PlainReader(procedure, fields, self._codes)
+
+    def content(self, content: Loaded) -> Scores:
+        """The scores of the records of a chunk."""
+        if isinstance(content, SmallFiles):
+            return Scores.together([self.content(each) for each in content.contents()])
+        if isinstance(content, TextLines) and not content.long:
+            return self.lines(content)
+        return self.entries(content.entries())
 
     def entries(self, entries: Iterable[Entry]) -> Scores:
         """The scores of records that have been read."""
