@@ -14,7 +14,9 @@ from bylaw import Procedure, Trace, Vocabulary, holds, parse
 from bylaw.codes import CODES
 from bylaw.logic import formula as f
 from bylaw.procedure.constraint import Constraint
-from bylaw.procedure.lint import Finding, LintSubject, lint, satisfiability
+from bylaw.procedure.lint import lint, satisfiability
+from bylaw.procedure.lint.finding import Finding
+from bylaw.procedure.lint.subject import LintSubject
 from bylaw.procedure.lint.vacuous import find_vacuous
 
 WORDS = Vocabulary()

@@ -15,7 +15,8 @@ from bylaw import Call, Message, Trace, TraceError, read_trace, read_traces
 from bylaw.cli.main import main
 from bylaw.codes import CODES
 from bylaw.trace.event import MISSING
-from bylaw.trace.formats import FORMATS, RAW_ARGUMENTS, format_of, read
+from bylaw.trace.formats import FORMATS, format_of, read
+from bylaw.trace.formats.conversation import RAW_ARGUMENTS
 
 
 def asks(*calls: tuple[str, Any] | tuple[str, Any, str], text: Any = None) -> dict[str, Any]:

@@ -42,7 +42,8 @@ from same_run import (
 )
 
 from bylaw import Call, Trace, TraceError, read_traces
-from bylaw.trace.formats import RAW_ARGUMENTS, read, records_in
+from bylaw.trace.formats import read, records_in
+from bylaw.trace.formats.conversation import RAW_ARGUMENTS
 
 Seen = list[tuple[Any, ...]]
 

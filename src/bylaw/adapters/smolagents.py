@@ -29,7 +29,7 @@ from bylaw.enforcement.guard import Guard
 from bylaw.enforcement.tools import as_json, executed
 from bylaw.names import FINAL_ANSWER
 from bylaw.trace.event import Call
-from bylaw.trace.formats import RAW_ARGUMENTS
+from bylaw.trace.formats.conversation import RAW_ARGUMENTS
 
 try:
     from smolagents import CodeAgent, LocalPythonExecutor, PythonExecutor, ToolCallingAgent

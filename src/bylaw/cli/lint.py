@@ -11,7 +11,8 @@ from bylaw.cli.inputs import add_json, add_max_line, add_vocabulary, entries, lo
 from bylaw.cli.main import exit_code
 from bylaw.cli.terminal import coloured, counted, progress, safe, wrapped
 from bylaw.enforcement.joint.clash import find_clash
-from bylaw.procedure.lint import Finding, lint
+from bylaw.procedure.lint import lint
+from bylaw.procedure.lint.finding import Finding
 from bylaw.procedure.procedure import Procedure
 from bylaw.trace.trace import Trace
 

@@ -23,6 +23,7 @@ MAX_NODES: Final = 200_000
 """The number of values a document may have, aliases expanded."""
 
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_TOO_DEEP: Final = f"the document nests more than {MAX_NESTING} deep"
 _INTEGER = re.compile(r"[-+]?(0|[1-9][0-9]{0,999})")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _WORDS: Final[dict[str, Json]] = {
@@ -68,8 +69,7 @@ def locate(value: Any, depth: int = 1) -> Located:
     """A Python value as a document without positions."""
     nowhere = Span(0, 0)
     if depth > MAX_NESTING:
-        message = f"the document nests more than {MAX_NESTING} deep"
-        raise SpecError(Diagnostic("E204", message))
+        raise SpecError(Diagnostic("E204", _TOO_DEEP))
     if isinstance(value, dict):
         return Located({str(key): locate(item, depth + 1) for key, item in value.items()}, nowhere)
     if isinstance(value, list | tuple):
@@ -142,8 +142,7 @@ class _YamlBuilder:
                 case yaml.SequenceStartEvent() | yaml.MappingStartEvent():
                     self.check_tag(event)
                     if len(self.open) >= MAX_NESTING:
-                        message = f"the document nests more than {MAX_NESTING} deep"
-                        raise self.fail(event, "E204", message)
+                        raise self.fail(event, "E204", _TOO_DEEP)
                     if event.anchor:
                         self.anchors[event.anchor] = None
                     kind: Any = [] if isinstance(event, yaml.SequenceStartEvent) else {}
@@ -162,8 +161,7 @@ class _YamlBuilder:
         container.size += node.size
         container.depth = max(container.depth, node.depth + 1)
         if container.depth > MAX_NESTING:
-            message = f"the document nests more than {MAX_NESTING} deep"
-            raise self.fail(event, "E204", message)
+            raise self.fail(event, "E204", _TOO_DEEP)
         if container.size > MAX_NODES:
             message = f"the document grows beyond {MAX_NODES:,} values when its aliases expand"
             raise self.fail(event, "E204", message)
@@ -182,9 +180,7 @@ class _YamlBuilder:
 
     def pair(self, mapping: Located, key: Located, value: Located) -> None:
         if isinstance(key.value, list | dict):
-            raise _error(
-                self.text, key.span, "E201", "a key must be a string, not a list or mapping"
-            )
+            raise _error(self.text, key.span, "E201", "a key must be a string")
         written = self.text[key.span.start : key.span.end].strip()
         name = key.value if isinstance(key.value, str) else written
         if name in mapping.value:

@@ -123,16 +123,9 @@ def _lines(file: BinaryIO, name: str, max_line: int, first_line: int = 1) -> Ite
         if not size:
             return
         if size > max_line:
-            yield _Line(
-                number,
-                Diagnostic(
-                    "E313",
-                    f"the line is longer than {max_line / MEGABYTE:g} MiB",
-                    "Write one record a line, or raise the limit with --max-line.",
-                    source=name,
-                    line=number,
-                ),
-            )
+            message = f"the line is longer than {max_line / MEGABYTE:g} MiB"
+            help = "Write one record a line, or raise the limit with --max-line."
+            yield _Line(number, Diagnostic("E313", message, help, source=name, line=number))
         elif line.strip():
             yield _Line(number, line)
 
@@ -250,15 +243,7 @@ def _json_diagnostic(error: JsonError, text: str, source: str, line: int | None)
     if error.position is None:
         return Diagnostic("E315", message, source=source, line=line)
     found = Diagnostic.at(text, Span(error.position, error.position + 1), "E315", message)
-    return Diagnostic(
-        "E315",
-        message,
-        source=source,
-        line=(line or 1) + (found.line or 1) - 1,
-        column=found.column,
-        excerpt=found.excerpt,
-        excerpt_column=found.excerpt_column,
-    )
+    return replace(found, source=source, line=(line or 1) + (found.line or 1) - 1)
 
 
 def _traced(entry: str, value: object, source: str, line: int | None) -> Entry:

@@ -24,7 +24,6 @@ def find_clash(procedure: Procedure) -> Iterator[Finding]:
         return
     yield Finding(
         "W514",
-        "warning",
         tuple(procedure.constraints[i].name for i in clashing),
         "No trace satisfies these rules together, although each pair can be satisfied.",
         "The gate then checks each rule only by itself. Change one of them.",

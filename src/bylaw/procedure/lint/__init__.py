@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Final, NamedTuple
 
 from bylaw.procedure.lint.data import find_data_traps
-from bylaw.procedure.lint.finding import Finding, Importance
+from bylaw.procedure.lint.finding import Finding
 from bylaw.procedure.lint.lateness import find_late
 from bylaw.procedure.lint.ordering import find_demands
 from bylaw.procedure.lint.samples import find_empty, find_not_in_play, find_unlisted
@@ -22,8 +22,6 @@ from bylaw.procedure.lint.unused import find_unused_groups, find_unused_tools
 from bylaw.procedure.lint.vacuous import find_first_only, find_vacuous
 from bylaw.procedure.procedure import Procedure
 from bylaw.trace.trace import Trace
-
-__all__ = ["CHECKS", "Check", "Finding", "Importance", "LintSubject", "lint"]
 
 
 class Check(NamedTuple):

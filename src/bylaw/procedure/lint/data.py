@@ -33,13 +33,9 @@ def _vacuous_lets(constraint: Constraint) -> Iterator[Finding]:
     for let, reason in _misplaced(constraint.formula):
         text = to_text(let)
         shown = text if len(text) <= 60 else f"{text[:59]}…"
-        yield Finding(
-            "W510",
-            "warning",
-            (constraint.name,),
-            f"`{shown}` is {reason}, and it is true wherever its value is undefined.",
-            "Move the let outside, or require the value with exists x in …: instead.",
-        )
+        message = f"`{shown}` is {reason}, and it is true wherever its value is undefined."
+        advice = "Move the let outside, or require the value with exists x in …: instead."
+        yield Finding("W510", (constraint.name,), message, advice)
         return  # one per rule is enough
 
 
@@ -76,13 +72,9 @@ def _is_let(node: Node) -> bool:
 def _unseen_messages(constraint: Constraint) -> Iterator[Finding]:
     """W511: a rule that refers to messages but sees none."""
     if any(isinstance(part, f.Says) for part in everything(constraint.formula)):
-        yield Finding(
-            "W511",
-            "warning",
-            (constraint.name,),
-            "The rule refers to messages but sees only calls, so says(…) is never true.",
-            "Add `events: all` to this constraint, or to the procedure.",
-        )
+        message = "The rule refers to messages but sees only calls, so says(…) is never true."
+        advice = "Add `events: all` to this constraint, or to the procedure."
+        yield Finding("W511", (constraint.name,), message, advice)
 
 
 def _null_comparisons(constraint: Constraint) -> Iterator[Finding]:
@@ -91,13 +83,9 @@ def _null_comparisons(constraint: Constraint) -> Iterator[Finding]:
         if isinstance(part, f.Compare) and any(
             isinstance(side, Literal) and side.value is None for side in (part.left, part.right)
         ):
-            yield Finding(
-                "W512",
-                "warning",
-                (constraint.name,),
-                f"`{to_text(part)}` is always false, like every comparison with null.",
-                "Write exists x in args.key: true, or use a pattern: call(tool, key = null).",
-            )
+            message = f"`{to_text(part)}` is always false, like every comparison with null."
+            advice = "Write exists x in args.key: true, or use a pattern: call(tool, key = null)."
+            yield Finding("W512", (constraint.name,), message, advice)
             return
 
 
@@ -105,11 +93,8 @@ def _same_on_both_sides(constraint: Constraint) -> Iterator[Finding]:
     """W513: a value compared with itself, where the values of two events were meant."""
     for part in everything(constraint.formula):
         if isinstance(part, f.Compare) and part.left == part.right and not is_constant(part.left):
-            yield Finding(
-                "W513",
-                "warning",
-                (constraint.name,),
-                f"`{to_text(part)}` compares a value with itself: both sides read the same event.",
-                "Bind the value of the other event first, with let x = …:, and compare with x.",
-            )
+            text = to_text(part)
+            message = f"`{text}` compares a value with itself: both sides read the same event."
+            advice = "Bind the value of the other event first, with let x = …:, and compare with x."
+            yield Finding("W513", (constraint.name,), message, advice)
             return

@@ -16,7 +16,6 @@ class Finding:
     """Something that a procedure may not mean. `bylaw explain CODE` explains the code."""
 
     code: str
-    severity: Importance
     constraints: tuple[str, ...]
     """The names of the rules concerned; empty if the finding concerns the procedure."""
     message: str
@@ -24,6 +23,7 @@ class Finding:
     suggestion: str
     rewrite: str | None = None
     """A rule to write instead, if there is one."""
+    severity: Importance = "warning"
 
     def to_dict(self) -> dict[str, Json]:
         """The finding as JSON."""

@@ -27,7 +27,7 @@ def find_late(subject: LintSubject) -> Iterator[Finding]:
                 "Scores are not affected. For a gate that refuses in time, state what it should "
                 "refuse in a separate rule over calls and their arguments."
             )
-            yield Finding("W509", "note", name, _message(reason), advice)
+            yield Finding("W509", name, _message(reason), advice, severity="note")
         elif _exceeds_budget(formula, subject.prover):
             reason = "the search for a way out needs more states than the budget allows"
             advice = (
@@ -35,7 +35,7 @@ def find_late(subject: LintSubject) -> Iterator[Finding]:
                 if isinstance(formula, f.And)
                 else "Use fewer tools or smaller numbers, or leave the rule to the score."
             )
-            yield Finding("W509", "warning", name, _message(reason), advice)
+            yield Finding("W509", name, _message(reason), advice)
 
 
 def _message(reason: str) -> str:

@@ -9,7 +9,7 @@ from bylaw.logic import formula as f
 from bylaw.logic.terms import Literal, Tool, ToolName, ToolSet
 from bylaw.logic.walk import tools_in
 from bylaw.names import FINAL_ANSWER
-from bylaw.procedure.lint.finding import Finding
+from bylaw.procedure.lint.finding import Finding, Importance
 from bylaw.procedure.lint.prover import Prover, conjuncts
 from bylaw.procedure.lint.subject import LintSubject
 from bylaw.syntax.printer import to_text, tool_text
@@ -117,14 +117,13 @@ def find_demands(subject: LintSubject) -> Iterator[Finding]:
             violated = [f"`{to_text(trap.formula)}` is violated {trap.absence}" for trap in traps]
             # Most runs end with an answer, so demanding one may be intended.
             intended = all(trap.later == ToolName(FINAL_ANSWER) for trap in traps)
-            yield Finding(
-                "W508",
-                "note" if intended else "warning",
-                (constraint.name,),
+            message, advice = (
                 "; ".join(violated) + ".",
                 "To accept traces without that call, write:",
-                to_text(gentler[0] if len(gentler) == 1 else f.And(tuple(gentler))),
             )
+            rewrite = to_text(gentler[0] if len(gentler) == 1 else f.And(tuple(gentler)))
+            severity: Importance = "note" if intended else "warning"
+            yield Finding("W508", (constraint.name,), message, advice, rewrite, severity)
 
 
 def _is_trap(ordering: Ordering, others: Sequence[f.Formula], prover: Prover) -> bool:

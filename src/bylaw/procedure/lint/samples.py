@@ -12,7 +12,7 @@ from bylaw.logic.operators import is_plain
 from bylaw.logic.walk import everything, tools_in
 from bylaw.procedure.constraint import Constraint
 from bylaw.procedure.known_tools import KnownTools
-from bylaw.procedure.lint.finding import Finding
+from bylaw.procedure.lint.finding import Finding, Importance
 from bylaw.procedure.procedure import Procedure
 from bylaw.semantics.evaluation import evaluate, view_of
 from bylaw.semantics.verdict import Outcome
@@ -76,15 +76,13 @@ def find_not_in_play(subject: LintSubject) -> Iterator[Finding]:
     samples = subject.samples
     for constraint in subject.procedure.constraints if samples.total else ():
         if constraint.name not in samples.in_play:
-            yield Finding(
-                "W504",
-                "warning",
-                (constraint.name,),
+            message = (
                 f"None of the {samples.total:,} sample traces brought this rule into play."
                 if samples.total > 1
-                else "The sample trace did not bring this rule into play.",
-                _advice(constraint.formula, samples.called),
+                else "The sample trace did not bring this rule into play."
             )
+            advice = _advice(constraint.formula, samples.called)
+            yield Finding("W504", (constraint.name,), message, advice)
 
 
 def _advice(formula: f.Formula, called: Mapping[str, None]) -> str:
@@ -102,13 +100,9 @@ def find_empty(subject: LintSubject) -> Iterator[Finding]:
     """W505: quantifiers whose path found nothing in any trace."""
     for (constraint, _), search in subject.samples.paths.items():
         if not search.found and subject.samples.total:
-            yield Finding(
-                "W505",
-                "warning" if search.looked else "note",
-                (constraint.name,),
-                search.message(),
-                search.advice(),
-            )
+            severity: Importance = "warning" if search.looked else "note"
+            found = search.message(), search.advice()
+            yield Finding("W505", (constraint.name,), *found, severity=severity)
 
 
 def find_unlisted(subject: LintSubject) -> Iterator[Finding]:
@@ -116,14 +110,9 @@ def find_unlisted(subject: LintSubject) -> Iterator[Finding]:
     known = KnownTools(subject.procedure)
     for tool in subject.samples.called:
         if tool not in known:
-            yield Finding(
-                "W522",
-                "warning",
-                (),
-                f"A sample trace calls '{tool}', which the procedure does not list"
-                f"{known.alternative(tool) or '.'}",
-                "If the tool was renamed, correct the rules. Otherwise add it to the list.",
-            )
+            message = f"A sample trace calls '{tool}', which the procedure does not list"
+            advice = "If the tool was renamed, correct the rules. Otherwise add it to the list."
+            yield Finding("W522", (), message + (known.alternative(tool) or "."), advice)
 
 
 # ── paths ─────────────────────────────────────────────────────────────────────────────────

@@ -27,20 +27,14 @@ def find_constant(subject: LintSubject) -> Iterator[Finding]:
     prover = subject.prover
     for constraint in subject.constraints:
         if prover.never(constraint.formula):
-            yield Finding(
-                "W501",
-                "warning",
-                (constraint.name,),
-                f"No trace can satisfy this rule{_clash(constraint.formula, prover)}.",
-                "Every trace is scored as violating it. Correct it, or remove it.",
-            )
+            message = f"No trace can satisfy this rule{_clash(constraint.formula, prover)}."
+            advice = "Every trace is scored as violating it. Correct it, or remove it."
+            yield Finding("W501", (constraint.name,), message, advice)
         elif prover.always(constraint.formula):
+            unmet = _unmet_condition(constraint.formula, prover)
+            advice = "It checks nothing and only raises the score. Correct it, or remove it."
             yield Finding(
-                "W502",
-                "warning",
-                (constraint.name,),
-                f"Every trace satisfies this rule{_unmet_condition(constraint.formula, prover)}.",
-                "It checks nothing and only raises the score. Correct it, or remove it.",
+                "W502", (constraint.name,), f"Every trace satisfies this rule{unmet}.", advice
             )
 
 
@@ -89,21 +83,15 @@ def find_contradictions(subject: LintSubject) -> Iterator[Finding]:
     ]
     for one, other in pairs[:MAX_PAIRS]:
         if prover.never(one.formula, other.formula):
-            yield Finding(
-                "W503",
-                "warning",
-                (one.name, other.name),
-                "No trace satisfies both rules, although each can be satisfied.",
-                "Every trace violates one of them. Give one a condition (… -> …), or remove it.",
+            message = "No trace satisfies both rules, although each can be satisfied."
+            advice = (
+                "Every trace violates one of them. Give one a condition (… -> …), or remove it."
             )
+            yield Finding("W503", (one.name, other.name), message, advice)
     if len(pairs) > MAX_PAIRS:
-        yield Finding(
-            "W503",
-            "note",
-            (),
-            f"Only the first {MAX_PAIRS:,} of {len(pairs):,} pairs of rules were compared.",
-            "The others may contradict each other. Split the procedure to compare them all.",
-        )
+        message = f"Only the first {MAX_PAIRS:,} of {len(pairs):,} pairs of rules were compared."
+        advice = "The others may contradict each other. Split the procedure to compare them all."
+        yield Finding("W503", (), message, advice, severity="note")
 
 
 def _independent(one: f.Formula, other: f.Formula) -> bool:

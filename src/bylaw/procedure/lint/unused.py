@@ -36,13 +36,9 @@ def find_unused_groups(subject: LintSubject) -> Iterator[Finding]:
     used |= {f"group {inner}" for name in markers for inner in procedure.groups[name]}
     for name, (marker,) in markers.items():
         if marker not in used:
-            yield Finding(
-                "W506",
-                "warning",
-                (),
-                f"No rule uses the group {name} ({listing(procedure.groups[name])}).",
-                f"Use it where a rule names a tool, as in Called({name}), or remove it.",
-            )
+            message = f"No rule uses the group {name} ({listing(procedure.groups[name])})."
+            advice = f"Use it where a rule names a tool, as in Called({name}), or remove it."
+            yield Finding("W506", (), message, advice)
 
 
 def find_unused_tools(subject: LintSubject) -> Iterator[Finding]:
@@ -63,10 +59,6 @@ def find_unused_tools(subject: LintSubject) -> Iterator[Finding]:
     ]
     if unused:
         noun = "the tool" if len(unused) == 1 else "any of the tools"
-        yield Finding(
-            "W507",
-            "note",
-            (),
-            f"No rule names {noun} {listing(unused)}.",
-            "An agent may call such tools freely. Is that intended?",
-        )
+        message = f"No rule names {noun} {listing(unused)}."
+        advice = "An agent may call such tools freely. Is that intended?"
+        yield Finding("W507", (), message, advice, severity="note")

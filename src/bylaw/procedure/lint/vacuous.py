@@ -9,7 +9,7 @@ from bylaw.logic import formula as f
 from bylaw.logic.reach import BACK, is_local
 from bylaw.logic.terms import Last
 from bylaw.logic.walk import everything
-from bylaw.procedure.lint.finding import Finding
+from bylaw.procedure.lint.finding import Finding, Importance
 from bylaw.procedure.lint.prover import conjuncts
 from bylaw.procedure.lint.subject import LintSubject
 from bylaw.syntax.printer import to_text
@@ -40,7 +40,6 @@ def find_vacuous(subject: LintSubject) -> Iterator[Finding]:
                 instead = (*parts[:i], ban, *parts[i + 1 :])
                 yield Finding(
                     "W515",
-                    "warning",
                     (constraint.name,),
                     f"No trace in which `{to_text(left)}` is true satisfies "
                     f"`{to_text(part)}`: it is only a ban.",
@@ -70,16 +69,14 @@ def find_first_only(subject: LintSubject) -> Iterator[Finding]:
             message = f"`{to_text(condition)}` is evaluated at the first event only."
         else:
             continue
-        yield Finding(
-            "W516",
-            "note" if past is None else "warning",
-            (constraint.name,),
-            message,
-            "Evaluate it where it matters, as in G(refund -> O verify)."
-            if condition is None
-            else "To evaluate the rule at every event, write:",
-            None if condition is None else f"G({to_text(formula)})",
-        )
+        advice, rewrite = "Evaluate it where it matters, as in G(refund -> O verify).", None
+        if condition is not None:
+            advice, rewrite = (
+                "To evaluate the rule at every event, write:",
+                f"G({to_text(formula)})",
+            )
+        severity: Importance = "note" if past is None else "warning"
+        yield Finding("W516", (constraint.name,), message, advice, rewrite, severity)
 
 
 def _condition(formula: f.Formula) -> f.Formula | None:

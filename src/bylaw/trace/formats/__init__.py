@@ -13,7 +13,6 @@ from bylaw.errors import Diagnostic, TraceError
 from bylaw.trace.formats.agentdojo import AGENTDOJO
 from bylaw.trace.formats.anthropic_messages import ANTHROPIC
 from bylaw.trace.formats.claude_code import CLAUDE_CODE
-from bylaw.trace.formats.conversation import RAW_ARGUMENTS
 from bylaw.trace.formats.format import Format, NotedTrace
 from bylaw.trace.formats.inspect_log import INSPECT
 from bylaw.trace.formats.langchain_messages import LANGCHAIN
@@ -25,18 +24,6 @@ from bylaw.trace.formats.tau2_bench import TAU2_BENCH
 from bylaw.trace.formats.tau_bench import TAU_BENCH
 from bylaw.trace.trace import Trace
 from bylaw.values import problem
-
-__all__ = [
-    "FORMATS",
-    "LIST_FIELDS",
-    "RAW_ARGUMENTS",
-    "Format",
-    "NotedTrace",
-    "format_of",
-    "opens_session",
-    "read",
-    "records_in",
-]
 
 
 def _is_record(value: object) -> bool:
@@ -89,28 +76,20 @@ def read(value: object, *, name: str | None = None, checked: bool = False) -> No
     try:
         return RECORD.read(value, name)
     except TraceError as error:
-        advice = _advice(value)
-        raise TraceError(_helped(each, advice) for each in error.diagnostics) from None
+        raise TraceError(_helped(each, value) for each in error.diagnostics) from None
 
 
-_PARTIAL: Final = {
-    "choices": "This is a response of the OpenAI API, which is only part of a run. Save all "
-    "messages: those sent, then choices[0].message, then the results of its calls.",
-}
-"""Advice for objects that hold only part of a run, by a field that identifies them."""
+_PARTIAL: Final = (
+    "This is a response of the OpenAI API, which is only part of a run. Save all messages: those "
+    "sent, then choices[0].message, then the results of its calls."
+)
 
 
-def _advice(value: object) -> str:
-    """The data to save instead, if the value is recognised; otherwise the formats."""
-    if isinstance(value, Mapping):
-        for field, advice in _PARTIAL.items():
-            if field in value:
-                return advice
+def _helped(diagnostic: Diagnostic, value: object) -> Diagnostic:
+    """The diagnostic with the data to save instead, or with the formats that are read."""
     listed = "; ".join(f"{known.name} ({known.shape})" for known in FORMATS)
-    return f"The formats read are: {listed}."
-
-
-def _helped(diagnostic: Diagnostic, advice: str) -> Diagnostic:
+    partial = isinstance(value, Mapping) and "choices" in value
+    advice = _PARTIAL if partial else f"The formats read are: {listed}."
     return replace(diagnostic, help=" ".join(filter(None, (diagnostic.help, advice))))
 
 
