@@ -12,6 +12,7 @@ from bylaw.agents.protocol import ChatModel
 from bylaw.bench.recording import JobRunner
 from bylaw.cli.inputs import at_least_one
 from bylaw.cli.terminal import counted, progress, safe
+from bylaw.enforcement.severity import SETTINGS
 
 _OPTIONS: Final = (
     ("--temperature", float, "N", "sampling temperature (default: the most likely turn)"),
@@ -24,6 +25,9 @@ _OPTIONS: Final = (
     ("--line-tokens", int, "N", "with --constrained, longest line before a call; 0: none"),
     ("--max-context", at_least_one, "N", "longest conversation, in tokens (hf, gguf)"),
 )
+
+RUN_SETTINGS: Final = tuple(setting for setting in SETTINGS if setting != "as-written")
+"""The settings of the gate that runs are compared under."""
 
 
 def add_model_options(parser: argparse.ArgumentParser) -> None:

@@ -56,7 +56,7 @@ def reader(question: SymbolQuestion, conversation: Chat) -> Call:
 
 
 def refuser(question: SymbolQuestion, conversation: Chat) -> Call:
-    """Opens a file and refuses, if the prompt allows it; otherwise recalls."""
+    """Opens a file; refuses if the prompt allows it, else recalls."""
     made = _results(conversation)
     if REFUSAL not in conversation.messages[0]["content"]:
         return recaller(question, conversation)

@@ -120,7 +120,7 @@ def test_inspect_prints_the_row(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize("number", ["0", "301"])
 def test_there_must_be_such_an_example(number: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["train", "data", "inspect", number]) == 2
-    assert "They are counted from 1 to 300." in capsys.readouterr().err
+    assert "Examples are numbered from 1 to 300." in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("text", ["{", "{}\n", "[]\n", '{"name": "x"}\n'])

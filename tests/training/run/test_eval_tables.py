@@ -248,8 +248,8 @@ def test_runs_without_names_of_their_own_are_called_by_their_folders(
     ("content", "told"),
     [
         (None, "there are no metrics"),
-        ("", "no reward was logged yet"),
-        ('{"phase": "train", "step": 1, "after": 0, "loss": 0.5}\n', "no reward was logged yet"),
+        ("", "no reward has been logged"),
+        ('{"phase": "train", "step": 1, "after": 0, "loss": 0.5}\n', "no reward has been logged"),
         ("reward = 1\n", "not a metrics file: Expecting value"),
         ("[1]\n", "not a metrics file: unexpected fields in line 1"),
         (
@@ -270,8 +270,8 @@ def test_what_cannot_be_shown_is_told(
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        (["={run}"], "which run is '={run}'?"),
-        (["name="], "which run is 'name='?"),
+        (["={run}"], "'={run}' does not name a run"),
+        (["name="], "'name=' does not name a run"),
         (["{run}", "-o", "{run}/missing/curves.svg"], "cannot write {run}/missing/curves.svg"),
         (["{run}", "--csv", "{run}"], "cannot write {run}: Is a directory"),
     ],

@@ -551,7 +551,7 @@ def test_a_file_without_examples_is_told_in_a_sentence(
     name: str, base: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "empty.jsonl").touch()
-    with pytest.raises(BylawError, match="there are no examples"):
+    with pytest.raises(BylawError, match="the file has no examples"):
         command(name, base, "-o", tmp_path / "run", "--data", tmp_path / "empty.jsonl")
 
 

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
 import yaml
 
+from bylaw.bench.gold import GoldCall
 from bylaw.bench.instance import TaskInstance, instance
 from bylaw.bench.templates import TEMPLATES
 from bylaw.cli.inputs import add_json
 from bylaw.cli.main import OK
 from bylaw.cli.outputs import write_files
-from bylaw.cli.terminal import shortened
+from bylaw.cli.terminal import safe, shortened
 from bylaw.procedure.constraint import LAYERS
+from bylaw.procedure.procedure import Procedure
 
 EPILOG: Final = f"""\
 An instance is a pure function of template, difficulty and seed: the prompt, the
@@ -85,15 +88,25 @@ def _print(task: TaskInstance) -> None:
     print(f"{task.name}   {template.structure}: {template.failure}\n")
     print(task.prompt)
     print(f"\nGOLD TRACE   {len(task.gold.calls)} calls, budget {task.budget}")
-    for number, call in enumerate(task.gold.calls, 1):
+    print_gold(task.gold.calls, task.answer)
+    print_rules(task.procedure)
+
+
+def print_gold(calls: Iterable[GoldCall], answer: object) -> None:
+    """Prints the gold calls, numbered, and the answer."""
+    for number, call in enumerate(calls, 1):
         arguments = ", ".join(f"{key} = {value}" for key, value in call.arguments.items())
-        print(f"{number:>3}. {call.tool}({arguments}) -> {call.result}")
-    print(f"     final_answer(answer = {task.answer})")
-    total = sum(constraint.weight for constraint in task.procedure.constraints)
-    print(f"\nRULES   {len(task.procedure.constraints)}, weight {total:g}")
+        print(safe(f"{number:>3}. {call.tool}({arguments}) -> {call.result}"))
+    print(f"     final_answer(answer = {answer})")
+
+
+def print_rules(procedure: Procedure) -> None:
+    """Prints the rules of each layer."""
+    total = sum(constraint.weight for constraint in procedure.constraints)
+    print(f"\nRULES   {len(procedure.constraints)}, weight {total:g}")
     for layer, about in LAYERS.items():
-        rules = [c for c in task.procedure.constraints if c.layer == layer]
+        rules = [each for each in procedure.constraints if each.layer == layer]
         if rules:
             print(f"{layer}  {about}: {len(rules)} of weight {rules[0].weight:g}")
-            for rule in rules:
-                print(shortened(f"      {rule.rule}"))
+        for rule in rules:
+            print(shortened(f"      {rule.rule}"))

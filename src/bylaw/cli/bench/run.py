@@ -20,6 +20,7 @@ from bylaw.bench.templates.template import DIFFICULTIES
 from bylaw.cli.inputs import add_json, at_least_one
 from bylaw.cli.main import exit_code
 from bylaw.cli.model_runs import (
+    RUN_SETTINGS,
     add_model_options,
     in_use,
     model_options,
@@ -27,9 +28,6 @@ from bylaw.cli.model_runs import (
     run_missing,
 )
 from bylaw.enforcement.hints import HINTS
-from bylaw.enforcement.severity import SETTINGS
-
-_SETTINGS: Final = tuple(setting for setting in SETTINGS if setting != "as-written")
 
 EPILOG: Final = f"""\
 Each model makes 360 runs per setting: twelve templates, five difficulties, two
@@ -62,7 +60,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "-o", "--output", default="results.jsonl", metavar="FILE", help="default: results.jsonl"
     )
     parser.add_argument(
-        "--setting", choices=_SETTINGS, action="append", help="repeatable (default: all)"
+        "--setting", choices=RUN_SETTINGS, action="append", help="repeatable (default: all)"
     )
     parser.add_argument(
         "--template", action="append", metavar="NAME", help="repeatable (default: all)"
@@ -93,7 +91,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Makes the runs that are not yet on record."""
-    settings = list(dict.fromkeys(options.setting or _SETTINGS))
+    settings = list(dict.fromkeys(options.setting or RUN_SETTINGS))
     chosen: dict[str, Any] = {
         "templates": [template_named(name).name for name in options.template or TEMPLATES],
         "difficulties": options.difficulty or DIFFICULTIES,

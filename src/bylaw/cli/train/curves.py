@@ -1,4 +1,4 @@
-"""`bylaw train curves`: how runs of GRPO went, side by side."""
+"""`bylaw train curves`: compares the training curves of GRPO runs."""
 
 from __future__ import annotations
 
@@ -7,17 +7,18 @@ import json
 from pathlib import Path
 from typing import Final
 
+from bylaw.cli.inputs import add_json
 from bylaw.cli.main import OK
 from bylaw.cli.outputs import write_file
-from bylaw.cli.train.options import teller
+from bylaw.cli.train.options import printer
 from bylaw.errors import Diagnostic, TraceError, UsageError
 from bylaw.reports.figures import curves_svg
 from bylaw.training.run.metrics import METRICS, curves, read_metrics
 
 EPILOG: Final = """\
-Shows the three terms of the reward and their total, on the rollouts of training
-and on held-out examples, after so many changes of the weights. The figure has a
-row for each run.
+Shows the three terms of the reward and their total, on training rollouts and on
+held-out examples, by the number of weight updates. The figure has a row for
+each run.
 
   bylaw train curves run
   bylaw train curves run-42 run-43 -o curves.svg
@@ -26,48 +27,48 @@ row for each run.
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
+    """Declares the command's arguments."""
     parser.add_argument(
         "run",
         nargs="+",
         metavar="RUN",
-        help="the output folder of `train grpo`; NAME=FOLDER gives it a name of its own",
+        help="an output folder of `train grpo`, or NAME=FOLDER to name it in the table",
     )
-    parser.add_argument("-o", "--output", metavar="FILE", help="draw the curves there, as SVG")
-    parser.add_argument("--csv", metavar="FILE", help="write the table there")
-    parser.add_argument("--json", action="store_true", help="print the table as JSON")
+    parser.add_argument("-o", "--output", metavar="FILE", help="write the figure there, as SVG")
+    parser.add_argument("--csv", metavar="FILE", help="write the table there, as CSV")
+    add_json(parser, "the table as JSON")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Reads what the runs logged, and shows it."""
-    tell = teller(options)
+    """Reads the metrics of the runs, and shows them."""
+    show = printer(options)
     folders = _named(options.run)
     table = curves({name: read_metrics(folder / METRICS) for name, folder in folders.items()})
     svg = curves_svg(table)
     if svg is None:
-        message = "no reward was logged yet"
+        message = "no reward has been logged"
         raise TraceError(Diagnostic("E310", message, source=", ".join(map(str, folders.values()))))
     for path, text in ((options.output, svg), (options.csv, table.csv())):
         if path:
             write_file(Path(path), text)
     if options.json:
         print(json.dumps(table.to_dict()))
-    tell(table.text())
+    show(table.text())
     return OK
 
 
 def _named(given: list[str]) -> dict[str, Path]:
-    """The folders of the runs, by what the table calls them."""
+    """The folders of the runs, by their names in the table."""
     folders: dict[str, Path] = {}
     for each in given:
         name, named, folder = each.partition("=")
         if not named or Path(each).is_dir():
             name, folder = Path(each).resolve().name, each
         if not name or not folder:
-            help = 'Give it a name and a folder: bylaw train curves "seed 42=run-42"'
-            raise UsageError(Diagnostic("E402", f"which run is '{each}'?", help))
+            help = 'Give a name and a folder: bylaw train curves "seed 42=run-42"'
+            raise UsageError(Diagnostic("E402", f"'{each}' does not name a run", help))
         if name in folders:
             help = f"Name them: bylaw train curves FIRST={folders[name]} SECOND={folder}"
-            raise UsageError(Diagnostic("E402", f"two runs would be called {name}", help))
+            raise UsageError(Diagnostic("E402", f"two runs are named {name}", help))
         folders[name] = Path(folder)
     return folders

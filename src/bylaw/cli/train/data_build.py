@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 from typing import Final
 
+from bylaw.cli.inputs import add_json
 from bylaw.cli.main import OK
 from bylaw.training.data.corpus import SEED, TRAIN, corpus
 from bylaw.training.data.rows import write_rows
@@ -16,24 +17,24 @@ from bylaw.training.reward.summary import summary
 
 EPILOG: Final = f"""\
 Writes {TRAIN}.jsonl and a file per split:
-{", ".join(SPLITS)}. They are a pure
-function of the seed: the same seed gives the same bytes. A row is an example:
-a prompt in chat form, the gold transcript, tools, rules and the answer.
+{", ".join(SPLITS)}. The same
+seed gives the same bytes. A row is an example: a prompt in chat form, the gold
+transcript, tools, rules and the answer.
 
   bylaw train data build -o data
   bylaw train data build -o data --seed 7
   bylaw train data inspect data/{TRAIN}.jsonl 3
 
-The table shows what the gold transcripts are rewarded with, and beside it the
+The table shows the rewards of the gold transcripts and, for comparison, the
 compliance of an agent that does nothing.
 """
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
-    parser.add_argument("-o", "--output", metavar="DIR", required=True, help="where to write")
+    """Declares the command's arguments."""
+    parser.add_argument("-o", "--output", metavar="DIR", required=True, help="output folder")
     parser.add_argument("--seed", type=int, default=SEED, metavar="N", help=f"default: {SEED}")
-    parser.add_argument("--json", action="store_true", help="print what was written as JSON")
+    add_json(parser, "what was written as JSON")
 
 
 def run(options: argparse.Namespace) -> int:

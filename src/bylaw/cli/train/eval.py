@@ -1,4 +1,4 @@
-"""`bylaw train eval`: a checkpoint on the held-out splits and the production benchmark."""
+"""`bylaw train eval`: evaluates a checkpoint on the held-out splits and the benchmark."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import Any, Final
 
 from bylaw.agents.local import fingerprint
 from bylaw.bench.results import Results, read_results
-from bylaw.cli.inputs import at_least_one
+from bylaw.cli.inputs import add_json, at_least_one
 from bylaw.cli.main import OK
-from bylaw.cli.outputs import write_files
+from bylaw.cli.model_runs import RUN_SETTINGS
+from bylaw.cli.outputs import add_csv, write_tables
 from bylaw.cli.terminal import counted, progress
-from bylaw.cli.train.options import add_base, teller, with_libraries, within_memory
-from bylaw.enforcement.severity import SETTINGS
+from bylaw.cli.train.options import add_base, printer, with_libraries, within_memory
 from bylaw.errors import Diagnostic, TraceError
 from bylaw.training.data.corpus import SEED
 from bylaw.training.data.example import PRODUCTION
@@ -25,88 +25,97 @@ from bylaw.training.run.eval_tables import tables
 
 _SETS: Final = (*SPLITS, PRODUCTION)
 _FIELDS: Final = ("name", "trial", "compliance", "correct", "calls", "messages")
-"""What tables read in the results."""
-_SETTINGS: Final = tuple(setting for setting in SETTINGS if setting != "as-written")
+"""The fields of a result that the tables read."""
 
 EPILOG: Final = """\
-Tries a model, with an adapter or without, and compares it with whatever else is
-on record in the results file: compliance, accuracy and calls on each set, with
+Evaluates a model, with or without an adapter, and compares it with the other
+models in the results file: compliance, accuracy and calls on each set, with
 bootstrap intervals; gains over the first model in the file; gains per template.
 
   bylaw train eval models/qwen-0.5b --name base
   bylaw train eval models/qwen-0.5b --adapter run/adapter --name tuned
-  bylaw train eval --tables                         only show what is on record
+  bylaw train eval --tables                         only report on recorded runs
   bylaw train eval models/qwen-0.5b --set unseen-pattern
 
 Sets: unaugmented, augmented, unseen-pattern, diverse-tool, production.
 
-A run on record is not made again; results of an adapter that has changed since
-are not mixed with those of before. Unless a temperature is given, the most
-likely turn is written, and each task of the benchmark is run once.
+Results are recorded run by run: repeat the command to resume. Results of an
+adapter that has changed since are kept apart. Unless you give a temperature,
+decoding is greedy and each task of the benchmark is run once.
 """
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
-    add_base(parser, adapter="try the model with it")
+    """Declares the command's arguments."""
+    add_base(parser, adapter="evaluate the model with it")
     parser.add_argument(
         "-o", "--output", default="eval.jsonl", metavar="FILE", help="default: eval.jsonl"
     )
-    parser.add_argument("--name", metavar="NAME", help="what tables call it (default: its path)")
+    parser.add_argument("--name", metavar="NAME", help="its name in the tables (default: its path)")
     parser.add_argument(
         "--set",
         action="append",
         choices=_SETS,
         metavar="NAME",
-        help="may be repeated (default: all)",
+        help="repeatable (default: all)",
     )
     parser.add_argument(
-        "--examples", type=at_least_one, metavar="N", help="of each set, only so many"
+        "--examples", type=at_least_one, metavar="N", help="use only the first N of each set"
     )
-    parser.add_argument("--tables", action="store_true", help="make no runs")
+    parser.add_argument("--tables", action="store_true", help="only print the tables")
     parser.add_argument("--temperature", type=float, default=0.0, metavar="N", help="default: 0")
     parser.add_argument(
-        "--setting", choices=_SETTINGS, default="baseline", help="the gate (default: baseline)"
+        "--setting", choices=RUN_SETTINGS, default="baseline", help="the gate (default: baseline)"
     )
     parser.add_argument(
-        "--turn-tokens", type=at_least_one, default=192, metavar="N", help="default: 192"
+        "--turn-tokens",
+        type=at_least_one,
+        default=192,
+        metavar="N",
+        help="longest turn (default: 192)",
     )
-    parser.add_argument("--width", type=at_least_one, default=512, metavar="N", help="default: 512")
+    parser.add_argument(
+        "--width",
+        type=at_least_one,
+        default=512,
+        metavar="N",
+        help="number of concurrent rollouts (default: 512)",
+    )
     parser.add_argument(
         "--seed",
         type=int,
         default=SEED,
         metavar="N",
-        help=f"of the tasks of the splits, and of what is drawn (default: {SEED})",
+        help=f"random seed of the splits and of sampling (default: {SEED})",
     )
-    parser.add_argument("--csv", metavar="DIR", help="write each table as a CSV file there")
-    parser.add_argument("--json", action="store_true", help="print the tables as JSON")
+    add_csv(parser)
+    add_json(parser, "the tables as JSON")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Makes the runs that are missing, and shows the tables."""
-    tell = teller(options)
+    """Makes the runs that are not yet on record, and prints the tables."""
+    show = printer(options)
     if not options.tables:
         if Path(options.output).exists():
-            _on_record(options.output)  # before anything is added to it
-        tell(_evaluated(options))
+            _on_record(options.output)  # reports a wrong file before adding to it
+        show(_evaluate(options))
     on_record = _on_record(options.output)
     if not on_record:
-        raise TraceError(Diagnostic("E421", "there are no runs on record", source=options.output))
+        raise TraceError(Diagnostic("E421", "the file has no runs", source=options.output))
     made = tables(on_record)
     if options.csv:
-        write_files(Path(options.csv), {f"{table.name}.csv": table.csv() for table in made})
+        write_tables(options.csv, made)
     if options.json:
         print(json.dumps({table.name: table.to_dict() for table in made}))
-    tell("\n" + "\n\n".join(table.text() for table in made))
+    show("\n" + "\n\n".join(table.text() for table in made))
     return OK
 
 
 def _on_record(path: str) -> list[dict[str, Any]]:
-    """The runs in a file, if they are those of this command."""
+    """The recorded runs; results of another command are an error."""
     found = list(read_results(path))
     if not all(map(_is_result, found)):
-        help = "Runs of the benchmark are shown by `bylaw bench report`."
+        help = "`bylaw bench report` reports on runs of the benchmark."
         message = "these are not results of `bylaw train eval`"
         raise TraceError(Diagnostic("E421", message, help, source=path))
     return found
@@ -121,7 +130,7 @@ def _is_result(found: Mapping[str, Any]) -> bool:
     )
 
 
-def _evaluated(options: argparse.Namespace) -> str:
+def _evaluate(options: argparse.Namespace) -> str:
     with with_libraries():
         from bylaw.agents.hf.rollouts import Rollouts
         from bylaw.training.run.evaluation import Decoding, evaluate, examples_of

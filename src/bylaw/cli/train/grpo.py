@@ -1,4 +1,4 @@
-"""`bylaw train grpo`: fine-tunes a model by GRPO, with compliance in its reward."""
+"""`bylaw train grpo`: fine-tunes a model with GRPO, with compliance in the reward."""
 
 from __future__ import annotations
 
@@ -8,19 +8,20 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from bylaw.cli.inputs import at_least_one
+from bylaw.cli.inputs import add_json, at_least_one
 from bylaw.cli.main import OK
+from bylaw.cli.model_runs import RUN_SETTINGS
+from bylaw.cli.outputs import write_file
 from bylaw.cli.train.options import (
     add_adapter_options,
     add_base,
     add_examples,
     examples_from,
     lora_from,
-    teller,
+    printer,
     with_libraries,
     within_memory,
 )
-from bylaw.enforcement.severity import SETTINGS
 from bylaw.reports.figures import curves_svg
 from bylaw.training.data.example import Example
 from bylaw.training.data.splits import splits
@@ -29,63 +30,62 @@ from bylaw.training.run.metrics import METRICS, curves, read_metrics
 from bylaw.training.run.plan import ROLLOUT_BACKENDS, GrpoPlan
 
 _DEFAULTS: Final = GrpoPlan()
-_SETTINGS: Final = tuple(setting for setting in SETTINGS if setting != "as-written")
 _NUMBERS: Final[tuple[tuple[str, Callable[[str], float], str], ...]] = (
-    ("generations", at_least_one, "rollouts of each prompt"),
-    ("prompts", at_least_one, "prompts in a round of rollouts"),
-    ("batch", at_least_one, "rollouts for a change of the weights"),
-    ("micro_batch_size", at_least_one, "rollouts that go through the model at once"),
+    ("generations", at_least_one, "rollouts per prompt"),
+    ("prompts", at_least_one, "prompts per round of rollouts"),
+    ("batch", at_least_one, "rollouts per weight update"),
+    ("micro_batch_size", at_least_one, "rollouts per forward pass"),
     ("redraws", int, "times to replace prompts whose rollouts all have the same reward"),
-    ("iterations", at_least_one, "how often to learn from a round of rollouts"),
-    ("epochs", float, "how often to go through the examples"),
-    ("beta", float, "how strongly to hold on to the model it was"),
-    ("learning_rate", float, "constant"),
-    ("temperature", float, "of the rollouts"),
+    ("iterations", at_least_one, "passes over a round of rollouts"),
+    ("epochs", float, "passes over the examples"),
+    ("beta", float, "weight of the KL divergence from the initial model"),
+    ("learning_rate", float, "constant learning rate"),
+    ("temperature", float, "sampling temperature of the rollouts"),
     ("max_completion_tokens", at_least_one, "longest rollout, in tokens"),
     ("turn_tokens", at_least_one, "longest turn, in tokens"),
-    ("width", at_least_one, "batched rollouts in the making at once"),
+    ("width", at_least_one, "number of concurrent rollouts, if batched"),
     ("save_every", at_least_one, "rounds between checkpoints"),
 )
 
 EPILOG: Final = """\
-Trains a LoRA adapter on TRL's GRPOTrainer, with the paper's settings unless you
-say otherwise: 300 prompts in the order of the curriculum, 16 rollouts of each,
-one epoch, beta 0.001, rank 8 on q_proj and v_proj.
+Trains a LoRA adapter with TRL's GRPOTrainer. The defaults are the paper's: 300
+prompts in the order of the curriculum, 16 rollouts of each, one epoch, beta
+0.001, rank 8 on q_proj and v_proj.
 
   bylaw train grpo models/qwen3-4b-instruct-2507 -o run
   bylaw train grpo models/qwen-0.5b --adapter warm/adapter -o run \\
       --rollouts batched --precision bf16
   bylaw train grpo models/qwen-0.5b -o run --resume \\
-      --rollouts batched --precision bf16                 go on where it stopped
+      --rollouts batched --precision bf16                 resume
   bylaw train eval models/qwen-0.5b --adapter run/adapter -o eval.jsonl
 
-Rollouts: `environment` lets TRL make them, with an environment for each;
-`batched` makes them with the benchmark's own tool loop, all of them together,
-and none waits for another. With --setting, they run behind the gate.
+Rollouts: `environment` uses TRL's rollouts, with one environment each. With
+`batched`, the benchmark's tool loop decodes all rollouts together, and none
+waits for another. With --setting, a gate checks their calls.
 
-Rewards: `both` is the paper's, compliance, the answer and the distance from the
-gold trace together; `answer` and `compliance` are those terms alone. A prompt
-whose rollouts all have the same reward teaches nothing: with --redraws, batched
+Rewards: `both` is the paper's reward of compliance, answer and distance from
+the gold trace; `answer` and `compliance` are single terms. A prompt whose
+rollouts all have the same reward teaches nothing: with --redraws, batched
 rollouts of another prompt replace them.
 
-In the output folder: adapter/ in peft's format, checkpoints/, metrics.jsonl,
+The output folder holds adapter/ in peft's format, checkpoints/, metrics.jsonl,
 and curves.svg with the terms of the reward, on training and held-out examples.
 """
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
+    """Declares the command's arguments."""
     add_base(parser)
-    parser.add_argument("-o", "--output", metavar="DIR", required=True, help="where to write")
-    parser.add_argument("--resume", action="store_true", help="go on from the last checkpoint")
+    parser.add_argument("-o", "--output", metavar="DIR", required=True, help="output folder")
+    parser.add_argument("--resume", action="store_true", help="resume from the last checkpoint")
     parser.add_argument(
-        "--seconds", type=float, metavar="N", help="stop after so many, at the end of a round"
+        "--seconds", type=float, metavar="N", help="stop after N seconds, at the end of a round"
     )
     parser.add_argument(
         "--rollouts",
         choices=ROLLOUT_BACKENDS,
         default=_DEFAULTS.rollouts,
-        help=f"who makes them (default: {_DEFAULTS.rollouts})",
+        help=f"what makes them (default: {_DEFAULTS.rollouts})",
     )
     parser.add_argument(
         "--reward",
@@ -95,9 +95,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--setting",
-        choices=_SETTINGS,
+        choices=RUN_SETTINGS,
         default=_DEFAULTS.setting,
-        help=f"the gate of the rollouts (default: {_DEFAULTS.setting}, none)",
+        help=f"the gate of the rollouts (default: {_DEFAULTS.setting}, no gate)",
     )
     for name, kind, about in _NUMBERS:
         default = getattr(_DEFAULTS, name)
@@ -111,23 +111,23 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--no-checkpointing",
         action="store_true",
-        help="keep activations in memory: faster, if there is room",
+        help="keep activations in memory: faster, but needs more of it",
     )
     parser.add_argument(
         "--held-out",
         type=int,
         default=64,
         metavar="N",
-        help="held-out examples to try at every checkpoint (default: 64)",
+        help="held-out examples to evaluate at each checkpoint (default: 64)",
     )
     add_examples(parser)
     add_adapter_options(parser)
-    parser.add_argument("--json", action="store_true", help="print what was done as JSON")
+    add_json(parser, "what was done as JSON")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Trains the adapter, and draws how it went."""
-    tell = teller(options)
+    """Trains the adapter, and draws its curves."""
+    show = printer(options)
     plan = plan_from(options)
     examples = examples_from(options)
     plan.check(examples)
@@ -153,22 +153,22 @@ def run(options: argparse.Namespace) -> int:
             precision=options.precision,
             resume=options.resume,
             seconds=options.seconds,
-            report=tell,
+            report=show,
         )
     table = curves({output.name: read_metrics(output / METRICS)})
     if svg := curves_svg(table):
-        (output / "curves.svg").write_text(svg, encoding="utf-8")
+        write_file(output / "curves.svg", svg)
     if options.json:
         done = {"steps": trained.steps, "finished": trained.finished}
         print(json.dumps({**done, "clock": trained.clock.to_dict(), "curves": table.to_dict()}))
-    tell(f"\n{table.text()}\n\n{trained.clock.summary()}")
-    state = "finished" if trained.finished else "stopped in time: go on with --resume"
-    tell(f"{trained.steps} steps, {state}. The adapter: {output / ADAPTER}")
+    show(f"\n{table.text()}\n\n{trained.clock.summary()}")
+    state = "finished" if trained.finished else "stopped after --seconds: add --resume to continue"
+    show(f"{trained.steps} steps, {state}. The adapter: {output / ADAPTER}")
     return OK
 
 
 def plan_from(options: argparse.Namespace) -> GrpoPlan:
-    """The plan that was asked for."""
+    """The plan that the options describe."""
     return GrpoPlan(
         rollouts=options.rollouts,
         reward=options.reward,
@@ -180,6 +180,6 @@ def plan_from(options: argparse.Namespace) -> GrpoPlan:
 
 
 def spread(count: int) -> list[Example]:
-    """So many held-out examples, spread evenly over the four splits."""
+    """Held-out examples, spread evenly over the four splits."""
     everything = [example for each in splits().values() for example in each]
     return [everything[at * len(everything) // count] for at in range(count)]

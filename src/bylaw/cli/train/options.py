@@ -1,4 +1,4 @@
-"""What the commands that train have in common: their options, their files, what they need."""
+"""Options and error messages that the training commands share."""
 
 from __future__ import annotations
 
@@ -22,44 +22,51 @@ PAPERS_MODEL: Final = "Qwen/Qwen3-4B-Instruct-2507"
 _TARGETS: Final = "q_proj,v_proj"
 
 
-def add_base(parser: argparse.ArgumentParser, adapter: str = "begin with this one") -> None:
-    """Adds the model that is trained or tried; `adapter` says what an adapter is for."""
+def add_base(parser: argparse.ArgumentParser, adapter: str = "start from this one") -> None:
+    """Adds the model to train or evaluate; `adapter` says what an adapter is for."""
     parser.add_argument(
         "base",
         nargs="?",
         default=PAPERS_MODEL,
         metavar="BASE",
-        help=f"a folder, a .gguf file, or what was downloaded (default: {PAPERS_MODEL})",
+        help=f"a folder, a .gguf file, or a downloaded model (default: {PAPERS_MODEL})",
     )
-    parser.add_argument("--adapter", metavar="DIR", help=f"of peft: {adapter}")
+    parser.add_argument("--adapter", metavar="DIR", help=f"a peft adapter: {adapter}")
     parser.add_argument(
-        "--precision", choices=("fp32", "bf16"), default="fp32", help="default: fp32, as the paper"
+        "--precision",
+        choices=("fp32", "bf16"),
+        default="fp32",
+        help="default: fp32, as in the paper",
     )
 
 
 def add_adapter_options(parser: argparse.ArgumentParser) -> None:
-    """Adds what a new adapter may be like; one that is given stays as it is."""
+    """Adds the options of a new adapter; an existing adapter keeps its own."""
     parser.add_argument(
         "--rank",
         type=at_least_one,
         default=8,
         metavar="N",
-        help="of a new adapter, as the next three (default: 8)",
+        help="LoRA rank of a new adapter (default: 8)",
     )
-    parser.add_argument("--alpha", type=at_least_one, default=16, metavar="N", help="default: 16")
-    parser.add_argument("--dropout", type=float, default=0.05, metavar="N", help="default: 0.05")
+    parser.add_argument(
+        "--alpha", type=at_least_one, default=16, metavar="N", help="its LoRA alpha (default: 16)"
+    )
+    parser.add_argument(
+        "--dropout", type=float, default=0.05, metavar="N", help="its dropout (default: 0.05)"
+    )
     parser.add_argument(
         "--targets",
         default=_TARGETS,
         metavar="NAMES",
-        help=f"the layers that learn (default: {_TARGETS})",
+        help=f"the layers it adapts (default: {_TARGETS})",
     )
 
 
 def add_examples(parser: argparse.ArgumentParser, most: int | None = None) -> None:
-    """Adds what is trained on."""
+    """Adds the options for the training examples."""
     parser.add_argument(
-        "--data", metavar="FILE", help="as `train data build` writes it (default: the corpus)"
+        "--data", metavar="FILE", help="a file from `train data build` (default: the corpus)"
     )
     shown = "all" if most is None else str(most)
     parser.add_argument(
@@ -67,14 +74,14 @@ def add_examples(parser: argparse.ArgumentParser, most: int | None = None) -> No
         type=at_least_one,
         default=most,
         metavar="N",
-        help=f"only so many, from the beginning (default: {shown})",
+        help=f"use only the first N (default: {shown})",
     )
     parser.add_argument(
         "--seed",
         type=int,
         default=SEED,
         metavar="N",
-        help=f"of what training draws; the data stay the same (default: {SEED})",
+        help=f"random seed of training; it does not change the data (default: {SEED})",
     )
 
 
@@ -84,12 +91,12 @@ def examples_from(options: argparse.Namespace) -> list[Example]:
         return corpus()[: options.examples]
     rows = read_rows(Path(options.data))[: options.examples]
     if not rows:
-        raise TraceError(Diagnostic("E310", "there are no examples", source=options.data))
+        raise TraceError(Diagnostic("E310", "the file has no examples", source=options.data))
     return [from_row(row, options.data) for row in rows]
 
 
 def lora_from(options: argparse.Namespace) -> Lora:
-    """The adapter that was asked for."""
+    """The adapter that the options describe."""
     from bylaw.training.run.lora import Lora
 
     targets = tuple(name.strip() for name in options.targets.split(","))
@@ -98,7 +105,7 @@ def lora_from(options: argparse.Namespace) -> Lora:
 
 @contextmanager
 def with_libraries() -> Iterator[None]:
-    """Says in words what is missing: a library, or a usable model. Nothing is fetched."""
+    """Explains a missing library or an unusable model. Nothing is downloaded."""
     os.environ.setdefault("HF_HUB_OFFLINE", "1")  # read when the libraries are imported
     try:
         yield
@@ -107,32 +114,32 @@ def with_libraries() -> Iterator[None]:
         raise UsageError(Diagnostic("E420", f"{error.name} is not installed", help)) from error
     except FileNotFoundError as error:
         raise UsageError(Diagnostic("E420", str(error))) from error
-    except (OSError, ValueError) as error:  # what the libraries say of files that are no model
+    except (OSError, ValueError) as error:  # raised by the libraries for files that are not a model
         message = f"the model cannot be used: {str(error).splitlines()[0]}"
         help = (
-            "Give a folder of a transformers model, or a .gguf file; and an adapter that fits it."
+            "Give the folder of a transformers model or a .gguf file, and an adapter that fits it."
         )
         raise UsageError(Diagnostic("E420", message, help)) from error
 
 
 @contextmanager
 def within_memory(smaller: str) -> Iterator[None]:
-    """Says in words that there is not enough memory, and which options (`smaller`) need less."""
+    """Explains that memory ran out, and which options (`smaller`) save some."""
     import torch
 
     try:
         yield
     except torch.OutOfMemoryError as error:
-        message = f"there is not enough memory: {str(error).split(' If reserved')[0]}"
-        help = f"Give a smaller {smaller}; see that nobody else uses the GPU; or try bf16."
+        message = f"out of memory: {str(error).split(' If reserved')[0]}"
+        help = f"Use a smaller {smaller}, free the GPU of other programs, or try --precision bf16."
         raise UsageError(Diagnostic("E440", message, help)) from error
 
 
-def teller(options: argparse.Namespace) -> Callable[[str], None]:
-    """Tells people how far a run is; programs that read JSON are not told."""
+def printer(options: argparse.Namespace) -> Callable[[str], None]:
+    """Prints lines as they come; with `--json`, prints nothing."""
 
-    def tell(line: str) -> None:
+    def show(line: str) -> None:
         if not options.json:
             print(line, flush=True)
 
-    return tell
+    return show

@@ -1,4 +1,4 @@
-"""`bylaw train sft`: a short supervised warm-up on gold transcripts."""
+"""`bylaw train sft`: warms a model up on gold transcripts."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import Final
 
-from bylaw.cli.inputs import at_least_one
+from bylaw.cli.inputs import add_json, at_least_one
 from bylaw.cli.main import OK
 from bylaw.cli.train.options import (
     add_adapter_options,
@@ -15,7 +15,7 @@ from bylaw.cli.train.options import (
     add_examples,
     examples_from,
     lora_from,
-    teller,
+    printer,
     with_libraries,
     within_memory,
 )
@@ -23,8 +23,8 @@ from bylaw.training.data.transcripts import TEACHINGS, transcript
 from bylaw.training.run.metrics import METRICS, MetricsLog
 
 EPILOG: Final = """\
-For models that cannot hold the format yet: they imitate a few transcripts, turn
-by turn. Only what the agent says is learned, never what the tools return. The
+For models that do not keep to the format yet: supervised training on a few
+transcripts. The loss covers what the agent says, not what the tools return. The
 adapter is in peft's format.
 
   bylaw train sft models/qwen-0.5b -o warm --teach notes
@@ -34,7 +34,7 @@ adapter is in peft's format.
 What to teach: `form` shows only how calls and answers are written: arbitrary
 calls, and an answer that the prompt states, without any procedure. `procedure`
 shows gold runs of the training corpus. `notes` adds a line of reasoning to each
-turn, made by code from the gold run: which step this is, what decides a
+turn, generated from the gold run: the number of the step, what decides a
 condition, and the words of the prompt that the call carries out.
 `v = 3. Step 2: The larger of 3 and 4 is 4. 3 is not greater than 4.
 tool_c(x = v), v = 3.`
@@ -42,9 +42,9 @@ tool_c(x = v), v = 3.`
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
+    """Declares the command's arguments."""
     add_base(parser)
-    parser.add_argument("-o", "--output", metavar="DIR", required=True, help="where to write")
+    parser.add_argument("-o", "--output", metavar="DIR", required=True, help="output folder")
     add_examples(parser, most=60)
     parser.add_argument(
         "--teach",
@@ -52,24 +52,30 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default="procedure",
         help="what the transcripts show (default: procedure)",
     )
-    parser.add_argument("--epochs", type=at_least_one, default=3, metavar="N", help="default: 3")
     parser.add_argument(
-        "--batch", type=at_least_one, default=8, metavar="N", help="transcripts a step; default: 8"
+        "--epochs", type=at_least_one, default=3, metavar="N", help="passes (default: 3)"
+    )
+    parser.add_argument(
+        "--batch",
+        type=at_least_one,
+        default=8,
+        metavar="N",
+        help="transcripts per step (default: 8)",
     )
     parser.add_argument(
         "--learning-rate",
         type=float,
         default=3e-4,
         metavar="N",
-        help="at the beginning; it falls to nothing (default: 3e-4)",
+        help="initial learning rate, which decays to 0 (default: 3e-4)",
     )
     add_adapter_options(parser)
-    parser.add_argument("--json", action="store_true", help="print what was done as JSON")
+    add_json(parser, "what was done as JSON")
 
 
 def run(options: argparse.Namespace) -> int:
     """Trains the adapter and writes it."""
-    tell = teller(options)
+    show = printer(options)
     with with_libraries():
         from bylaw.training.run.lora import learner, save_adapter
         from bylaw.training.run.sft import WarmUp, tokenize, warm_up
@@ -88,15 +94,15 @@ def run(options: argparse.Namespace) -> int:
     output = Path(options.output)
     metrics = MetricsLog(output / METRICS)
 
-    def told(step: int, loss: float) -> None:
+    def report(step: int, loss: float) -> None:
         metrics.add("warm-up", step, {"loss": loss})
-        tell(f"step {step}: loss {loss:.4f}")
+        show(f"step {step}: loss {loss:.4f}")
 
     settings = WarmUp(options.epochs, options.batch, options.learning_rate, options.seed)
     with within_memory("--batch"):
-        losses = warm_up(learns, transcripts, settings, told)
+        losses = warm_up(learns, transcripts, settings, report)
     save_adapter(learns.model, output / "adapter")
     if options.json:
         print(json.dumps({"adapter": str(output / "adapter"), "losses": losses}))
-    tell(f"{len(transcripts)} transcripts, {len(losses)} steps. The adapter: {output / 'adapter'}")
+    show(f"{len(transcripts)} transcripts, {len(losses)} steps. The adapter: {output / 'adapter'}")
     return OK
