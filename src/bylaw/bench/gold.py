@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar, cast
+from typing import Any, Self, TypeVar, cast
 
 from bylaw.bench.tools import ToolValue, result_text, tool_result
 from bylaw.values import Json
@@ -55,6 +55,11 @@ class Execution:
     """The number of iterations of each loop."""
     step: int = 0
     """The current step of the prompt, counted from 1, in templates that track it."""
+
+    def at(self, step: int) -> Self:
+        """Moves on to a step of the prompt."""
+        self.step = step
+        return self
 
     def call(self, tool: str, *, instead: BranchCall | None = None, **arguments: ToolValue) -> int:
         """Makes a call whose arguments depend on results, and returns an integer."""

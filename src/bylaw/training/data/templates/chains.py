@@ -20,12 +20,9 @@ def _bridge_text(p: Parameters) -> PromptText:
 
 
 def _bridge(run: Execution, p: Parameters) -> int:
-    run.step = 1
-    v = run.call_given("tool_a", i=p["seed"])
-    run.step = 2
-    w = run.choose(v > p["t"], b(v, p["j"]), c(v))
-    run.step = 3
-    return run.call("tool_c", x=w)
+    v = run.at(1).call_given("tool_a", i=p["seed"])
+    w = run.at(2).choose(v > p["t"], b(v, p["j"]), c(v))
+    return run.at(3).call("tool_c", x=w)
 
 
 def _chain_text(p: Parameters) -> PromptText:
@@ -44,14 +41,10 @@ def _chain_text(p: Parameters) -> PromptText:
 
 
 def _chain(run: Execution, p: Parameters) -> int:
-    run.step = 1
-    v = run.call_given("tool_a", i=p["seed"])
-    run.step = 2
-    w = run.call("tool_b", i=v, j=p["j"])
-    run.step = 3
-    y = run.choose(w > p["t"], c(w), b(w, p["j"]))
-    run.step = 4
-    return run.call("tool_c", x=y)
+    v = run.at(1).call_given("tool_a", i=p["seed"])
+    w = run.at(2).call("tool_b", i=v, j=p["j"])
+    y = run.at(3).choose(w > p["t"], c(w), b(w, p["j"]))
+    return run.at(4).call("tool_c", x=y)
 
 
 def _rebranch_text(p: Parameters) -> PromptText:
@@ -70,14 +63,10 @@ def _rebranch_text(p: Parameters) -> PromptText:
 
 
 def _rebranch(run: Execution, p: Parameters) -> int:
-    run.step = 1
-    v = run.call_given("tool_a", i=p["seed"])
-    run.step = 2
-    w = run.call("tool_c", x=v)
-    run.step = 3
-    y = run.choose(w > p["t"], b(w, p["j"]), c(w))
-    run.step = 4
-    return run.call("tool_b", i=y, j=p["j"])
+    v = run.at(1).call_given("tool_a", i=p["seed"])
+    w = run.at(2).call("tool_c", x=v)
+    y = run.at(3).choose(w > p["t"], b(w, p["j"]), c(w))
+    return run.at(4).call("tool_b", i=y, j=p["j"])
 
 
 def _verify_text(p: Parameters) -> PromptText:
@@ -99,14 +88,10 @@ def _verify_text(p: Parameters) -> PromptText:
 
 
 def _verify(run: Execution, p: Parameters) -> int:
-    run.step = 1
-    v = run.call_given("tool_a", i=p["seed"])
-    run.step = 2
-    w = run.choose(v > p["t"], c(v), b(v, p["j"]))
-    run.step = 3
-    y = run.call("tool_b", i=w, j=p["j"])
-    run.step = 4
-    return run.choose(y > p["u"], c(y), b(y, p["j"]))
+    v = run.at(1).call_given("tool_a", i=p["seed"])
+    w = run.at(2).choose(v > p["t"], c(v), b(v, p["j"]))
+    y = run.at(3).call("tool_b", i=w, j=p["j"])
+    return run.at(4).choose(y > p["u"], c(y), b(y, p["j"]))
 
 
 PATTERNS = (

@@ -91,8 +91,7 @@ def _exists_text(p: Parameters) -> PromptText:
 
 
 def _exists(run: Execution, p: Parameters) -> int:
-    run.step = 1
-    total = run.let("total", 0)
+    total = run.at(1).let("total", 0)
     run.step = 2 - apart(p)
     numbers = [run.call_given("tool_a", i=i) for i in run.each("i", seeds(p), body=2)]
     run.step = 3

@@ -32,8 +32,7 @@ def _loop(run: Execution, p: Parameters) -> int:
     run.step = 1
     total, i = run.let("total", 0), run.let("i", p["seed"])
     while True:
-        run.step = 2
-        v = run.call_given("tool_a", i=i)
+        v = run.at(2).call_given("tool_a", i=i)
         run.step = 3
         total += v if v % 2 == 0 else 2 * v
         run.step = 4
@@ -61,8 +60,7 @@ def _selection_text(p: Parameters) -> PromptText:
 
 
 def _selection(run: Execution, p: Parameters) -> int:
-    run.step = 1
-    total = run.let("total", 0)
+    total = run.at(1).let("total", 0)
     for i in run.each("i", seeds(p), body=2):
         v = run.call_given("tool_a", i=i)
         run.step = 3

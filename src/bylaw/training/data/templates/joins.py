@@ -29,16 +29,11 @@ def _join_text(p: Parameters) -> PromptText:
 
 
 def _join(run: Execution, p: Parameters) -> int:
-    run.step = 1
-    v = run.call_given("tool_a", i=p["seed"])
-    run.step = 2
-    w = run.call("tool_b", i=v, j=p["j"])
-    run.step = 3
-    y = run.call("tool_c", x=v)
-    run.step = 4
-    z = run.call("tool_b", i=w, j=y)
-    run.step = 5
-    return run.choose(z > p["t"], c(z), b(z, p["j"]))
+    v = run.at(1).call_given("tool_a", i=p["seed"])
+    w = run.at(2).call("tool_b", i=v, j=p["j"])
+    y = run.at(3).call("tool_c", x=v)
+    z = run.at(4).call("tool_b", i=w, j=y)
+    return run.at(5).choose(z > p["t"], c(z), b(z, p["j"]))
 
 
 def _dual_text(p: Parameters) -> PromptText:
@@ -60,14 +55,10 @@ def _dual_text(p: Parameters) -> PromptText:
 
 
 def _dual(run: Execution, p: Parameters) -> int:
-    run.step = 1
-    v = run.call_given("tool_a", i=p["seed"])
-    run.step = 2
-    left = run.choose(v > p["t"], c(v), b(v, p["j"]))
-    run.step = 3
-    right = run.choose(v > p["u"], b(v, p["k"]), c(v))
-    run.step = 4
-    return run.call("tool_b", i=left, j=right)
+    v = run.at(1).call_given("tool_a", i=p["seed"])
+    left = run.at(2).choose(v > p["t"], c(v), b(v, p["j"]))
+    right = run.at(3).choose(v > p["u"], b(v, p["k"]), c(v))
+    return run.at(4).call("tool_b", i=left, j=right)
 
 
 def _loop_text(p: Parameters) -> PromptText:
@@ -87,8 +78,7 @@ def _loop_text(p: Parameters) -> PromptText:
 
 
 def _loop(run: Execution, p: Parameters) -> int:
-    run.step = 1
-    v = run.call_given("tool_a", i=p["seed"])
+    v = run.at(1).call_given("tool_a", i=p["seed"])
     run.step = 2
     rounds = run.each("j", (1, 2), body=2 + apart(p))
     first, second = (run.call("tool_b", i=v, j=j) for j in rounds)
@@ -119,18 +109,12 @@ def _double_text(p: Parameters) -> PromptText:
 
 
 def _double(run: Execution, p: Parameters) -> int:
-    run.step = 1
-    v = run.call_given("tool_a", i=p["seed"])
-    run.step = 2
-    w = run.call("tool_b", i=v, j=p["j"])
-    run.step = 3
-    x = run.choose(w > p["t"], c(w), b(w, p["j"]))
-    run.step = 4
-    y = run.call("tool_b", i=x, j=p["j"])
-    run.step = 5
-    z = run.choose(y > p["u"], c(y), b(y, p["j"]))
-    run.step = 6
-    return run.call("tool_c", x=z)
+    v = run.at(1).call_given("tool_a", i=p["seed"])
+    w = run.at(2).call("tool_b", i=v, j=p["j"])
+    x = run.at(3).choose(w > p["t"], c(w), b(w, p["j"]))
+    y = run.at(4).call("tool_b", i=x, j=p["j"])
+    z = run.at(5).choose(y > p["u"], c(y), b(y, p["j"]))
+    return run.at(6).call("tool_c", x=z)
 
 
 PATTERNS = (

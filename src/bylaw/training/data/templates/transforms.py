@@ -40,7 +40,7 @@ def _both_text(tool: str, p: Parameters) -> str:
     return f"Call {first}, then {second}. The results are the numbers."
 
 
-def _call_both_text(run: Execution, tool: str, p: Parameters) -> list[int]:
+def _call_both(run: Execution, tool: str, p: Parameters) -> list[int]:
     return [_call_transform(run, tool, seed) for seed in _pair(p)]
 
 
@@ -66,15 +66,13 @@ def _grid_text(tool: str, p: Parameters) -> PromptText:
 
 def _grid(tool: str, run: Execution, p: Parameters) -> int:
     run.step = 1
-    numbers = _call_both_text(run, tool, p)
+    numbers = _call_both(run, tool, p)
     run.step = 2
     results: list[int] = []
     for n in run.each("n", numbers, body=3):
         results.append(run.call("tool_b", i=n, j=1))
-        run.step = 4
-        results.append(run.call("tool_b", i=n, j=2))
-    run.step = 5
-    return run.call("tool_d", numbers=results)
+        results.append(run.at(4).call("tool_b", i=n, j=2))
+    return run.at(5).call("tool_d", numbers=results)
 
 
 def _filter_text(tool: str, p: Parameters) -> PromptText:
@@ -104,7 +102,7 @@ def _filter_text(tool: str, p: Parameters) -> PromptText:
 def _filter(tool: str, run: Execution, p: Parameters) -> int:
     run.step = 1
     changed: list[int] = run.let("list", []) if apart(p) else []
-    numbers = _call_both_text(run, tool, p)
+    numbers = _call_both(run, tool, p)
     run.step = 2
     rounds = run.each("n", numbers, body=2 + apart(p))
     results = [run.call("tool_b", i=n, j=p["j"]) for n in rounds]
@@ -140,7 +138,7 @@ def _fan_text(tool: str, p: Parameters) -> PromptText:
 def _fan(tool: str, run: Execution, p: Parameters) -> int:
     run.step = 1
     last: list[int] = run.let("list", []) if apart(p) else []
-    numbers = _call_both_text(run, tool, p)
+    numbers = _call_both(run, tool, p)
     run.step = 2
     rounds = run.each("n", numbers, body=2 + apart(p))
     results = [run.choose(n % 2 == 0, c(n), b(n, p["j"])) for n in rounds]
@@ -173,16 +171,11 @@ def _reprocess_text(tool: str, p: Parameters) -> PromptText:
 
 
 def _reprocess(tool: str, run: Execution, p: Parameters) -> int:
-    run.step = 1
-    v = _call_transform(run, tool, p["seed"])
-    run.step = 2
-    w = run.choose(v % 2 == 0, c(v), b(v, p["j"]))
-    run.step = 3
-    y = run.call("tool_b", i=w, j=p["j"])
-    run.step = 4
-    z = run.choose(y > p["t"], c(y), b(y, p["j"]))
-    run.step = 5
-    return run.call("tool_d", numbers=[w, y, z])
+    v = _call_transform(run.at(1), tool, p["seed"])
+    w = run.at(2).choose(v % 2 == 0, c(v), b(v, p["j"]))
+    y = run.at(3).call("tool_b", i=w, j=p["j"])
+    z = run.at(4).choose(y > p["t"], c(y), b(y, p["j"]))
+    return run.at(5).call("tool_d", numbers=[w, y, z])
 
 
 def _variants(
