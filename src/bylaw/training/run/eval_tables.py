@@ -185,15 +185,9 @@ def _changed(pairs: Sequence[tuple[EvalResult, EvalResult]]) -> list[float]:
 
 
 def _measured(group: Sequence[EvalResult]) -> list[Cell]:
-    compliance = [each["compliance"] for each in group]
-    accuracy = [float(each["correct"]) for each in group]
-    low, high = interval(_by_prompt(group, compliance))
-    least, most = interval(_by_prompt(group, accuracy))
     return [
-        fmean(compliance),
-        f"[{low:.3f}, {high:.3f}]",
-        fmean(accuracy),
-        f"[{least:.1%}, {most:.1%}]",
+        *_with_interval(group, [each["compliance"] for each in group], ".3f"),
+        *_with_interval(group, [float(each["correct"]) for each in group], ".1%"),
         fmean(each["calls"] for each in group),
     ]
 
@@ -202,15 +196,19 @@ def _gained(pairs: Sequence[tuple[EvalResult, EvalResult]]) -> list[Cell]:
     first = [before for before, _ in pairs]
     compliance = [after["compliance"] - before["compliance"] for before, after in pairs]
     points = [100.0 * (after["correct"] - before["correct"]) for before, after in pairs]
-    low, high = interval(_by_prompt(first, compliance))
-    least, most = interval(_by_prompt(first, points))
     return [
-        fmean(compliance),
-        f"[{low:+.3f}, {high:+.3f}]",
-        fmean(points),
-        f"[{least:+.1f}, {most:+.1f}]",
+        *_with_interval(first, compliance, "+.3f"),
+        *_with_interval(first, points, "+.1f"),
         fmean(after["calls"] - before["calls"] for before, after in pairs),
     ]
+
+
+def _with_interval(
+    results: Sequence[EvalResult], values: Sequence[float], format: str
+) -> list[Cell]:
+    """The mean and its interval."""
+    low, high = interval(_by_prompt(results, values))
+    return [fmean(values), f"[{low:{format}}, {high:{format}}]"]
 
 
 def _by_prompt(results: Sequence[EvalResult], values: Sequence[float]) -> list[list[float]]:
