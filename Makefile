@@ -11,8 +11,8 @@ PYTEST := $(BIN)/python -m pytest
 help:
 	@echo "make demo         a procedure, a good and a bad trace, the verdict explained"
 	@echo "make bench-demo   four simulated agents on the benchmark, under all settings"
-	@echo "make test         the core suite"
-	@echo "make test-all     the core suite, the oracle, the fuzzers, the browser, frameworks, models"
+	@echo "make test         the core suite: every test that takes less than ten seconds"
+	@echo "make test-all     also slow tests, the oracle, the browser, frameworks, models"
 	@echo "make test-oracle  1,200 random formulas against ltlf2dfa and MONA"
 	@echo "make test-fuzz    20,000 damaged files"
 	@echo "make check        style, types, layers, docs"
@@ -68,7 +68,7 @@ check: $(VENV)/check
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
-	$(PYTEST) tests/docs
+	$(PYTEST) -n auto -m "not slow" tests/docs
 
 format: $(VENV)/check
 	$(BIN)/ruff check --fix .

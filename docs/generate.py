@@ -1,4 +1,4 @@
-"""Fills the parts of the reference that exist in code.
+"""Generates the parts of the reference that are defined in code.
 
     python docs/generate.py            rewrites the pages
     python docs/generate.py --check    changes nothing; exits 1 if a page is stale
@@ -86,7 +86,7 @@ _CONNECTIVES: Final = {
     "and": "all of them hold",
     "not": "`a` does not hold",
 }
-"""What the operators say whose nodes leave it to their name."""
+"""The meaning of operators whose nodes have no docstring of their own."""
 _PYTHON: Final = {
     "iff": "a.iff(b)",
     "implies": "a >> b",
@@ -97,7 +97,7 @@ _PYTHON: Final = {
 
 
 def operators() -> str:
-    """The table of operators, those that bind tightest first."""
+    """The table of operators, tightest binding first."""
     header = ["text", "also", "Python", "JSON tag", "meaning", "on the empty trace"]
     return table(header, map(_operator, sorted(OPERATORS, key=lambda each: -each.precedence)))
 
@@ -122,7 +122,7 @@ def _operator(operator: Operator) -> list[str]:
 
 
 def _on_nothing(operator: Operator) -> str:
-    """What a temporal operator is where there are no events: evaluated, not claimed."""
+    """The value of a temporal operator on the empty trace, as the reference computes it."""
     if not operator.temporal:
         return ""
     operands = 1 if operator.fixity == "prefix" else 2
@@ -139,7 +139,7 @@ def _truths() -> Iterator[Formula]:
 
 
 def binding() -> str:
-    """How tightly the operators bind, arithmetic and comparisons first."""
+    """The precedence of operators, arithmetic and comparisons first."""
     rows: list[list[str]] = []
     for strength in sorted(set(ARITHMETIC.values()), reverse=True):
         symbols = [symbol for symbol, its in ARITHMETIC.items() if its == strength]
@@ -175,7 +175,7 @@ def predicates() -> str:
 
 
 def operands() -> str:
-    """What the names in the table of predicates stand for."""
+    """The meaning of the names in the table of predicates."""
     names: dict[str, dict[str, None]] = {}
     for predicate in PREDICATES.values():
         for parameter in predicate.parameters:
@@ -184,12 +184,12 @@ def operands() -> str:
 
 
 def keywords() -> str:
-    """The words that a tool can carry only in quotes."""
+    """The words of the language; a tool of that name must be quoted."""
     return " ".join(map(code, sorted(KEYWORDS, key=lambda word: (word.lower(), word))))
 
 
 def comparisons() -> str:
-    """How numbers compare in `CalledN`."""
+    """The comparisons of numbers in `CalledN`."""
     return " ".join(map(code, COMPARISONS))
 
 
@@ -210,11 +210,11 @@ _RELATIONS: Final = {
     "contains": ("the same, the other way round", '"abc" contains "b"'),
     "~": ("the text on the left holds a match of the regular expression", '"abc" ~ /^a/'),
 }
-"""What each comparison says where both values are there, and one that holds."""
+"""The meaning of each comparison of two defined values, and an example that holds."""
 
 
 def relations() -> str:
-    """The table of comparisons of values; their examples are tried."""
+    """The table of comparisons of values; the examples are evaluated."""
     rows = []
     for symbol in RELATIONS:
         told, example = _RELATIONS[symbol]
@@ -288,7 +288,7 @@ def trace_limits() -> str:
 
 
 def explanation_limits() -> str:
-    """How long the search for a minimal set goes on."""
+    """Limits of the search for a minimal set."""
     return (
         f"The search tries at most {MAX_TRIALS:,} sets and looks at most at {MAX_WORK:,} events "
         f"altogether. The viewer explains traces of up to {MAX_EXPLAINED} calls; on longer ones it "
@@ -305,7 +305,7 @@ def layers() -> str:
 
 
 def public_names() -> str:
-    """What `import bylaw` offers."""
+    """The public names of `bylaw`."""
     rows = []
     for name in bylaw.__all__:
         thing = getattr(bylaw, name)
@@ -363,7 +363,7 @@ def codes() -> str:
 
 
 def _prose(text: str) -> str:
-    """Text in which Markdown finds nothing to set in italics."""
+    """The text with Markdown's marks for italics escaped."""
     return text.replace("*", r"\*")
 
 
@@ -372,12 +372,12 @@ def _fenced(text: str) -> str:
 
 
 def commands() -> str:
-    """What `bylaw COMMAND --help` says, for every command."""
+    """The help of every command."""
     return "\n\n".join(f"## bylaw {name}\n\n{_command(name)}" for name in COMMANDS)
 
 
 def _command(name: str) -> str:
-    """Taken from the parser and not from its help text, whose layout differs by Python."""
+    """The arguments, from the parser: the layout of its help text depends on the Python version."""
     module = import_module(module_of(name))
     parser = argparse.ArgumentParser(prog=f"bylaw {name}", add_help=False)
     module.configure(parser)
@@ -431,7 +431,7 @@ def bench_templates() -> str:
 
 
 def bench_choices() -> str:
-    """What the paper leaves open, template by template."""
+    """Decisions that the paper leaves open, by template."""
     return "\n\n".join(
         f"**`{template.name}`**\n\n" + "\n".join(f"- {choice}" for choice in template.choices)
         for template in TEMPLATES.values()
@@ -502,7 +502,7 @@ GENERATORS: Final[dict[str, Callable[[], str]]] = {
 
 
 def filled(text: str) -> str:
-    """The page with its generated parts as they should be."""
+    """The page with its generated parts up to date."""
 
     def region(found: re.Match[str]) -> str:
         return f"{found[1]}\n{GENERATORS[found['name']]()}\n\n{found[3]}"

@@ -1,4 +1,4 @@
-"""What all tests share."""
+"""Settings and fixtures that all tests share."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hypothesis import settings
 
 ROOT = Path(__file__).parent.parent
 
-# The same examples on every run, and no failures because a machine is busy.
+# The same examples on every run, and no deadline: a busy machine fails no test.
 settings.register_profile("repeatable", deadline=None, derandomize=True)
 settings.load_profile("repeatable")
 
