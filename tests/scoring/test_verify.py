@@ -318,7 +318,7 @@ def test_parts_of_rules_are_called_by_the_names_that_the_procedure_defines(
 def test_a_procedure_verifies_a_trace_as_verify_trace_does() -> None:
     calls_a = procedure(("F a", 1.0))
     record = {"tool_calls": [{"tool_name": "a"}]}
-    assert calls_a.verify(record) == verify_trace(record, calls_a)
+    assert calls_a.verify(record).to_dict() == verify_trace(record, calls_a).to_dict()
     assert calls_a.verify(Trace()).label == "NONE"
 
 
