@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from bylaw.errors import Diagnostic, SpecError, shown
+from bylaw.errors import Diagnostic, SpecError, not_a_choice, shown
 from bylaw.logic import formula as f
 from bylaw.logic.formula import Always as G
 from bylaw.logic.formula import Eventually as F
@@ -170,8 +170,7 @@ def at(base: object, *keys: object) -> Term:
 def compare(left: object, relation: str, right: object) -> f.Compare:
     """`left relation right`, with one of `= != < <= > >= in contains ~`."""
     if relation not in RELATIONS:
-        message = f"{shown(relation)} is not one of {', '.join(RELATIONS)}"
-        raise SpecError(Diagnostic("E105", message))
+        raise SpecError(Diagnostic("E105", *not_a_choice("relation", relation, RELATIONS)))
     return f.Compare(relation, term_of(left), term_of(right))
 
 
@@ -207,8 +206,7 @@ def count(variable: str, domain: f.Domain, body: f.Formula) -> Counted:
 def says(role: str) -> f.Says:
     """`says(role)`: the current event is a message of that role."""
     if role not in ROLES:
-        message = f"{shown(role)} is not one of {', '.join(ROLES)}"
-        raise SpecError(Diagnostic("E105", message))
+        raise SpecError(Diagnostic("E105", *not_a_choice("role", role, ROLES)))
     return f.Says(role)
 
 
@@ -263,8 +261,7 @@ def Called(tool: ToolLike) -> f.TracePredicate:
 def CalledN(tool: ToolLike, comparison: str, number: object) -> f.TracePredicate:
     """`CalledN(tool, <= number)`"""
     if comparison not in COMPARISONS:
-        message = f"{shown(comparison)} is not one of {', '.join(COMPARISONS)}"
-        raise SpecError(Diagnostic("E105", message))
+        raise SpecError(Diagnostic("E105", *not_a_choice("comparison", comparison, COMPARISONS)))
     return f.TracePredicate("CalledN", (tool_of(tool), f.Count(comparison, term_of(number))))
 
 

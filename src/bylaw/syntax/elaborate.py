@@ -44,22 +44,13 @@ class _Elaborator(ValueElaborator):
 
     def formula(self, shape: s.Item, scope: Scope) -> Steps[f.Formula]:
         match shape:
-            case s.Prefix(_, symbol, operand):
+            case s.Operation(_, symbol, operands):
                 operator = BY_SPELLING[symbol]
                 below = scope.at_other_events() if operator.temporal else scope
-                inner = yield self.formula(operand, below)
-                return operator.build(inner)
-            case s.Infix(_, symbol, left, right):
-                operator = BY_SPELLING[symbol]
-                below = scope.at_other_events() if operator.temporal else scope
-                first = yield self.formula(left, below)
-                second = yield self.formula(right, below)
-                return operator.build(first, second)
-            case s.Flat(_, symbol, operands):
                 parts = []
                 for operand in operands:
-                    parts.append((yield self.formula(operand, scope)))
-                return BY_SPELLING[symbol].build(*parts)
+                    parts.append((yield self.formula(operand, below)))
+                return operator.build(*parts)
             case s.Binder(_, symbol, variable, domain, body):
                 values = self.domain(domain, scope)
                 bound = self.bound(variable, scope)

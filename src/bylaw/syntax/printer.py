@@ -78,9 +78,7 @@ class _Printer:
         if self.parts and formula in self.parts:
             return self.parts[formula], _ATOM
         match formula:
-            case f.Truth(holds):
-                return ("true" if holds else "false"), _ATOM
-            case f.Event() | f.TracePredicate() | f.OpenPredicate() | f.Says() | f.Compare():
+            case _ if isinstance(formula, f.Atom):
                 return self.atom(formula), _ATOM
             case f.ForAll(_, f.Listed((item,)), _) if not isinstance(item, Literal):
                 written = yield self.let(formula)

@@ -38,9 +38,7 @@ def to_python(formula: f.Formula) -> str:
 
 def _written(formula: f.Formula) -> Steps[str]:
     match formula:
-        case f.Truth(holds):
-            return "true" if holds else "false"
-        case f.Event() | f.TracePredicate() | f.OpenPredicate() | f.Says() | f.Compare():
+        case _ if isinstance(formula, f.Atom):
             return _atom(formula)
         case f.ForAll(name, f.Listed((item,)), body) if not isinstance(item, Literal):
             return f"let({name!r}, {_term(item)}, {yield _written(body)})"

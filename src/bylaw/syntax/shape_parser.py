@@ -108,16 +108,13 @@ class _ShapeParser:
         """A formula whose outermost infix operators bind at least as tightly as `loosest`."""
         left: s.Shape = yield self._unary()
         while (operator := _INFIXES.get(self.symbol)) and operator.precedence >= loosest:
-            symbol = self._take()
-            if operator.fixity == "right":
-                right = yield self.formula(operator.precedence)
-                left = s.Infix(_across(left, right), symbol, left, right)
-                continue
-            operands = [left, (yield self.formula(operator.precedence + 1))]
+            symbol = self.symbol
+            operands = [left]
+            tighter = operator.fixity == "flat"  # what groups to the right takes its own kind in
             while _INFIXES.get(self.symbol) is operator:
                 self._take()
-                operands.append((yield self.formula(operator.precedence + 1)))
-            left = s.Flat(_across(left, operands[-1]), symbol, tuple(operands))
+                operands.append((yield self.formula(operator.precedence + tighter)))
+            left = s.Operation(_across(left, operands[-1]), symbol, tuple(operands))
         return left
 
     def _unary(self) -> Steps[s.Shape]:
@@ -128,7 +125,7 @@ class _ShapeParser:
         if symbol in _PREFIXES:
             self._move(found.end())
             operand = yield self.formula(_PREFIXES[symbol].precedence)
-            return s.Prefix(Span(start, operand.span.end), symbol, operand)
+            return s.Operation(Span(start, operand.span.end), symbol, (operand,))
         if symbol in _BINDERS:
             self._move(found.end())
             variable = self._name()

@@ -85,27 +85,8 @@ class Relation:
 
 
 @frozen
-class Prefix:
-    """`G a`"""
-
-    span: Span
-    symbol: str
-    operand: Shape
-
-
-@frozen
-class Infix:
-    """`a U b`"""
-
-    span: Span
-    symbol: str
-    left: Shape
-    right: Shape
-
-
-@frozen
-class Flat:
-    """`a & b & c`"""
+class Operation:
+    """`G a`, `a U b`, `a & b & c`"""
 
     span: Span
     symbol: str
@@ -169,9 +150,7 @@ Shape: TypeAlias = (
     | Access
     | Arithmetic
     | Relation
-    | Prefix
-    | Infix
-    | Flat
+    | Operation
     | Binder
     | Let
 )
