@@ -9,7 +9,7 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from typing import Any, Final, TypeAlias
 
 Json: TypeAlias = Any
@@ -179,9 +179,17 @@ def canonical(value: Json) -> str:
     return _canonical(value)
 
 
+_FLOAT: Final = re.compile(r"\d[.e]")
+"""The texts of equal values can differ only in numbers that have a point or an exponent."""
+
+
 def identity(value: Json) -> str:
     """A text that is the same for two values exactly when they are `equal`."""
-    return canonical(_whole_numbers(value))
+    try:
+        text = canonical(value)
+    except TypeError:  # a mapping that is not a dictionary
+        return canonical(_whole_numbers(value))
+    return canonical(_whole_numbers(value)) if _FLOAT.search(text) else text
 
 
 def _whole_numbers(value: Json) -> Json:
@@ -194,6 +202,18 @@ def _whole_numbers(value: Json) -> Json:
             return {key: _whole_numbers(item) for key, item in value.items()}
         case _:
             return value
+
+
+def arguments_key(arguments: Mapping[str, Json]) -> Hashable:
+    """A key that two mappings of arguments share exactly when they are `equal`."""
+    key = []
+    for name, value in arguments.items():
+        kind = type(value)
+        if kind is str or kind is int or kind is float:
+            key.append((name, value))
+        else:  # `true` equals 1 in Python, and not in JSON
+            key.append((name, (identity(value),)))
+    return frozenset(key)
 
 
 def copied(value: Json) -> Json:

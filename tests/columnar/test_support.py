@@ -35,7 +35,7 @@ CORPUS = [
 
 def _holds(view: View, tool: Tool) -> Kleene:
     """Some call of the tool succeeded."""
-    return view.occurrences(tool, (f.OutcomeIs("ok"),)).any
+    return view.occurs(tool, (f.OutcomeIs("ok"),))
 
 
 def _track(order: Order, tool: Tool) -> Tracker:

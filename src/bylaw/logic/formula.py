@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator, Mapping
 from typing import Literal as Choice
 from typing import TypeAlias
 
@@ -10,22 +10,13 @@ from bylaw.errors import Diagnostic, SpecError, shown
 from bylaw.frozen import frozen
 from bylaw.logic.node import Node
 from bylaw.logic.terms import Literal, Term, Tool, is_constant
+from bylaw.values import Json, arguments_key
 
 
 class FormulaNode(Node):
     """A formula. Python operators: `~a`, `a & b`, `a | b`, `a >> b` (implies), `a.iff(b)`."""
 
-    __slots__ = ("binds_here",)
-
-    binds_here: bool
-    """Is it, below connectives alone, a quantifier over values that are read from the event?"""
-
-    def __post_init__(self) -> None:
-        Node.__post_init__(self)
-        object.__setattr__(self, "binds_here", self._binds_here())
-
-    def _binds_here(self) -> bool:
-        return False
+    __slots__ = ()
 
     def __invert__(self) -> Not:
         return Not(_formula(self))
@@ -52,13 +43,6 @@ class _Operator(FormulaNode):
     deepens = True
 
 
-class _Connective(_Operator):
-    __slots__ = ()
-
-    def _binds_here(self) -> bool:
-        return any(part.binds_here for part in self.parts() if isinstance(part, FormulaNode))
-
-
 def _formula(thing: object) -> Formula:
     if not isinstance(thing, FormulaNode):
         message = f"expected a formula, found {shown(thing)}"
@@ -82,7 +66,7 @@ class _Unary(_Operator):
 
     def __post_init__(self) -> None:
         _formula(self.operand)  # type: ignore[attr-defined]
-        FormulaNode.__post_init__(self)
+        Node.__post_init__(self)
 
 
 class _Binary(_Operator):
@@ -91,10 +75,10 @@ class _Binary(_Operator):
     def __post_init__(self) -> None:
         _formula(self.left)  # type: ignore[attr-defined]
         _formula(self.right)  # type: ignore[attr-defined]
-        FormulaNode.__post_init__(self)
+        Node.__post_init__(self)
 
 
-class _Nary(_Connective):
+class _Nary(_Operator):
     """Flat by construction: a conjunction inside a conjunction dissolves into it."""
 
     __slots__ = ()
@@ -104,7 +88,7 @@ class _Nary(_Connective):
         if len(operands) < 2:
             raise SpecError(Diagnostic("E101", "'&' and '|' need at least two operands"))
         object.__setattr__(self, "operands", operands)
-        FormulaNode.__post_init__(self)
+        Node.__post_init__(self)
 
     def _flat(self, operands: tuple[Formula, ...]) -> Iterator[Formula]:
         for operand in operands:
@@ -115,7 +99,7 @@ class _Nary(_Connective):
 
 
 @frozen
-class Not(_Unary, _Connective):
+class Not(_Unary):
     """`!a`"""
 
     operand: Formula
@@ -136,7 +120,7 @@ class Or(_Nary):
 
 
 @frozen
-class Implies(_Binary, _Connective):
+class Implies(_Binary):
     """`a -> b`"""
 
     left: Formula
@@ -144,7 +128,7 @@ class Implies(_Binary, _Connective):
 
 
 @frozen
-class Iff(_Binary, _Connective):
+class Iff(_Binary):
     """`a <-> b`"""
 
     left: Formula
@@ -263,11 +247,7 @@ class _Quantifier(_Operator):
 
     def __post_init__(self) -> None:
         _formula(self.body)  # type: ignore[attr-defined]
-        FormulaNode.__post_init__(self)
-
-    def _binds_here(self) -> bool:
-        domain: Domain = self.domain  # type: ignore[attr-defined]
-        return isinstance(domain, Listed | Found) and not domain.constant
+        Node.__post_init__(self)
 
     def _free(self) -> frozenset[str]:
         inside = self.body.free - {self.variable}  # type: ignore[attr-defined]
@@ -433,8 +413,26 @@ class ToolList(Node):
     tools: tuple[Tool, ...]
 
 
+class _Arguments(Node):
+    __slots__ = ("key", "literals")
+
+    literals: Mapping[str, Json] | None
+    """The arguments as a mapping, where all of them are literal and none is nested."""
+    key: Hashable | None
+    """The key that calls with just these arguments share, likewise."""
+
+    def __post_init__(self) -> None:
+        Node.__post_init__(self)
+        patterns: tuple[ArgumentIs, ...] = self.patterns  # type: ignore[attr-defined]
+        plain = {p.path[0]: p.expected for p in patterns if len(p.path) == 1}
+        literals = {key: term.value for key, term in plain.items() if isinstance(term, Literal)}
+        complete = len(literals) == len(patterns)
+        object.__setattr__(self, "literals", literals if complete else None)
+        object.__setattr__(self, "key", arguments_key(literals) if complete else None)
+
+
 @frozen
-class Arguments(Node):
+class Arguments(_Arguments):
     """`amount = 5, currency = "EUR"`: what a predicate says of a call's arguments."""
 
     patterns: tuple[ArgumentIs, ...] = ()

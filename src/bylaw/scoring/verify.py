@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from bylaw.logic.walk import sees_answer
 from bylaw.procedure.constraint import Constraint
 from bylaw.procedure.procedure import Procedure
 from bylaw.scoring.definitions import Definitions
 from bylaw.scoring.narrate import sentence
-from bylaw.scoring.score import Label, Score, score_of
+from bylaw.scoring.score import Label, Scale
 from bylaw.semantics.evaluation import Evaluation, Scope
 from bylaw.semantics.reasons import witness
 from bylaw.semantics.reference import Reading, reading
@@ -23,39 +23,27 @@ from bylaw.trace.trace import Events, Trace
 from bylaw.values import Json
 from bylaw.vocabulary.view import View
 
-
-@dataclass(frozen=True, slots=True)
-class _Rule:
-    """A constraint, ready to be decided on many traces."""
-
-    constraint: Constraint
-    sees: tuple[Events, bool]
-    """What counts as a position for it, and whether the final answer does."""
-    certain: Reading
-    possible: Reading
-
-
-_PASSED: Final = {outcome: outcome.passed for outcome in Outcome}
+_Sees: TypeAlias = tuple[Events, bool]
+"""The events that count as positions for a rule, and whether the final answer does."""
 
 
 class CompiledProcedure:
-    """The constraints of a procedure, ready to score many traces."""
+    """The constraints of a procedure, ready to be decided on many traces."""
 
     def __init__(self, procedure: Procedure) -> None:
-        self.weights: Final = [each.weight for each in procedure.constraints]
-        self.rules: Final = {
-            each.name: _Rule(
-                each,
-                (procedure.events_of(each), sees_answer(each.formula)),
-                reading(each.formula),
-                reading(each.formula, False),
-            )
+        self.scale: Final = Scale([each.weight for each in procedure.constraints])
+        self.sees: Final[dict[str, _Sees]] = {
+            each.name: (procedure.events_of(each), sees_answer(each.formula))
             for each in procedure.constraints
         }
-
-    def score(self, outcomes: Mapping[str, Outcome]) -> Score:
-        """The score of a trace with these outcomes."""
-        return score_of(self.weights, [_PASSED[outcome] for outcome in outcomes.values()])
+        self.rules: Final = {
+            each.name: (each.name, reading(each.formula), reading(each.formula, False))
+            for each in procedure.constraints
+        }
+        self.groups: Final[dict[_Sees, list[tuple[str, Reading, Reading]]]] = {}
+        """The rules that see the same events."""
+        for name, sees in self.sees.items():
+            self.groups.setdefault(sees, []).append(self.rules[name])
 
 
 class CheckedTrace:
@@ -65,33 +53,30 @@ class CheckedTrace:
         self.trace: Final = procedure.marked(trace)
         self.procedure: Final = procedure
         self.compiled: Final = procedure.derived(CompiledProcedure)
-        self._scopes: Final[dict[tuple[Events, bool], Scope]] = {}
+        self._scopes: Final[dict[_Sees, Scope]] = {}
 
     def outcomes(self) -> dict[str, Outcome]:
-        """The outcome of every constraint, by its name."""
-        found = {}
-        sees, scope = None, None
-        for name, rule in self.compiled.rules.items():
-            if scope is None or rule.sees != sees:
-                sees, scope = rule.sees, self._scope(rule.sees)
-            found[name] = scope.outcome(rule.certain, rule.possible)
-        return found
+        """The outcome of every constraint, by its name, in the order of the procedure."""
+        groups = self.compiled.groups
+        found: dict[str, Outcome] = {}
+        for sees, rules in groups.items():
+            found |= self._scope(sees).outcomes(rules)
+        return found if len(groups) == 1 else {name: found[name] for name in self.compiled.rules}
 
     def outcome(self, constraint: Constraint) -> Outcome:
         """The outcome of one constraint."""
-        rule = self.compiled.rules[constraint.name]
-        return self._scope(rule.sees).outcome(rule.certain, rule.possible)
+        name = constraint.name
+        return self._scope(self.compiled.sees[name]).outcomes([self.compiled.rules[name]])[name]
 
     def evaluation(self, constraint: Constraint) -> Evaluation:
         """A constraint's formula on what it sees of the trace, to be asked about its parts."""
-        rule = self.compiled.rules[constraint.name]
-        return Evaluation(constraint.formula, self._scope(rule.sees).view)
+        return Evaluation(constraint.formula, self._scope(self.compiled.sees[constraint.name]).view)
 
     def result(self, constraint: Constraint) -> ConstraintResult:
         """The outcome of one constraint, and why."""
         return ConstraintResult(self, constraint, self.outcome(constraint))
 
-    def _scope(self, sees: tuple[Events, bool]) -> Scope:
+    def _scope(self, sees: _Sees) -> Scope:
         scope = self._scopes.get(sees)
         if scope is None:
             procedure = self.procedure
@@ -180,7 +165,7 @@ class Report:
         self.trace: Final = checked.trace
         self.outcomes: Final = checked.outcomes()
         """The outcome of every constraint, by its name."""
-        self._score: Final = checked.compiled.score(self.outcomes)
+        self._score: Final = checked.compiled.scale.score(self.outcomes.values())
 
     @property
     def score(self) -> float | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Final
 
 from bylaw.errors import Diagnostic, SpecError, did_you_mean, shown
@@ -18,10 +19,9 @@ from bylaw.trace.event import MISSING
 from bylaw.trace.trace import Events, Trace
 from bylaw.values import Json, identity
 from bylaw.vocabulary.domains import Elements, elements, extracted
-from bylaw.vocabulary.predicates import PREDICATES
 from bylaw.vocabulary.reading import UNSEEN, Seen, elements_of, value_at
 from bylaw.vocabulary.registry import EMPTY, Vocabulary
-from bylaw.vocabulary.view import Kleene, Order, View, mask_of
+from bylaw.vocabulary.view import Kleene, Order, View
 
 
 @frozen
@@ -93,7 +93,7 @@ def check_closed(formula: f.Formula, vocabulary: Vocabulary) -> None:
         raise SpecError(problems)
 
 
-_SATISFIED, _VACUOUS, _VIOLATED = Outcome.SATISFIED, Outcome.VACUOUS, Outcome.VIOLATED
+_SATISFIED, _VACUOUS, _VIOLATED, _ERROR = Outcome  # looked up often
 
 
 class Scope:
@@ -120,7 +120,7 @@ class Scope:
         self.positions: Final = (1 << size) - 1
         self.everywhere: Final = (2 << size) - 1
         """The positions, and the empty suffix after the last."""
-        self.hidden: Final = mask_of(view.hidden)
+        self.hidden: Final = view.hidden_mask
         self.partial: Final = bool(view.hidden or view.pending or view.ongoing)
         """Are there events that are not known in full?"""
         self.complete: Final = not self.partial and not view.vocabulary.may_fail
@@ -135,16 +135,21 @@ class Scope:
         inner.values = {**self.values, variable: value}
         return inner
 
-    def outcome(self, certain: Reading, possible: Reading) -> Outcome:
-        """The outcome of a formula at the start, by its two readings."""
-        if self.faults:
-            self.faults.clear()  # they were another formula's
-        true, checked = certain(self, 1)
-        if true & 1:
-            return _SATISFIED if checked & 1 else _VACUOUS
-        if not self.partial and not self.faults:
-            return _VIOLATED
-        return Outcome.ERROR if possible(self, 1)[0] & 1 else _VIOLATED
+    def outcomes(self, formulas: Iterable[tuple[str, Reading, Reading]]) -> dict[str, Outcome]:
+        """The outcomes at the start of formulas, given by a name and their two readings."""
+        found = {}
+        faults, partial = self.faults, self.partial
+        for name, certain, possible in formulas:
+            if faults:
+                faults.clear()  # they were another formula's
+            true, checked = certain(self, 1)
+            if true & 1:
+                found[name] = _SATISFIED if checked & 1 else _VACUOUS
+            elif (partial or faults) and possible(self, 1)[0] & 1:
+                found[name] = _ERROR
+            else:
+                found[name] = _VIOLATED
+        return found
 
     def truth(self, formula: f.Formula, where: int) -> tuple[int, int]:
         """Where a formula is true for certain, and where it may be."""
@@ -168,12 +173,9 @@ class Scope:
         spoken = self.view.spoken.get(role, 0)
         return spoken, spoken | self.hidden
 
-    def judged(self, predicate: f.TracePredicate) -> Kleene:
-        """Does a trace predicate hold?"""
-        try:
-            return PREDICATES[predicate.name].judge(self.view, predicate.operands)
-        except Exception as error:  # only a user's comparator can raise here
-            return self._fault("result comparator", f"raised {_said(error)}")
+    def comparator_failed(self, error: Exception) -> Kleene:
+        """Notes that the function which compares results failed."""
+        return self._fault("result comparator", f"raised {_said(error)}")
 
     def asked(self, predicate: f.OpenPredicate, at: int) -> Kleene:
         """What a registered function says at a position."""
@@ -321,7 +323,8 @@ class Evaluation:
         self.awaits: dict[Node, bool] = {}
         """Which parts wait for something to happen; see `reasons`."""
         self._rows: dict[f.Formula, list[Value]] = {}
-        self.outcome: Final = self.scope.outcome(reading(formula), reading(formula, False))
+        readings = ("", reading(formula), reading(formula, False))
+        self.outcome: Final = self.scope.outcomes([readings])[""]
 
     @property
     def faults(self) -> list[Fault]:
@@ -336,7 +339,11 @@ class Evaluation:
     def at(self, part: f.Formula, position: int) -> Value:
         """The value of a part at a position."""
         known = self._rows.get(part)
-        return known[position] if known else self._values(part, 1 << position, (position,))[0]
+        if known is None:
+            if _reads_values(part):  # values are only read where they are asked for
+                return self._values(part, 1 << position, (position,))[0]
+            known = self.row(part)
+        return known[position]
 
     def row(self, part: f.Formula) -> list[Value]:
         """The value of a part at every position, and after the last."""
@@ -348,8 +355,10 @@ class Evaluation:
         return known
 
     def _values(self, part: f.Formula, where: int, positions: Iterable[int]) -> list[Value]:
-        checked = reading(part)(self.scope, where)[1]
-        true, possible = self.scope.truth(part, where)
+        scope = self.scope
+        true, checked = reading(part)(scope, where)
+        known = not scope.partial and not scope.faults
+        possible = true if known else reading(part, False)(scope, where)[0]
         return [
             (TRUE if checked >> i & 1 else VACUOUS)
             if true >> i & 1
@@ -369,6 +378,12 @@ class Evaluation:
     def elements(self, domain: f.Domain, at: int) -> Elements:
         """The values that a quantifier at a position ranges over."""
         return self.scope.elements(domain, at)
+
+
+@lru_cache(maxsize=65536)
+def _reads_values(part: f.Formula) -> bool:
+    costly = (f.Compare, f.OpenPredicate, f.ForAll, f.Exists)
+    return any(isinstance(each, costly) for each in everything(part))
 
 
 _VALUES: Final = {

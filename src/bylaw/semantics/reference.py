@@ -31,6 +31,7 @@ from bylaw.logic.walk import substitute
 from bylaw.trace.event import MISSING
 from bylaw.values import Json, identity
 from bylaw.vocabulary.domains import distinct
+from bylaw.vocabulary.predicates import PREDICATES
 from bylaw.vocabulary.reading import UNSEEN
 from bylaw.vocabulary.relations import related
 from bylaw.vocabulary.view import positions_of
@@ -72,10 +73,8 @@ def _built(formula: f.Formula, certain: bool) -> Reading:
             return lambda s, where: _atom(s.spoken(role), certain)
         case f.Compare():
             return _compared(formula, certain)
-        case f.TracePredicate(name, operands):
-            if formula.free:
-                return lambda s, where: _whole(s, s.judged(bound(formula, s.values)), certain)
-            return lambda s, where: _whole(s, s.judged(formula), certain)
+        case f.TracePredicate():
+            return _judged(formula, certain)
         case f.OpenPredicate():
 
             def asked(s: Scope, where: int) -> Row:
@@ -151,17 +150,19 @@ def _built(formula: f.Formula, certain: bool) -> Reading:
             a = _built(operand, certain)
 
             def following(s: Scope, where: int) -> Row:
-                true, checked = a(s, s.positions)
-                return (true & s.positions) >> 1, (checked & s.positions) >> 1
+                positions = s.positions
+                true, checked = a(s, positions)
+                return (true & positions) >> 1, (checked & positions) >> 1
 
             return following
         case f.WeakNext(operand):
             a = _built(operand, certain)
 
             def if_following(s: Scope, where: int) -> Row:
-                true, checked = a(s, s.positions)
-                last = s.everywhere & ~(s.positions >> 1)
-                return (true & s.positions) >> 1 | last, (checked & s.positions) >> 1 | last
+                positions = s.positions
+                true, checked = a(s, positions)
+                last = s.everywhere & ~(positions >> 1)
+                return (true & positions) >> 1 | last, (checked & positions) >> 1 | last
 
             return if_following
         case f.Eventually(operand):
@@ -170,8 +171,10 @@ def _built(formula: f.Formula, certain: bool) -> Reading:
             def eventually(s: Scope, where: int) -> Row:
                 positions = s.positions
                 true, checked = a(s, positions)
-                true = (1 << (true & positions).bit_length()) - 1  # up to the highest
-                return true, (1 << (checked & positions).bit_length()) - 1
+                some = (1 << (true & positions).bit_length()) - 1  # up to the highest
+                if checked is true:
+                    return some, some
+                return some, (1 << (checked & positions).bit_length()) - 1
 
             return eventually
         case f.Always(operand):
@@ -188,8 +191,9 @@ def _built(formula: f.Formula, certain: bool) -> Reading:
             a, b = _built(left, certain), _built(right, certain)
 
             def until(s: Scope, where: int) -> Row:
-                kept, goal = a(s, s.positions)[0], b(s, s.positions)[0]
-                true = _until(kept & s.positions, goal & s.positions)
+                positions = s.positions
+                kept, goal = a(s, positions)[0], b(s, positions)[0]
+                true = _until(kept & positions, goal & positions)
                 return true, true
 
             return until
@@ -197,9 +201,10 @@ def _built(formula: f.Formula, certain: bool) -> Reading:
             a, b = _built(left, certain), _built(right, certain)
 
             def weak_until(s: Scope, where: int) -> Row:
-                kept, goal = a(s, s.positions)[0], b(s, s.positions)[0]
-                to_the_end = s.everywhere ^ _up_to(s.positions & ~kept)
-                true = _until(kept & s.positions, goal & s.positions) | to_the_end
+                positions = s.positions
+                kept, goal = a(s, positions)[0], b(s, positions)[0]
+                to_the_end = s.everywhere ^ _up_to(positions & ~kept)
+                true = _until(kept & positions, goal & positions) | to_the_end
                 return true, true & ~to_the_end
 
             return weak_until
@@ -207,12 +212,13 @@ def _built(formula: f.Formula, certain: bool) -> Reading:
             a, b = _built(left, certain), _built(right, certain)
 
             def release(s: Scope, where: int) -> Row:
-                frees, kept = a(s, s.positions)[0], b(s, s.positions)[0] & s.positions
-                to_the_end = s.everywhere ^ _up_to(s.positions & ~kept)
+                positions = s.positions
+                frees, kept = a(s, positions)[0], b(s, positions)[0] & positions
+                to_the_end = s.everywhere ^ _up_to(positions & ~kept)
                 true = _until(kept, kept & frees) | to_the_end
                 if not s.complete:
-                    frees = s.reread(left, not certain, s.positions)
-                return true, true & ~(to_the_end & ~_up_to(frees & s.positions))
+                    frees = s.reread(left, not certain, positions)
+                return true, true & ~(to_the_end & ~_up_to(frees & positions))
 
             return release
 
@@ -221,35 +227,40 @@ def _built(formula: f.Formula, certain: bool) -> Reading:
             a = _built(operand, certain)
 
             def previously(s: Scope, where: int) -> Row:
-                true, checked = a(s, s.positions)
-                return true << 1 & s.positions, checked << 1 & s.positions
+                positions = s.positions
+                true, checked = a(s, positions)
+                return true << 1 & positions, checked << 1 & positions
 
             return previously
         case f.Once(operand):
             a = _built(operand, certain)
 
             def once(s: Scope, where: int) -> Row:
-                true, checked = a(s, s.positions)
-                return s.positions & _from(true), s.positions & _from(checked)
+                positions = s.positions
+                true, checked = a(s, positions)
+                some = positions & _from(true)
+                return some, some if checked is true else positions & _from(checked)
 
             return once
         case f.Historically(operand):
             a = _built(operand, certain)
 
             def historically(s: Scope, where: int) -> Row:
-                true, checked = a(s, s.positions)
-                true = s.everywhere ^ (s.positions & _from(s.positions & ~true))
-                return true, true & s.positions & _from(checked)
+                positions = s.positions
+                true, checked = a(s, positions)
+                true = s.everywhere ^ (positions & _from(positions & ~true))
+                return true, true & positions & _from(checked)
 
             return historically
         case f.Since(left, right):
             a, b = _built(left, certain), _built(right, certain)
 
             def since(s: Scope, where: int) -> Row:
-                begins = b(s, s.positions)[0] & s.positions
-                lasts = a(s, s.positions)[0] & s.positions | begins
+                positions = s.positions
+                begins = b(s, positions)[0] & positions
+                lasts = a(s, positions)[0] & positions | begins
                 # Adding the two carries from each beginning on for as long as it lasts.
-                true = ((begins + lasts) ^ begins ^ lasts) >> 1 & s.positions
+                true = ((begins + lasts) ^ begins ^ lasts) >> 1 & positions
                 return true, true
 
             return since
@@ -259,18 +270,20 @@ def _built(formula: f.Formula, certain: bool) -> Reading:
             a = _built(operand, certain)
 
             def earlier(s: Scope, where: int) -> Row:
-                true, checked = a(s, s.positions)
+                positions = s.positions
+                true, checked = a(s, positions)
                 later = s.view.in_later_steps
-                return later(true & s.positions), later(checked & s.positions)
+                return later(true & positions), later(checked & positions)
 
             return earlier
         case f.Later(operand):
             a = _built(operand, certain)
 
             def later(s: Scope, where: int) -> Row:
-                true, checked = a(s, s.positions)
+                positions = s.positions
+                true, checked = a(s, positions)
                 earlier = s.view.in_earlier_steps
-                return earlier(true & s.positions), earlier(checked & s.positions)
+                return earlier(true & positions), earlier(checked & positions)
 
             return later
 
@@ -372,9 +385,18 @@ def _atom(masks: tuple[int, int], certain: bool) -> Row:
     return true, true
 
 
-def _whole(s: Scope, held: bool | None, certain: bool) -> Row:
-    """The row of what is the same everywhere."""
-    return (s.everywhere, s.everywhere) if held or (held is None and not certain) else _NOWHERE
+def _judged(formula: f.TracePredicate, certain: bool) -> Reading:
+    """A trace predicate is the same everywhere."""
+    holds, operands, free = PREDICATES[formula.name].holds, formula.operands, formula.free
+
+    def judged(s: Scope, where: int) -> Row:
+        try:
+            held = holds(s.view, *(bound(formula, s.values).operands if free else operands))
+        except Exception as error:  # only a user's comparator can raise here
+            held = s.comparator_failed(error)
+        return (s.everywhere, s.everywhere) if held or (held is None and not certain) else _NOWHERE
+
+    return judged
 
 
 def bound(part: _Part, values: Mapping[str, Json]) -> _Part:

@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 from typing import TypeAlias
 
 from bylaw.logic.formula import ArgumentIs, OutcomeIs, Pattern
-from bylaw.logic.terms import Term, Tool, ToolGlob, ToolName, ToolSet, members_of
+from bylaw.logic.terms import Literal, Term, Tool, ToolGlob, ToolName, ToolSet, members_of
 from bylaw.names import FINAL_ANSWER
 from bylaw.trace.event import MISSING, Call, Missing
 from bylaw.values import LARGEST, Json, equal
@@ -58,8 +58,11 @@ def fits(call: Call, pattern: Pattern, value_of: ValueOf) -> bool:
     if isinstance(pattern, OutcomeIs):
         return call.ok if pattern.outcome == "ok" else call.failed
     found = lookup(call.args if isinstance(pattern, ArgumentIs) else call.value, pattern.path)
-    wanted = value_of(pattern.expected)
-    return found is not MISSING and wanted is not MISSING and equal(found, wanted)
+    if found is MISSING:
+        return False
+    expected = pattern.expected
+    wanted = expected.value if isinstance(expected, Literal) else value_of(expected)
+    return wanted is not MISSING and equal(found, wanted)
 
 
 def names_of(tool: Tool) -> tuple[str, ...]:
@@ -83,9 +86,9 @@ def title(tool: Tool | None) -> str:
 def lookup(value: Json | Missing, path: Sequence[str]) -> Json | Missing:
     """The value at the end of a path of keys; MISSING if a key is."""
     for key in path:
-        if not isinstance(value, Mapping) or key not in value:
+        if type(value) is not dict and not isinstance(value, Mapping):
             return MISSING
-        value = value[key]
+        value = value.get(key, MISSING)
     return value
 
 

@@ -12,20 +12,21 @@ Sets of positions are integers, one bit for each.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Collection, Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import compress, count
 from typing import Any, Final, Literal, NamedTuple, Protocol, TypeAlias
 
-from bylaw.logic.formula import ArgumentIs, Pattern
+from bylaw.logic.formula import ArgumentIs, Arguments, Pattern
 from bylaw.logic.formula import Event as EventAtom
 from bylaw.logic.terms import Counted, Last, Term, Tool, ToolName
 from bylaw.logic.terms import Literal as LiteralTerm
 from bylaw.names import FINAL_ANSWER
 from bylaw.trace.event import MISSING, Call, Event, Message, Missing
 from bylaw.trace.trace import Trace
-from bylaw.values import Json, write_json
+from bylaw.values import Json, arguments_key, equal, write_json
 from bylaw.vocabulary.patterns import ValueOf, fits, is_tool, names_among, whole_number
 from bylaw.vocabulary.reading import (
     UNSEEN,
@@ -66,10 +67,6 @@ class Moment:
 
 _SHORT: Final = 1024
 """How many positions a set may span before shifting a bit through it costs too much."""
-
-
-_FEW: Final = 8
-"""How many positions of a set are skipped one by one."""
 
 
 def mask_of(positions: Collection[int]) -> int:
@@ -113,11 +110,6 @@ class Occurrences(NamedTuple):
     certain: Sequence[int]
     possible: Sequence[int]
 
-    @property
-    def any(self) -> Kleene:
-        """Does it occur at all?"""
-        return True if self.certain else None if self.possible else False
-
 
 class View:
     """The events of one trace that a rule sees, in the order that the rule asks for."""
@@ -138,27 +130,28 @@ class View:
         self.order: Final = order
         self.vocabulary: Final = vocabulary
         self.hidden: Final = hidden
+        self.hidden_mask: Final = mask_of(hidden) if hidden else 0
         self.pending: Final = pending
         self.ongoing: Final = ongoing
         """May more come? Then what a function of the user's says of the trace may change."""
         self.masks: Final = self._by_tool()
         """For each tool, the positions of its calls."""
         self._matching: Final[dict[EventAtom, tuple[int, int]]] = {}
+        self._by_arguments: Final[dict[str, dict[object, int]]] = {}
         self._occurrences: Final[dict[Tool, Occurrences]] = {}
 
     def _by_tool(self) -> dict[str, int]:
-        masks: dict[str, int] = {}
         if len(self.events) > _SHORT or self.hidden:
             found: dict[str, list[int]] = {}
             for position, event in enumerate(self.events):
                 if isinstance(event, Call) and position not in self.hidden:
                     found.setdefault(event.tool, []).append(position)
             return {tool: mask_of(positions) for tool, positions in found.items()}
+        masks: dict[str, int] = defaultdict(int)
         bit = 1
         for event in self.events:
-            if isinstance(event, Call):
-                tool = event.tool
-                masks[tool] = masks.get(tool, 0) | bit
+            if type(event) is Call:
+                masks[event.tool] |= bit
             bit <<= 1
         return masks
 
@@ -188,17 +181,22 @@ class View:
         self, tool: Tool | None, patterns: Sequence[Pattern], value_of: ValueOf, where: int = -1
     ) -> tuple[int, int]:
         """The positions of such calls, among some; for certain, and possibly."""
-        found = 0
-        for name in self._names(tool):
-            found |= self.masks[name]
+        if isinstance(tool, ToolName):
+            found = self.masks.get(tool.name, 0)
+        else:
+            found = 0
+            for name in self._names(tool):
+                found |= self.masks[name]
         possible = found
         if patterns:
             found, asked, possible = 0, found & where, 0
             for position in positions_of(asked):
                 fit = self._fits(position, patterns, value_of)
-                found |= (fit is True) << position
-                possible |= (fit is not False) << position
-        return found, possible | mask_of(self.hidden) if self.hidden else possible
+                if fit is not False:
+                    possible |= 1 << position
+                    if fit:
+                        found |= 1 << position
+        return found, possible | self.hidden_mask
 
     def _names(self, tool: Tool | None) -> Iterable[str]:
         if tool is None:
@@ -207,10 +205,12 @@ class View:
 
     def _fits(self, at: int, patterns: Sequence[Pattern], value_of: ValueOf) -> Kleene:
         """Does the call at this position fit the patterns?"""
-        event = self.events[at]
-        assert isinstance(event, Call), "only calls have a tool"
+        event: Call = self.events[at]  # type: ignore[assignment]  # only calls have a tool
         if at not in self.pending:
-            return all(fits(event, pattern, value_of) for pattern in patterns)
+            for pattern in patterns:  # noqa: SIM110 - a generator would cost more than the question
+                if not fits(event, pattern, value_of):
+                    return False
+            return True
         known = [pattern for pattern in patterns if isinstance(pattern, ArgumentIs)]
         if not all(fits(event, pattern, value_of) for pattern in known):
             return False
@@ -284,26 +284,68 @@ class View:
             self._occurrences[tool] = found
         return found
 
-    def calls_of(self, tool: Tool) -> int:
-        """The positions of the calls of a tool that are not hidden, as a set."""
-        if isinstance(tool, ToolName):
-            return self.masks.get(tool.name, 0)
-        return self.fitting(tool, (), self.value)[0]
+    def calls(self, tool: Tool, patterns: Sequence[Pattern] = ()) -> tuple[int, int]:
+        """The positions of such calls as sets: for certain, and possibly."""
+        if patterns or not isinstance(tool, ToolName):
+            return self.fitting(tool, patterns, self.value)
+        certain = self.masks.get(tool.name, 0)
+        return certain, certain | self.hidden_mask
+
+    def with_arguments(self, tool: Tool, arguments: Arguments, *, exactly: bool) -> int | None:
+        """The positions of calls with these literal arguments; None if they are not literal."""
+        wanted = arguments.literals
+        if wanted is None or type(tool) is not ToolName:
+            return None
+        calls = self.masks.get(tool.name, 0)
+        if exactly:
+            return self._with_exactly(tool.name, calls).get(arguments.key, 0)
+        found = 0
+        for at in positions_of(calls):
+            given = self.events[at].args  # type: ignore[union-attr]  # only calls have a tool
+            for name, value in wanted.items():
+                if name not in given or not equal(given[name], value):
+                    break
+            else:
+                found |= 1 << at
+        return found
+
+    def _with_exactly(self, tool: str, calls: int) -> Mapping[object, int]:
+        """The positions of the calls of a tool, by their arguments."""
+        known = self._by_arguments.get(tool)
+        if known is None:
+            known = self._by_arguments[tool] = {}
+            for at in positions_of(calls):
+                key = arguments_key(self.events[at].args)  # type: ignore[union-attr]  # as above
+                known[key] = known.get(key, 0) | 1 << at
+        return known
+
+    def occurs(self, tool: Tool, patterns: Sequence[Pattern] = ()) -> Kleene:
+        """Is there such a call?"""
+        certain, possible = self.calls(tool, patterns)
+        return True if certain else None if possible else False
 
     def first(self, tool: Tool) -> Instant:
         """The first call of the tool."""
-        return self.nth(tool, 0)
+        if self.hidden or type(tool) is not ToolName:
+            return self.nth(tool, 0)
+        calls = self.masks.get(tool.name)
+        return self._instant(calls) if calls else NEVER
+
+    def _instant(self, calls: int) -> Instant:
+        """The earliest of some positions, as the order compares it."""
+        earliest = calls & -calls
+        if self.order == "position":
+            return earliest  # sets of one position compare like the positions
+        return self.events[earliest.bit_length() - 1].step  # type: ignore[return-value]  # all have one
 
     def nth(self, tool: Tool, index: int) -> Instant:
         """The call of the tool with this index, counted from 0."""
         if not self.hidden:
-            calls = self.calls_of(tool)
-            if index > _FEW:
-                positions = self.occurrences(tool).certain
-                return self.time(positions[index]) if index < len(positions) else NEVER
-            for _ in range(index):
-                calls &= calls - 1  # without the lowest
-            return self.time((calls & -calls).bit_length() - 1) if calls else NEVER
+            calls = self.masks.get(tool.name, 0) if type(tool) is ToolName else self.calls(tool)[0]
+            while index and calls:
+                calls &= calls - 1  # without the earliest
+                index -= 1
+            return self._instant(calls) if calls else NEVER
         occurrences = self.occurrences(tool)
         certain, possible = occurrences.certain, occurrences.possible
         if len(possible) <= index:
@@ -345,9 +387,20 @@ class View:
         value = self.value(term)
         return "nothing" if value is MISSING else write_json(value)
 
+    def after(self, lowest: int) -> int:
+        """All positions strictly later than the one in a set of one, in the order asked for."""
+        return -lowest << 1 if self.order == "position" else self.in_later_steps(lowest)
+
     def number(self, term: Term) -> int | None:
         """The whole number that a term denotes, or None if it denotes something else."""
+        if isinstance(term, LiteralTerm):
+            return _written_number(term.text)
         return whole_number(self.value(term))
+
+
+@lru_cache(maxsize=4096)
+def _written_number(text: str) -> int | None:
+    return whole_number(LiteralTerm(text).value)
 
 
 class _Everywhere:

@@ -6,22 +6,18 @@ costs one half. Arguments are compared as JSON.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import Final, TypeAlias
 
 from bylaw.trace.event import Call
-from bylaw.values import Json, canonical, identity
+from bylaw.values import arguments_key
 
-CallKey: TypeAlias = tuple[str, str]
-"""A call's identity: tool and canonical arguments."""
+CallKey: TypeAlias = tuple[str, Hashable]
+"""A call's identity: its tool and the key of its arguments."""
 
 GAP: Final = 1.0
 OTHER_TOOL: Final = 1.0
 OTHER_ARGUMENTS: Final = 0.5
-
-_FLOAT: Final = re.compile(r"\d[.e]")
-"""Only numbers with a point or an exponent can have several spellings."""
 
 
 def distance(gold: Sequence[Call], made: Sequence[Call]) -> float:
@@ -34,14 +30,8 @@ def keys(calls: Iterable[Call]) -> list[CallKey]:
     return [(call.tool, arguments_key(call.args)) for call in calls]
 
 
-def arguments_key(arguments: Mapping[str, Json]) -> str:
-    """Canonical arguments: equal for two mappings exactly if these are equal as JSON."""
-    text = canonical(dict(arguments))
-    return identity(dict(arguments)) if _FLOAT.search(text) else text
-
-
 def between(gold: Sequence[CallKey], made: Sequence[CallKey]) -> float:
-    """The distance between two traces, given the keys of their calls."""
+    """The distance between two traces by the keys of their calls."""
     row = [j * GAP for j in range(len(gold) + 1)]
     for i, call in enumerate(made, 1):
         tool = call[0]

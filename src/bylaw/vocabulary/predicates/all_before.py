@@ -16,8 +16,14 @@ from bylaw.vocabulary.view import Kleene, Order, View
 
 def holds(view: View, tools: ToolList, goal: Tool) -> Kleene:
     """The first call of each listed tool comes before the first call of `goal`; all happen."""
-    found = [view.first(tool) < view.first(goal) for tool in tools.tools]
-    return False if False in found else None if None in found else True
+    after = view.first(goal)
+    answer: Kleene = True
+    for tool in tools.tools:
+        before = view.first(tool) < after
+        if before is False:
+            return False
+        answer = answer and before
+    return answer
 
 
 def witness(view: View, tools: ToolList, goal: Tool) -> list[int]:

@@ -11,7 +11,7 @@ from bylaw.vocabulary.view import Kleene, Order, View
 
 def holds(view: View, taken: Tool, avoided: Tool) -> Kleene:
     """`taken` was called, and `avoided` was not."""
-    right, wrong = view.occurrences(taken).any, view.occurrences(avoided).any
+    right, wrong = view.occurs(taken), view.occurs(avoided)
     if right is False or wrong is True:
         return False
     return True if right is True and wrong is False else None

@@ -11,7 +11,7 @@ from bylaw.vocabulary.view import Kleene, Order, View
 
 def holds(view: View, tool: Tool) -> Kleene:
     """The tool was called."""
-    return view.occurrences(tool).any
+    return view.occurs(tool)
 
 
 def witness(view: View, tool: Tool) -> list[int]:

@@ -2,18 +2,18 @@
 
 from bylaw.logic.formula import Arguments
 from bylaw.logic.terms import Tool, ToolName
-from bylaw.trace.event import Call
 from bylaw.vocabulary.corpus_calls import CorpusCalls, TraceMask
 from bylaw.vocabulary.joint_form import JointForm
 from bylaw.vocabulary.predicates.sentences import match_sentence
 from bylaw.vocabulary.signature import OperandKind, Parameter, Predicate
 from bylaw.vocabulary.tracker import Occurred, Probe, Tracker
-from bylaw.vocabulary.view import Kleene, Order, View
+from bylaw.vocabulary.view import Kleene, Order, View, positions_of
 
 
 def holds(view: View, tool: Tool, arguments: Arguments) -> Kleene:
     """Some call of the tool has these arguments and no others."""
-    if _exact(view, tool, arguments):
+    found = view.with_arguments(tool, arguments, exactly=True)
+    if found or (found is None and _exact(view, tool, arguments)):
         return True
     return None if view.hidden else False
 
@@ -28,14 +28,11 @@ def sentence(view: View, held: bool, tool: Tool, arguments: Arguments) -> str:
 
 
 def _exact(view: View, tool: Tool, arguments: Arguments) -> list[int]:
-    keys = {pattern.path[0] for pattern in arguments.patterns}
-    found = view.occurrences(tool, arguments.patterns).certain
-    return [place for place in found if _keys(view, place) == keys]
-
-
-def _keys(view: View, position: int) -> set[str]:
-    event = view.events[position]
-    return set(event.args) if isinstance(event, Call) else set()
+    found = view.calls(tool, arguments.patterns)[0]
+    if not found:
+        return []
+    named = len({pattern.path[0] for pattern in arguments.patterns})
+    return [at for at in positions_of(found) if len(view.events[at].args) == named]  # type: ignore[union-attr]  # only calls are found
 
 
 def track(order: Order, tool: Tool, arguments: Arguments) -> Tracker:

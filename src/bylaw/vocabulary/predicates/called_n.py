@@ -38,8 +38,10 @@ def holds(view: View, tool: Tool, count: Count) -> Kleene:
     number = view.number(count.number)
     if number is None:
         return False
-    found = view.occurrences(tool)
-    compare, least, most = COMPARE[count.comparison], len(found.certain), len(found.possible)
+    certain, possible = view.calls(tool)
+    compare, least, most = COMPARE[count.comparison], certain.bit_count(), possible.bit_count()
+    if least == most:
+        return compare(least, number)
     # The comparison changes its answer only around `number`, so these few counts decide for all.
     decisive = (least, most, number - 1, number, number + 1)
     answers = {compare(n, number) for n in decisive if least <= n <= most}

@@ -12,7 +12,10 @@ from bylaw.vocabulary.view import Kleene, Order, View
 
 def holds(view: View, tool: Tool, arguments: Arguments) -> Kleene:
     """Some call of the tool has these arguments, and perhaps others."""
-    return view.occurrences(tool, arguments.patterns).any
+    found = view.with_arguments(tool, arguments, exactly=False)
+    if found is None:
+        return view.occurs(tool, arguments.patterns)
+    return True if found else None if view.hidden else False
 
 
 def witness(view: View, tool: Tool, arguments: Arguments) -> list[int]:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from bylaw.logic.formula import ToolList
+from bylaw.logic.terms import Tool
 from bylaw.vocabulary.corpus_calls import CorpusCalls, TraceMask
 from bylaw.vocabulary.joint_form import JointForm
 from bylaw.vocabulary.patterns import names_of, title
@@ -14,14 +15,15 @@ from bylaw.vocabulary.view import Kleene, Order, View
 def holds(view: View, sequence: ToolList) -> Kleene:
     """Calls of these tools occur in this order, with any calls in between."""
     tools = sequence.tools
-    if len(_matched(view, [view.occurrences(tool).certain for tool in tools])) == len(tools):
+    if len(_matched(view, tools, possibly=False)) == len(tools):
         return True
-    possible = _matched(view, [view.occurrences(tool).possible for tool in tools])
-    return None if len(possible) == len(tools) else False
+    if view.hidden and len(_matched(view, tools, possibly=True)) == len(tools):
+        return None
+    return False
 
 
 def witness(view: View, sequence: ToolList) -> list[int]:
-    return _matched(view, [view.occurrences(tool).certain for tool in sequence.tools])
+    return _matched(view, sequence.tools, possibly=False)
 
 
 def sentence(view: View, held: bool, sequence: ToolList) -> str:
@@ -34,16 +36,17 @@ def sentence(view: View, held: bool, sequence: ToolList) -> str:
     return f"{len(matched)} of {wanted} calls occur in order; {missing} is missing{done}."
 
 
-def _matched(view: View, places: Sequence[Sequence[int]]) -> list[int]:
+def _matched(view: View, tools: Sequence[Tool], *, possibly: bool) -> list[int]:
     """The earliest positions that match the sequence, as far as it can be matched."""
     matched: list[int] = []
-    for candidates in places:
-        start = matched[-1] if matched else None
-        following = (p for p in candidates if start is None or view.time(p) > view.time(start))
-        place = next(following, None)
-        if place is None:
+    later = -1
+    for tool in tools:
+        found = view.calls(tool)[possibly] & later
+        if not found:
             break
-        matched.append(place)
+        earliest = found & -found
+        matched.append(earliest.bit_length() - 1)
+        later = view.after(earliest)
     return matched
 
 

@@ -22,8 +22,8 @@ from bylaw.vocabulary.view import Kleene, Order, View
 
 def holds(view: View, first: Tool, n: Term, second: Tool, m: Term) -> Kleene:
     """Call n of `first` comes before call m of `second`, counted from 0; both happen."""
-    earlier, later = _index(view, n), _index(view, m)
-    if earlier is None or later is None:
+    earlier, later = view.number(n), view.number(m)
+    if earlier is None or later is None or earlier < 0 or later < 0:
         return False
     return view.nth(first, earlier) < view.nth(second, later)
 
