@@ -209,7 +209,7 @@ def arguments_key(arguments: Mapping[str, Json]) -> Hashable:
     key = []
     for name, value in arguments.items():
         kind = type(value)
-        if kind is str or kind is int or kind is float:
+        if kind is str or kind is int or (kind is float and math.isfinite(value)):
             key.append((name, value))
         else:  # `true` equals 1 in Python, and not in JSON
             key.append((name, (identity(value),)))
