@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 from bylaw.enforcement.events import EnforcementEvent, Statistics
 from bylaw.frozen import frozen
+from bylaw.scoring.score import UNDECIDED, score_of
 from bylaw.values import Json
 
 
@@ -62,7 +62,10 @@ class GuardReport:
         undecided = [each.name for each in standings if each.passed is None]
         if undecided and reason is None:
             reason = f"could not be decided: {', '.join(undecided)}"
-        score, label = (None, None) if reason else _score(standings)
+        score, label = UNDECIDED
+        if reason is None:
+            weights, passed = [s.weight for s in standings], [s.passed for s in standings]
+            score, label = score_of(weights, passed)
         return cls(
             score,
             label,
@@ -115,12 +118,3 @@ class GuardReport:
             "stopped": self.stopped,
             "fully_decided": self.fully_decided,
         }
-
-
-def _score(standings: Sequence[ConstraintStanding]) -> tuple[float, str]:
-    violated = [each for each in standings if not each.passed]
-    if len(violated) == len(standings):
-        return 0.0, "NONE"
-    lost = math.fsum(each.weight for each in violated)
-    score = 1 - lost / math.fsum(each.weight for each in standings)
-    return score, "PARTIAL" if violated else "FULL"

@@ -6,10 +6,8 @@ Every score is made here: of finished traces, of runs behind a gate, of corpora 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import Final, Literal, NamedTuple, TypeAlias
-
-from bylaw.semantics.verdict import Outcome
 
 Label: TypeAlias = Literal["FULL", "PARTIAL", "NONE"]
 
@@ -24,21 +22,13 @@ class Score(NamedTuple):
 UNDECIDED: Final = Score(None, None)
 
 
-class Scale:
-    """The weights of some constraints, ready to score many traces."""
-
-    def __init__(self, weights: Sequence[float]) -> None:
-        self.weights: Final = weights
-        self.total: Final = math.fsum(weights)
-
-    def score(self, outcomes: Collection[Outcome]) -> Score:
-        """The score of a trace on which the constraints came out so."""
-        if Outcome.ERROR in outcomes:
-            return UNDECIDED
-        violated = Outcome.VIOLATED
-        lost = [w for w, each in zip(self.weights, outcomes, strict=True) if each is violated]
-        label = label_of(len(lost), len(self.weights))
-        return Score(value_of(math.fsum(lost), self.total, label), label)
+def score_of(weights: Sequence[float], passed: Sequence[bool | None]) -> Score:
+    """The score of constraints with these weights, by which of them passed."""
+    if None in passed:
+        return UNDECIDED
+    lost = [weight for weight, held in zip(weights, passed, strict=True) if not held]
+    label = label_of(len(lost), len(weights))
+    return Score(value_of(math.fsum(lost), math.fsum(weights), label), label)
 
 
 def label_of(violated: int, constraints: int) -> Label:

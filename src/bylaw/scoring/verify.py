@@ -12,7 +12,7 @@ from bylaw.procedure.constraint import Constraint
 from bylaw.procedure.procedure import Procedure
 from bylaw.scoring.definitions import Definitions
 from bylaw.scoring.narrate import sentence
-from bylaw.scoring.score import Label, Scale
+from bylaw.scoring.score import Label, score_of
 from bylaw.semantics.evaluation import Evaluation, Scope
 from bylaw.semantics.reasons import witness
 from bylaw.semantics.reference import Reading, reading
@@ -23,6 +23,7 @@ from bylaw.trace.trace import Events, Trace
 from bylaw.values import Json
 from bylaw.vocabulary.view import View
 
+_PASSED: Final = {outcome: outcome.passed for outcome in Outcome}
 _Sees: TypeAlias = tuple[Events, bool]
 """The events that count as positions for a rule, and whether the final answer does."""
 
@@ -31,7 +32,7 @@ class CompiledProcedure:
     """The constraints of a procedure, ready to be decided on many traces."""
 
     def __init__(self, procedure: Procedure) -> None:
-        self.scale: Final = Scale([each.weight for each in procedure.constraints])
+        self.weights: Final = [each.weight for each in procedure.constraints]
         self.sees: Final[dict[str, _Sees]] = {
             each.name: (procedure.events_of(each), sees_answer(each.formula))
             for each in procedure.constraints
@@ -165,7 +166,9 @@ class Report:
         self.trace: Final = checked.trace
         self.outcomes: Final = checked.outcomes()
         """The outcome of every constraint, by its name."""
-        self._score: Final = checked.compiled.scale.score(self.outcomes.values())
+        self._score: Final = score_of(
+            checked.compiled.weights, [_PASSED[each] for each in self.outcomes.values()]
+        )
 
     @property
     def score(self) -> float | None:
