@@ -15,7 +15,7 @@ from bylaw.batch.input.chunks import Limits
 from bylaw.batch.input.files import find_files
 from bylaw.batch.output.results_file import ResultsFile
 
-LIMITS = Limits(chunk=10_000)
+LIMITS = Limits(chunk=5_000)
 
 
 def main(jobs: str, out: str, *paths: str) -> None:

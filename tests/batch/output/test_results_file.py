@@ -24,7 +24,7 @@ from bylaw.errors import UsageError
 from bylaw.trace.files import read_traces
 
 SCRIPT = Path(__file__).parents[2] / "support" / "score_corpus.py"
-LIMITS = Limits(chunk=10_000)
+LIMITS = Limits(chunk=5_000)
 
 
 def _score(out: Path, corpus: Path, **options: Any) -> Summary:
@@ -104,7 +104,7 @@ def _killed(out: Path, corpus: Path, jobs: int, chance: random.Random) -> bool:
     """Lets a run work for a moment, then kills it; was it still running?"""
     with _begin(out, corpus, jobs) as run:
         assert run.stdout is not None
-        for _ in range(chance.randrange(1, 5)):  # it gets somewhere
+        for _ in range(chance.randrange(5, 9)):  # it makes progress
             run.stdout.readline()
         time.sleep(chance.random() * 0.02)
         run.kill()
