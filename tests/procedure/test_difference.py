@@ -1,4 +1,4 @@
-"""What a comparison of two procedures tells, field by field."""
+"""The comparison of two procedures, field by field."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def procedure(rule: dict[str, Any], fields: dict[str, Any]) -> Procedure:
 def became(
     rule: dict[str, Any] | None = None, *, before: dict[str, Any] | None = None, **fields: Any
 ) -> list[ProcedureChange]:
-    """What became of the rule, and of the procedure, when it got these fields."""
+    """The changes when the procedure and its rule get these fields."""
     old = before or {}
     return compare(procedure(old, {}), procedure(old | (rule or {}), fields))
 

@@ -1,4 +1,4 @@
-"""What lint finds, code by code; and that what it proves is so."""
+"""The findings of lint, code by code; and no trace refutes them."""
 
 from __future__ import annotations
 

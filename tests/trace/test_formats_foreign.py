@@ -1,4 +1,4 @@
-"""What is particular to the formats of other programs: their turns, failures and oddities."""
+"""The rules of single formats: their turns, failures and oddities."""
 
 from __future__ import annotations
 

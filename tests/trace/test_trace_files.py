@@ -16,7 +16,7 @@ GOOD = '{"tool_calls": [{"tool_name": "a"}]}'
 
 
 def _read(path: Path, text: str | bytes) -> list[str]:
-    """What each entry of the file is: its tools, or the code of its error."""
+    """For each entry of the file, its tools or the code of its error."""
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     found = []
     for entry in read_traces(path):
@@ -98,7 +98,7 @@ _needs_proc = pytest.mark.skipif(
 
 
 def _read_apart(path: Path) -> tuple[int, int]:
-    """How many calls a file holds, and the peak memory in MiB of a process that reads it."""
+    """The number of calls in a file, and the peak memory in MiB of a process that reads it."""
     command = [sys.executable, "-c", _READ_AND_REPORT, str(path)]
     output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     calls, peak = map(int, output.split())
