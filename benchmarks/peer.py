@@ -79,9 +79,9 @@ def translated(formula: f.Formula) -> Any:
     """A formula as one of its formula objects."""
     a = agentltl
     match formula:
-        case f.Event(tool, ()):
+        case f.EventAtom(tool, ()):
             return a.Now(_name(tool))
-        case f.Event(tool, patterns):
+        case f.EventAtom(tool, patterns):
             return a.Matches(a.ToolPattern(_name(tool), _arguments(patterns)))
         case f.TracePredicate(name, operands):
             return _predicate(name, operands)

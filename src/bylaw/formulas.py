@@ -131,10 +131,10 @@ def var(name: str) -> Variable:
     return Variable(name)
 
 
-def call(tool: ToolLike = None, /, *patterns: f.Pattern, **arguments: object) -> f.Event:
+def call(tool: ToolLike = None, /, *patterns: f.Pattern, **arguments: object) -> f.EventAtom:
     """The current event is a call that matches: `call("search", ok, q="foo")`; `call()` is any."""
     named = tuple(f.ArgumentIs((key,), term_of(value)) for key, value in arguments.items())
-    return f.Event(None if tool is None else tool_of(tool), (*named, *patterns))
+    return f.EventAtom(None if tool is None else tool_of(tool), (*named, *patterns))
 
 
 def where(*path: str, equals: object) -> f.ArgumentIs:

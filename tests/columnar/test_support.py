@@ -66,12 +66,12 @@ LARGE = f.Compare(">", Computed("abs", (Literal.of(-2),)), Literal.of(1))
 FORMULAS: dict[str, f.Formula] = {
     "predicate": f.TracePredicate("Succeeded", (ToolName("a"),)),
     "predicate below an operator": f.Always(
-        f.Implies(f.Event(ToolName("b")), f.TracePredicate("Succeeded", (ToolName("b"),)))
+        f.Implies(f.EventAtom(ToolName("b")), f.TracePredicate("Succeeded", (ToolName("b"),)))
     ),
-    "operator": Someday(f.Event(ToolName("a"))),
-    "operator below others": f.Not(f.Always(f.Not(Someday(f.Event(ToolName("a")))))),
+    "operator": Someday(f.EventAtom(ToolName("a"))),
+    "operator below others": f.Not(f.Always(f.Not(Someday(f.EventAtom(ToolName("a")))))),
     "term": LARGE,
-    "term under a guard": f.Always(f.Implies(f.Event(ToolName("a")), LARGE)),
+    "term under a guard": f.Always(f.Implies(f.EventAtom(ToolName("a")), LARGE)),
     "term of the event": f.Eventually(
         f.Compare("=", Computed("length", (Reading("args"),)), Literal.of(1))
     ),

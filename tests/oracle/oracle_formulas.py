@@ -66,7 +66,7 @@ def _formula(choose: random.Random, nodes: int, names: Sequence[str]) -> Formula
 
 def atom(name: str) -> Formula:
     """`name`, as a formula."""
-    return f.Event(ToolName(name))
+    return f.EventAtom(ToolName(name))
 
 
 def parts(formula: Formula) -> Iterator[Formula]:

@@ -56,7 +56,7 @@ def translated(formula: f.Formula) -> str:
     match formula:
         case f.Truth(truth):
             return "true" if truth else "false"
-        case f.Event(ToolName(name), ()):
+        case f.EventAtom(ToolName(name), ()):
             return name
         case f.And(operands) | f.Or(operands):
             return f" {_symbol(formula)} ".join(f"({translated(part)})" for part in operands)

@@ -169,7 +169,7 @@ def on_nothing(formula: Formula) -> bool:
     match formula:
         case f.Always() | f.WeakUntil() | f.Release() | f.WeakNext():
             return True
-        case f.Eventually() | f.Until() | f.Next() | f.Event():
+        case f.Eventually() | f.Until() | f.Next() | f.EventAtom():
             return False
         case f.Truth(truth):
             return truth

@@ -181,12 +181,12 @@ def predicates(variables: tuple[str, ...] = ()) -> SearchStrategy[f.TracePredica
 
 
 @cache
-def events(variables: tuple[str, ...] = ()) -> SearchStrategy[f.Event]:
+def events(variables: tuple[str, ...] = ()) -> SearchStrategy[f.EventAtom]:
     """An event atom."""
     some = st.lists(patterns(variables), max_size=2).map(tuple)
     return st.one_of(
-        st.builds(f.Event, tools(variables)),
-        st.builds(f.Event, st.none() | tools(variables), some),
+        st.builds(f.EventAtom, tools(variables)),
+        st.builds(f.EventAtom, st.none() | tools(variables), some),
     )
 
 
@@ -351,7 +351,7 @@ def _data_atoms(depth: int, variables: tuple[str, ...], future: bool) -> SearchS
         compare,
         compare,
         events(variables),
-        st.builds(f.Event, glob | st.tuples(glob, tools(variables)).map(tool_of)),
+        st.builds(f.EventAtom, glob | st.tuples(glob, tools(variables)).map(tool_of)),
         st.sampled_from(ROLES).map(f.Says),
         st.sampled_from([b.call(None, b.ok), b.call(None, b.failed), b.true]),
     )

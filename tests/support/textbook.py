@@ -50,8 +50,8 @@ def _at(formula: f.Formula, view: View, i: int, env: Environment) -> bool:
     match formula:
         case f.Truth(truth):
             return truth
-        case f.Event():
-            bound = cast(f.Event, _bound(formula, env))
+        case f.EventAtom():
+            bound = cast(f.EventAtom, _bound(formula, env))
             return i < n and view.matches(i, bound.tool, bound.patterns) is True
         case f.TracePredicate(name):
             predicate = cast(f.TracePredicate, _bound(formula, env))

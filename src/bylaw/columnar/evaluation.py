@@ -115,7 +115,7 @@ class ColumnarEvaluation:
         match formula:
             case f.Truth(truth):
                 return TruthColumn(np.full(len(places), truth))
-            case f.Event(tool, patterns):
+            case f.EventAtom(tool, patterns):
                 return TruthColumn(places.of(self.subject.mask(Probe(tool, patterns))))
             case f.Compare() if not is_local(formula):
                 return TruthColumn(compared(self, formula, places))

@@ -22,7 +22,7 @@ from bylaw.vocabulary.tracker import Probe
 
 MAX_DEPTH: Final = 100
 """The largest depth of a formula: evaluation in columns recurses through the interpreter."""
-_ATOMS: Final = (f.Truth, f.Event, f.Says, f.Compare, f.TracePredicate)
+_ATOMS: Final = (f.Truth, f.EventAtom, f.Says, f.Compare, f.TracePredicate)
 _CONNECTIVES: Final = (f.Not, f.And, f.Or, f.Implies, f.Iff)
 _FUTURE: Final = (
     *(f.Next, f.WeakNext, f.Eventually, f.Always, f.Until, f.WeakUntil, f.Release),

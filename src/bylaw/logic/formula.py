@@ -374,7 +374,7 @@ Pattern: TypeAlias = ArgumentIs | ResultIs | OutcomeIs
 
 
 @frozen
-class Event(FormulaNode):
+class EventAtom(FormulaNode):
     """`search`, `call`, `call(search, q = "foo", ok)`: the current event is such a call."""
 
     tool: Tool | None = None
@@ -463,6 +463,6 @@ Unary: TypeAlias = (
 Binary: TypeAlias = Implies | Iff | Until | WeakUntil | Release | Since
 Nary: TypeAlias = And | Or
 Quantifier: TypeAlias = ForAll | Exists
-Atom: TypeAlias = Truth | Event | Says | Compare | TracePredicate | OpenPredicate
+Atom: TypeAlias = Truth | EventAtom | Says | Compare | TracePredicate | OpenPredicate
 Formula: TypeAlias = Unary | Binary | Nary | Quantifier | Atom
 """A formula: a frozen value, whichever node it is."""

@@ -81,7 +81,7 @@ class _Narrator:
             case f.TracePredicate(name, operands):
                 told = PREDICATES[name].sentence(self.view, False, *operands)
                 return told.rstrip(".")
-            case f.Event() | f.Says():
+            case f.EventAtom() | f.Says():
                 return self.not_event(formula, at)
             case f.Compare():
                 return self.not_so(formula, at)
@@ -176,7 +176,7 @@ class _Narrator:
         match formula:
             case _ if depth == 0:
                 return f"{self.quoted(formula)} holds {self.place(at)}"
-            case f.Event(tool, patterns) if at < len(self.view):
+            case f.EventAtom(tool, patterns) if at < len(self.view):
                 event = self.view.events[at]
                 called = f' "{event.tool}"' if isinstance(event, Call) else ""
                 if patterns or tool is None:
@@ -197,7 +197,7 @@ class _Narrator:
             case _:
                 return f"{self.quoted(formula)} holds {self.place(at)}"
 
-    def not_event(self, formula: f.Event | f.Says, at: int) -> str:
+    def not_event(self, formula: f.EventAtom | f.Says, at: int) -> str:
         if at >= len(self.view):
             return f"there is no {self.noun} that {self.is_(formula)}"
         event = self.view.events[at]
@@ -255,8 +255,10 @@ class _Narrator:
         return f"`{text}`" if len(text) <= 80 else f"`{text[:79]}…`"
 
     def is_(self, formula: f.Formula) -> str:
-        plain = isinstance(formula, f.Event) and formula.tool is not None and not formula.patterns
-        if plain and isinstance(formula, f.Event):
+        plain = (
+            isinstance(formula, f.EventAtom) and formula.tool is not None and not formula.patterns
+        )
+        if plain and isinstance(formula, f.EventAtom):
             return f"is {title(formula.tool)}"
         return f"satisfies {self.quoted(formula)}"
 

@@ -121,7 +121,7 @@ class Closure:
         match formula:
             case f.Truth(truth):
                 return self.true if truth is sign else self.false
-            case f.Event(tool, patterns):
+            case f.EventAtom(tool, patterns):
                 return self._asked(Probe(tool, patterns), sign)
             case f.Compare() | f.Says():
                 return self._asked(Probe(None, conditions=(formula,), of_any_event=True), sign)
@@ -245,7 +245,7 @@ def _written(domain: f.Listed | f.Found) -> list[Json]:
 
 def _together(operands: tuple[f.Formula, ...]) -> tuple[Probe | None, tuple[f.Formula, ...]]:
     """What a conjunction asks of one call, as one question; and the rest."""
-    events = [part for part in operands if isinstance(part, f.Event)]
+    events = [part for part in operands if isinstance(part, f.EventAtom)]
     conditions = tuple(
         part
         for part in operands

@@ -136,9 +136,9 @@ class Compiler(LocalCompiler):
     def _key(self, part: f.Formula, slots: Slots) -> Key | None:
         """The key that a condition on variables from outside amounts to, if it is one."""
         match part:
-            case f.Event(None, (f.ArgumentIs(path, expected),)):
+            case f.EventAtom(None, (f.ArgumentIs(path, expected),)):
                 return Key(_found_in("args", path), self.term(expected, slots), False, True)
-            case f.Event(None, (f.ResultIs(path, expected),)):
+            case f.EventAtom(None, (f.ResultIs(path, expected),)):
                 return Key(_found_in("result", path), self.term(expected, slots), False, True)
             case f.Compare("=", left, right):
                 for mine, theirs in ((left, right), (right, left)):
@@ -169,10 +169,10 @@ def _conjuncts(formula: f.Formula) -> list[f.Formula]:
             return [*_conjuncts(left), *_conjuncts(f.Not(right))]
         case f.Not(f.Or(operands)):
             return [part for operand in operands for part in _conjuncts(f.Not(operand))]
-        case f.Event(tool, patterns) if formula.free and patterns:
+        case f.EventAtom(tool, patterns) if formula.free and patterns:
             # Each pattern may become a key of its own; the tool is asked first.
-            alone = [f.Event(None, (pattern,)) for pattern in patterns]
-            return [f.Event(tool) if tool is not None else f.Event(), *alone]
+            alone = [f.EventAtom(None, (pattern,)) for pattern in patterns]
+            return [f.EventAtom(tool) if tool is not None else f.EventAtom(), *alone]
         case _:
             return [formula]
 
@@ -185,7 +185,7 @@ def heard_by(parts: Sequence[f.Formula]) -> frozenset[str] | None:
     """The events that can meet all the conditions, by tool or role; None where that is open."""
     for part in parts:
         match part:
-            case f.Event(tool) if tool is not None and not tool.free and not forms_of(tool):
+            case f.EventAtom(tool) if tool is not None and not tool.free and not forms_of(tool):
                 return frozenset(names_of(tool))
             case f.Says(role):
                 return frozenset({heard_role(role)})

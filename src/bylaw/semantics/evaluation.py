@@ -159,7 +159,7 @@ class Scope:
 
     # ── atoms: true for certain, and possibly ─────────────────────────────────────────────
 
-    def matching(self, event: f.Event, where: int) -> tuple[int, int]:
+    def matching(self, event: f.EventAtom, where: int) -> tuple[int, int]:
         """Where an event is such a call."""
         if not event.free:
             return self.view.matching(event)

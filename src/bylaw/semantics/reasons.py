@@ -45,7 +45,7 @@ def witness(evaluation: Evaluation) -> Witness:
         if evaluation.at(formula, at) is UNKNOWN:  # what could not be decided explains nothing
             continue
         match formula:
-            case f.Event():
+            case f.EventAtom():
                 if evaluation.at(formula, at) is TRUE:
                     found.add(at)
             case f.TracePredicate(name, operands):

@@ -65,9 +65,9 @@ def _built(formula: f.Formula, certain: bool) -> Reading:
         # Atoms.
         case f.Truth(truth):
             return lambda s, where: (s.everywhere, s.everywhere) if truth else _NOWHERE
-        case f.Event(ToolName(name), ()):
+        case f.EventAtom(ToolName(name), ()):
             return _named(name) if certain else _possibly_named(name)
-        case f.Event():
+        case f.EventAtom():
             return lambda s, where: _atom(s.matching(formula, where), certain)
         case f.Says(role):
             return lambda s, where: _atom(s.spoken(role), certain)

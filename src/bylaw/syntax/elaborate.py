@@ -93,15 +93,15 @@ class _Elaborator(ValueElaborator):
             case s.Scalar(_, bool() as value):
                 return f.Truth(value)
             case s.Name(_, "call"):
-                return f.Event()
+                return f.EventAtom()
             case s.Name(_, ("ok" | "failed") as outcome):
-                return f.Event(None, (f.OutcomeIs("ok" if outcome == "ok" else "failed"),))
+                return f.EventAtom(None, (f.OutcomeIs("ok" if outcome == "ok" else "failed"),))
             case s.Name(_, name) if self._is_registered(name, scope):
                 return f.OpenPredicate(name)
             case s.Name() | s.Braces() | s.Scalar(_, str()):
-                return f.Event(self.tool(shape, scope))
+                return f.EventAtom(self.tool(shape, scope))
             case s.Invocation(_, s.Name(_, "like")):
-                return f.Event(self.tool(shape, scope))
+                return f.EventAtom(self.tool(shape, scope))
             case s.Invocation(_, s.Name(_, "call"), operands):
                 return self.event(operands, scope)
             case s.Invocation(_, s.Name(_, "says"), operands):
@@ -158,7 +158,7 @@ class _Elaborator(ValueElaborator):
                 conditions.append(found)
             elif found is not None:
                 patterns.append(found)
-        event = f.Event(tool, tuple(patterns))
+        event = f.EventAtom(tool, tuple(patterns))
         return f.And((event, *conditions)) if conditions else event
 
     def _may_be_tool(self, operand: s.Item) -> bool:

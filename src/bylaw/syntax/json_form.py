@@ -91,7 +91,7 @@ class _PartReader:
                 return f.Truth(content)
             case "event" if isinstance(content, dict) and content.keys() <= {"tool", "where"}:
                 tool = self.tool(content["tool"]) if "tool" in content else None
-                return f.Event(tool, self.each(self.pattern, content.get("where", [])))
+                return f.EventAtom(tool, self.each(self.pattern, content.get("where", [])))
             case "predicate":
                 name, operands = self.fields(content, "name", "operands")
                 return f.OpenPredicate(self.text(name), self.each(self.term, operands))

@@ -65,7 +65,7 @@ class _PartWriter:
         match formula:
             case f.Truth(holds):
                 return {"truth": holds}
-            case f.Event(tool, patterns):
+            case f.EventAtom(tool, patterns):
                 content: dict[str, Json] = {} if tool is None else {"tool": self.tool(tool)}
                 where = {"where": list(map(self.pattern, patterns))} if patterns else {}
                 return {"event": content | where}

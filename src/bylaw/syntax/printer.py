@@ -136,18 +136,18 @@ class _Printer:
 
     def atom(self, atom: f.Atom) -> str:
         match atom:
-            case f.Event(None, (f.OutcomeIs(outcome),)):
+            case f.EventAtom(None, (f.OutcomeIs(outcome),)):
                 return outcome
             case f.Says(role):
                 return f"says({role})"
             case f.Compare(symbol, left, right):
                 second = self.pattern_text(right) if symbol == "~" else self.sum(right)
                 return f"{self.sum(left)} {symbol} {second}"
-            case f.Event(None, ()):
+            case f.EventAtom(None, ()):
                 return "call"
-            case f.Event(tool, ()) if tool is not None:
+            case f.EventAtom(tool, ()) if tool is not None:
                 return self.tool(tool)
-            case f.Event(tool, patterns):
+            case f.EventAtom(tool, patterns):
                 leading = [] if tool is None else [self.tool(tool)]
                 return f"call({', '.join(leading + [self.pattern(p) for p in patterns])})"
             case f.OpenPredicate(name, operands):

@@ -80,7 +80,7 @@ def _atom(atom: f.Atom) -> str:
             return f"says({role!r})"
         case f.Compare(symbol, left, right):
             return f"compare({_term(left)}, {symbol!r}, {_term(right)})"
-        case f.Event(tool, patterns):
+        case f.EventAtom(tool, patterns):
             positional, named = _patterns(patterns)
             leading = [_tool(tool)] if tool else ["None"] if positional else []
             return f"call({', '.join([*leading, *positional, *named])})"

@@ -172,7 +172,7 @@ class LocalCompiler:
         match formula:
             case f.Truth(truth):
                 return lambda now: truth
-            case f.Event(tool, patterns):
+            case f.EventAtom(tool, patterns):
                 return self._event(tool, patterns, slots)
             case f.Says(role):
                 return lambda now: isinstance(now.event, Message) and now.event.role == role

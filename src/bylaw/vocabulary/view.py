@@ -19,8 +19,7 @@ from functools import cached_property, lru_cache
 from itertools import compress, count
 from typing import Any, Final, Literal, NamedTuple, Protocol, TypeAlias
 
-from bylaw.logic.formula import ArgumentIs, Arguments, Pattern
-from bylaw.logic.formula import Event as EventAtom
+from bylaw.logic.formula import ArgumentIs, Arguments, EventAtom, Pattern
 from bylaw.logic.terms import Counted, Last, Term, Tool, ToolName
 from bylaw.logic.terms import Literal as LiteralTerm
 from bylaw.names import FINAL_ANSWER

@@ -124,7 +124,7 @@ def _argument_tools(parts: Iterable[Node]) -> frozenset[str] | None:
     for part in parts:
         asked: list[Tool | None] = []
         match part:
-            case f.Event(tool, patterns) if any(isinstance(p, f.ArgumentIs) for p in patterns):
+            case f.EventAtom(tool, patterns) if any(isinstance(p, f.ArgumentIs) for p in patterns):
                 asked = [tool]
             case f.FromArgs(tool):
                 asked = [tool]

@@ -84,11 +84,11 @@ class Ordering:
         It is not equivalent under `order: step`, or if a tool stands on both sides.
         """
         conditional = f.Implies(self.demanded, self.formula)
-        past = [f.Once(f.Event(tool)) for tool in dict.fromkeys(self.earlier)]
+        past = [f.Once(f.EventAtom(tool)) for tool in dict.fromkeys(self.earlier)]
         if not past:
             return conditional
         needed = past[0] if len(past) == 1 else f.And(tuple(past))
-        plain = f.Always(f.Implies(f.Event(self.later), needed))
+        plain = f.Always(f.Implies(f.EventAtom(self.later), needed))
         return plain if prover.same(plain, conditional) else conditional
 
 

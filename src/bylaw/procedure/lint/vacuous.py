@@ -84,7 +84,7 @@ def _condition(formula: f.Formula) -> f.Formula | None:
     if not isinstance(formula, f.Implies) or not is_local(formula.left):
         return None
     particular = any(
-        isinstance(part, f.Says) or (isinstance(part, f.Event) and part != f.Event())
+        isinstance(part, f.Says) or (isinstance(part, f.EventAtom) and part != f.EventAtom())
         for part in everything(formula.left)
     )
     return formula.left if particular else None
