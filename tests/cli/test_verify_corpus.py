@@ -14,7 +14,7 @@ import pytest
 from bylaw.batch.optional import SCORING
 from bylaw.cli import verify_corpus as corpus_command
 from bylaw.cli.main import main
-from bylaw.cli.terminal import Progress
+from bylaw.cli.terminal import ProgressLine
 
 PROCEDURE = json.dumps(corpora.DESK.to_dict())
 
@@ -250,14 +250,14 @@ def test_diff_shows_which_traces_an_edit_changes(
 
 
 def test_progress_tells_rate_and_time_left() -> None:
-    line = Progress("traces", size=1_000_000)
+    line = ProgressLine("traces", size=1_000_000)
     line.resume(100, 500_000)
     line.step(1_000, 100_000)
     assert line._line(10.0) == "60%, 1,100 traces, 100/s, 0:40 left"
-    assert Progress("traces", size=None)._line(1.0) == "0 traces, 0.0/s"
+    assert ProgressLine("traces", size=None)._line(1.0) == "0 traces, 0.0/s"
     line.step(1, 10_000_000)
     assert "100%" in line._line(10.0)
-    long = Progress("traces", size=1_000_000)
+    long = ProgressLine("traces", size=1_000_000)
     long.step(10, 1_000)
     assert long._line(10.0).endswith("2:46:30 left")
 

@@ -16,7 +16,7 @@ from bylaw import Guard, Procedure, Trace, holds, parse, to_text
 from bylaw.logic.formula import Formula
 from bylaw.semantics.alphabet import Alphabet, Letter
 from bylaw.semantics.enforceability import enforceability
-from bylaw.semantics.examples import Setting, difference, examples
+from bylaw.semantics.examples import ReadingOptions, difference, examples
 from bylaw.semantics.follower import Follower
 from bylaw.semantics.monitor import Monitor
 from bylaw.semantics.verdict import Verdict
@@ -98,7 +98,7 @@ def test_differences_against_brute_force(order: Order, pairs: int) -> None:
         if generator.random.random() < 0.3:
             same: list[Formula] = [~~old, old | old & new, (old >> new) >> old]
             new = generator.random.choice(same)
-        found = difference(old, new, Setting(order=order))
+        found = difference(old, new, ReadingOptions(order=order))
         assert found.decided
         first = next(
             (t for t in sequences if holds(old, t, order=order) is not holds(new, t, order=order)),
@@ -228,7 +228,9 @@ def test_calls_that_differ_only_in_results_are_looked_at_once(
 )
 def test_to_see_messages_makes_a_difference_to_some_rules(rule: str, differs: bool) -> None:
     formula = parse(rule)
-    found = difference(formula, formula, Setting(events="calls"), Setting(events="all"))
+    found = difference(
+        formula, formula, ReadingOptions(events="calls"), ReadingOptions(events="all")
+    )
     assert found.decided
     assert (found.trace is not None) is differs
     if found.trace is not None:
@@ -238,7 +240,7 @@ def test_to_see_messages_makes_a_difference_to_some_rules(rule: str, differs: bo
 
 def test_where_messages_may_begin_steps_nothing_is_claimed() -> None:
     formula = parse("G(a -> F b)")
-    settings = Setting("step", "calls"), Setting("step", "all")
+    settings = ReadingOptions("step", "calls"), ReadingOptions("step", "all")
     assert not difference(formula, formula, *settings).decided
 
 
@@ -278,7 +280,7 @@ def test_examples_and_differences_are_seen_as_marked() -> None:
         bad = ("no", "never")
         return Trace([replace(c, error=c.error or "bad") if c.result in bad else c for c in trace])
 
-    setting = Setting(marked=marked)
+    setting = ReadingOptions(marked=marked)
     no, never, yes = (parse(f'F call(t, result = "{word}", ok)') for word in ("no", "never", "yes"))
     assert examples(no).satisfying is not None
     assert examples(no, setting).satisfying is None

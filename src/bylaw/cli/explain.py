@@ -18,7 +18,7 @@ from bylaw.procedure.failure import reads_failure
 from bylaw.scoring.edits import Repair
 from bylaw.scoring.explain import Explanation, explain
 from bylaw.scoring.repair import repair
-from bylaw.semantics.examples import Setting
+from bylaw.semantics.examples import ReadingOptions
 from bylaw.semantics.verdict import Outcome
 from bylaw.syntax.parser import parse
 from bylaw.trace.event import Message
@@ -66,13 +66,13 @@ def run(options: argparse.Namespace) -> int:
             help = "bylaw explain RULE -p FILE TRACE"
             raise UsageError(Diagnostic("E402", message, help))
         formula = parse(options.subject, vocabulary=load_vocabulary(options.vocabulary))
-        return explain_rule(formula, Setting(), as_json=options.json)
+        return explain_rule(formula, ReadingOptions(), as_json=options.json)
     procedure = load_procedure(options)
     if options.trace is None:
         constraint = procedure[options.subject]
         events = procedure.events_of(constraint)
         marked = procedure.marked if reads_failure(constraint.formula) else None
-        setting = Setting(procedure.order, events, procedure.vocabulary, marked)
+        setting = ReadingOptions(procedure.order, events, procedure.vocabulary, marked)
         return explain_rule(
             constraint.formula, setting, as_json=options.json, written=constraint.rule
         )

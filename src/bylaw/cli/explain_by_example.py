@@ -10,14 +10,14 @@ from bylaw.cli.terminal import safe, wrapped
 from bylaw.logic.formula import Formula
 from bylaw.semantics.closure import Unsupported
 from bylaw.semantics.enforceability import Enforceability, enforceability
-from bylaw.semantics.examples import Examples, Setting, examples
+from bylaw.semantics.examples import Examples, ReadingOptions, examples
 from bylaw.semantics.search import OutOfBudget
 from bylaw.syntax.printer import to_text
 from bylaw.trace.trace import Trace
 
 
 def explain_rule(
-    formula: Formula, setting: Setting, *, as_json: bool, written: str | None = None
+    formula: Formula, setting: ReadingOptions, *, as_json: bool, written: str | None = None
 ) -> int:
     """Prints traces that satisfy, violate and doom a rule, and whether a gate can enforce it.
 

@@ -65,7 +65,7 @@ def safe(text: str) -> str:
     return "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in text)
 
 
-class Progress:
+class ProgressLine:
     """A progress line on standard error; silent unless that is a terminal."""
 
     def __init__(self, what: str, total: int | None = None, size: int | None = None) -> None:
@@ -123,9 +123,11 @@ def _minutes(seconds: float) -> str:
 
 
 @contextmanager
-def progress(what: str, total: int | None = None, size: int | None = None) -> Iterator[Progress]:
+def progress(
+    what: str, total: int | None = None, size: int | None = None
+) -> Iterator[ProgressLine]:
     """A progress line for the duration of the block."""
-    line = Progress(what, total, size)
+    line = ProgressLine(what, total, size)
     try:
         yield line
     finally:

@@ -14,7 +14,7 @@ from bylaw.batch.input.files import CorpusFile, total_size
 from bylaw.batch.optional import SCORING, can_score_corpora, import_extra
 from bylaw.cli.main import exit_code
 from bylaw.cli.outputs import write_file
-from bylaw.cli.terminal import Progress, coloured, counted, progress, safe, score_text
+from bylaw.cli.terminal import ProgressLine, coloured, counted, progress, safe, score_text
 from bylaw.codes import CODES
 from bylaw.errors import Diagnostic, UsageError
 from bylaw.procedure.procedure import Procedure
@@ -126,7 +126,7 @@ def verify_corpus(
     )
 
 
-def watching(line: Progress) -> Callable[[CorpusProgress], None]:
+def watching(line: ProgressLine) -> Callable[[CorpusProgress], None]:
     """A callback that advances a progress line and prints what is wrong with records."""
 
     def watch(step: CorpusProgress) -> None:

@@ -11,7 +11,7 @@ from bylaw.values import Json
 
 
 @frozen
-class Answer:
+class PendingAnswer:
     """An answer that can still be withdrawn."""
 
     rules: Json
@@ -30,7 +30,7 @@ class Answer:
         return {**before, "position": self.position, "since": since}
 
     @classmethod
-    def of(cls, saved: Json) -> Answer:
+    def of(cls, saved: Json) -> PendingAnswer:
         """The answer that was saved."""
         since = [(position, event_of(event)) for position, event in saved["since"]]
         return cls(saved["rules"], saved["escalation"], saved["position"], since)

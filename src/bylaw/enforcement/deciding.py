@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bylaw.enforcement.answer import Answer
+from bylaw.enforcement.answer import PendingAnswer
 from bylaw.enforcement.asking import Question
 from bylaw.enforcement.decision import Action, Decision, Violation
 from bylaw.enforcement.hints import message
@@ -81,7 +81,7 @@ def _decide(run: Run, turn: Turn, *, asks: bool) -> Decision | Question:
     if action == "allow":
         if before is not None:
             run.finished = True
-            run.answer = Answer(*before, run.judge.monitors.length - 1)
+            run.answer = PendingAnswer(*before, run.judge.monitors.length - 1)
         return _allowed(run, turn, call, trial)
     trial.take_back()
     if action == "ask" and asks:

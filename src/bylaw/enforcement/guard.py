@@ -32,7 +32,7 @@ from bylaw.enforcement.severity import (
     Setting,
     SoftBlockMode,
 )
-from bylaw.enforcement.tools import Tool, run_turn, run_turn_async, wrap
+from bylaw.enforcement.tools import ToolFunction, run_turn, run_turn_async, wrap
 from bylaw.enforcement.turn import Turn
 from bylaw.errors import Diagnostic, UsageError, not_a_choice, shown
 from bylaw.procedure.procedure import Procedure
@@ -146,7 +146,9 @@ class Guard:
 
     # ── running tools ────────────────────────────────────────────────────────────────────
 
-    def wrap(self, tools: Mapping[str, Tool], *, defaults: bool = False) -> dict[str, Tool]:
+    def wrap(
+        self, tools: Mapping[str, ToolFunction], *, defaults: bool = False
+    ) -> dict[str, ToolFunction]:
         """The tools, each of which asks this guard before it runs, and tells it what came of it.
 
         A refusal is raised as `ConstraintViolationError`. Coroutine functions stay such. The
@@ -154,11 +156,13 @@ class Guard:
         """
         return wrap(self, tools, defaults=defaults)
 
-    def run_turn(self, tools: Mapping[str, Tool], calls: Sequence[Call]) -> list[Any]:
+    def run_turn(self, tools: Mapping[str, ToolFunction], calls: Sequence[Call]) -> list[Any]:
         """Decides one model turn and runs what is allowed; what the agent gets for each call."""
         return run_turn(self, tools, calls)
 
-    async def run_turn_async(self, tools: Mapping[str, Tool], calls: Sequence[Call]) -> list[Any]:
+    async def run_turn_async(
+        self, tools: Mapping[str, ToolFunction], calls: Sequence[Call]
+    ) -> list[Any]:
         """As `run_turn`, for tools of which some are awaited: those run at the same time."""
         return await run_turn_async(self, tools, calls)
 

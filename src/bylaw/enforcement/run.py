@@ -6,7 +6,7 @@ from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from bylaw.enforcement.answer import Answer
+from bylaw.enforcement.answer import PendingAnswer
 from bylaw.enforcement.decision import Decision
 from bylaw.enforcement.hints import Hints
 from bylaw.enforcement.journal import Journal
@@ -55,7 +55,7 @@ class Run:
         self.stopped = False
         """Has the gate ended it?"""
         self.finished = False
-        self.answer: Answer | None = None
+        self.answer: PendingAnswer | None = None
         """The answer that it ended with, as long as that can be withdrawn."""
 
     # ── what it learns ───────────────────────────────────────────────────────────────────
@@ -193,7 +193,7 @@ class Run:
             raise UsageError(Diagnostic("E413", message, help))
         self.turn, self.speaking = saved["turn"], saved["speaking"]
         self.stopped, self.finished = saved["stopped"], saved["finished"]
-        self.answer = None if saved["answer"] is None else Answer.of(saved["answer"])
+        self.answer = None if saved["answer"] is None else PendingAnswer.of(saved["answer"])
         self.pointers, self.approved = _read(saved["pointers"]), _read(saved["approved"])
         self.escalation.restore(saved["escalation"])
         self.recent.restore(saved["recent"])

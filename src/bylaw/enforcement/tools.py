@@ -28,14 +28,16 @@ from bylaw.values import Json, problem
 if TYPE_CHECKING:
     from bylaw.enforcement.guard import Guard
 
-Tool: TypeAlias = Callable[..., Any]
+ToolFunction: TypeAlias = Callable[..., Any]
 
 _VARIADIC: Final = inspect.Parameter.VAR_KEYWORD
 _TAKEN_APART: Final = 20
 """How deep values that are not JSON are looked into."""
 
 
-def wrap(guard: Guard, tools: Mapping[str, Tool], *, defaults: bool = False) -> dict[str, Tool]:
+def wrap(
+    guard: Guard, tools: Mapping[str, ToolFunction], *, defaults: bool = False
+) -> dict[str, ToolFunction]:
     """The tools, each of which asks the guard before it runs, and tells it what came of it.
 
     A tool that fails is recorded as failed, and its exception goes on to the caller.
@@ -44,7 +46,7 @@ def wrap(guard: Guard, tools: Mapping[str, Tool], *, defaults: bool = False) -> 
     return {name: _wrapped(guard, name, tool, defaults) for name, tool in named}
 
 
-def _wrapped(guard: Guard, name: str, tool: Tool, defaults: bool) -> Tool:
+def _wrapped(guard: Guard, name: str, tool: ToolFunction, defaults: bool) -> ToolFunction:
     signature = inspect.signature(tool)
 
     def proposed(values: Sequence[Any], named: Mapping[str, Any]) -> Call:
@@ -84,7 +86,7 @@ def _wrapped(guard: Guard, name: str, tool: Tool, defaults: bool) -> Tool:
 # ── turns ────────────────────────────────────────────────────────────────────────────────────
 
 
-def run_turn(guard: Guard, tools: Mapping[str, Tool], calls: Sequence[Call]) -> list[Any]:
+def run_turn(guard: Guard, tools: Mapping[str, ToolFunction], calls: Sequence[Call]) -> list[Any]:
     """One model turn: for each call what it returned, `{"error": …}`, or the refusal.
 
     A refusal is the mapping that `ConstraintViolationError.to_dict` gives. Once the gate has
@@ -96,7 +98,7 @@ def run_turn(guard: Guard, tools: Mapping[str, Tool], calls: Sequence[Call]) -> 
 
 
 async def run_turn_async(
-    guard: Guard, tools: Mapping[str, Tool], calls: Sequence[Call]
+    guard: Guard, tools: Mapping[str, ToolFunction], calls: Sequence[Call]
 ) -> list[Any]:
     """As `run_turn`, for tools of which some are awaited: those run at the same time."""
     tools, calls = tools_of(tools), calls_of(calls)
@@ -118,7 +120,9 @@ def _as_json_call(call: Call) -> Call:
     return replace(call, args=as_json(call.args))
 
 
-def _outcome(guard: Guard, tools: Mapping[str, Tool], call: Call, decision: Decision) -> Any:
+def _outcome(
+    guard: Guard, tools: Mapping[str, ToolFunction], call: Call, decision: Decision
+) -> Any:
     """What a call returns; its refusal or failure as a mapping."""
     if not decision.allowed:
         return decision.error().to_dict()
@@ -130,7 +134,7 @@ def _outcome(guard: Guard, tools: Mapping[str, Tool], call: Call, decision: Deci
         return {"error": told(error)}
 
 
-def _known(tools: Mapping[str, Tool], name: str) -> Tool:
+def _known(tools: Mapping[str, ToolFunction], name: str) -> ToolFunction:
     if name not in tools:
         raise LookupError(f"there is no tool '{name}'")
     return tools[name]

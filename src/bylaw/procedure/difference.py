@@ -11,7 +11,7 @@ from typing import Final, Literal, TypeAlias
 from bylaw.procedure.constraint import Constraint
 from bylaw.procedure.failure import reads_failure
 from bylaw.procedure.procedure import Procedure
-from bylaw.semantics.examples import Setting, difference
+from bylaw.semantics.examples import ReadingOptions, difference
 from bylaw.trace.trace import Trace
 from bylaw.values import Json, write_json
 
@@ -116,7 +116,9 @@ def compare(old: Procedure, new: Procedure) -> list[ProcedureChange]:
 
 def _compared(old: _RuleOf, new: _RuleOf) -> ProcedureChange:
     (_, before), (_, after) = pairs = (old, new)
-    settings = [Setting(p.order, p.events_of(rule), p.vocabulary, p.marked) for p, rule in pairs]
+    settings = [
+        ReadingOptions(p.order, p.events_of(rule), p.vocabulary, p.marked) for p, rule in pairs
+    ]
     readings, decisive = (" ".join(_fields(old, new, decides=each)) for each in (False, True))
     failures = _failures(old[0], new[0]) if any(reads_failure(r.formula) for _, r in pairs) else ""
     kind: ChangeKind

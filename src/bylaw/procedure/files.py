@@ -18,7 +18,7 @@ from bylaw.semantics.evaluation import check_closed
 from bylaw.syntax.json_form import from_json
 from bylaw.syntax.parser import parse_in, read_definition
 from bylaw.syntax.printer import to_text
-from bylaw.syntax.scope import Macro, Scope, group_members, group_problem
+from bylaw.syntax.scope import Macro, NameScope, group_members, group_problem
 from bylaw.trace.trace import Events
 from bylaw.values import Json, kind_of
 from bylaw.vocabulary.registry import Vocabulary
@@ -97,7 +97,7 @@ class _ProcedureReader(FieldReader):
         kinds = {"tool": tools or (), "group": groups, "constant": constants}
         taken = {name: kind for kind, names in kinds.items() for name in names}
         define, macros = self.definitions(fields.get("define"), taken)
-        scope = Scope.of(tools, groups, self.vocabulary, constants, macros)
+        scope = NameScope.of(tools, groups, self.vocabulary, constants, macros)
         contents = ProcedureFields(
             name=self.string(fields.get("name"), "name") or default_name,
             tools=tools,
@@ -184,7 +184,7 @@ class _ProcedureReader(FieldReader):
             macros[macro.name] = macro
         return written, macros
 
-    def failed(self, node: Located | None, scope: Scope) -> Failure | None:
+    def failed(self, node: Located | None, scope: NameScope) -> Failure | None:
         """The test for calls that failed."""
         rule = self.rule(node, "failed", scope)
         if rule is None or node is None:
@@ -196,7 +196,7 @@ class _ProcedureReader(FieldReader):
 
     # ── constraints ──────────────────────────────────────────────────────────────────────
 
-    def constraints(self, document: Located, scope: Scope) -> list[Constraint]:
+    def constraints(self, document: Located, scope: NameScope) -> list[Constraint]:
         node = document.value.get("constraints")
         if node is None or node.value in (None, []):
             span = document.span if node is None else node.span
@@ -221,7 +221,7 @@ class _ProcedureReader(FieldReader):
                 found.append(constraint)
         return found
 
-    def constraint(self, node: Located, where: str, scope: Scope) -> Constraint | None:
+    def constraint(self, node: Located, where: str, scope: NameScope) -> Constraint | None:
         if not isinstance(node.value, dict):
             self.expected(node, where, "a mapping with name and rule")
             return None
@@ -249,7 +249,9 @@ class _ProcedureReader(FieldReader):
         formula, written = rule
         return Constraint(name, formula, weight, layer, severity, why, fix, written, events)
 
-    def rule(self, node: Located | None, where: str, scope: Scope) -> tuple[Formula, str] | None:
+    def rule(
+        self, node: Located | None, where: str, scope: NameScope
+    ) -> tuple[Formula, str] | None:
         if node is None or node.value in (None, ""):
             return None
         try:

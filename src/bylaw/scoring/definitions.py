@@ -10,7 +10,7 @@ from bylaw.logic.formula import Formula
 from bylaw.procedure.procedure import Procedure
 from bylaw.syntax.parser import parse_in, read_definition
 from bylaw.syntax.printer import to_text
-from bylaw.syntax.scope import Scope
+from bylaw.syntax.scope import NameScope
 
 
 class Definitions:
@@ -26,7 +26,7 @@ class Definitions:
         read = [read_definition(head, body) for head, body in procedure.define.items()]
         macros = {macro.name: macro for macro in read}
         names = (procedure.tools, procedure.groups, procedure.vocabulary, procedure.constants)
-        scope = Scope.of(*names, macros)
+        scope = NameScope.of(*names, macros)
         for macro in read:
             if macro.parameters:
                 continue  # what it stands for depends on its operands

@@ -96,7 +96,7 @@ def deciding_events(evaluation: Evaluation) -> tuple[list[int], bool]:
     search = _Search(lambda kept: follows(evaluation, kept), trials)
     try:
         return sorted(search.smallest([], False, [*likely, *rest])), True
-    except _Exhausted:
+    except _OutOfTrials:
         return list(positions), False
 
 
@@ -108,7 +108,7 @@ def follows(evaluation: Evaluation, kept: Sequence[int]) -> bool:
     return Evaluation(evaluation.formula, shown).outcome.passed is evaluation.outcome.passed
 
 
-class _Exhausted(Exception):
+class _OutOfTrials(Exception):
     """The search took more trials than it may."""
 
 
@@ -137,5 +137,5 @@ class _Search:
     def _tried(self, given: list[int]) -> bool:
         self.trials -= 1
         if self.trials < 0:
-            raise _Exhausted
+            raise _OutOfTrials
         return self.suffices(given)

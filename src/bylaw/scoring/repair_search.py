@@ -19,7 +19,7 @@ from bylaw.trace.event import Call, Event
 from bylaw.trace.trace import Trace
 from bylaw.vocabulary.tracker import Probe
 
-Node: TypeAlias = tuple[int, tuple[StateNumber, ...], bool]
+SearchNode: TypeAlias = tuple[int, tuple[StateNumber, ...], bool]
 """A place in the trace, the machines' states, and whether the next event can join the last step."""
 _Letters: TypeAlias = tuple[Letter, ...]
 """An event's letter, for each machine what concerns it."""
@@ -29,7 +29,7 @@ _Option: TypeAlias = tuple[_Letters, Call, int]
 """A sample call, and how far from plain it is."""
 Change: TypeAlias = tuple[Kind, int, Call]
 """What is done, at which of the events searched, and with which call."""
-_Way: TypeAlias = tuple[Node, _Weight, Change | None]
+_Way: TypeAlias = tuple[SearchNode, _Weight, Change | None]
 _FREE: Final = (0, 0, 0)
 _SPLITS, _DELETES, _SWAPS = 3, 6, 8
 """How far from plain: parting a step, deleting a call, turning a call into one of another tool."""
@@ -51,7 +51,7 @@ class Space:
         moves: int,
     ) -> None:
         self.events, self.machines, self.moves = events, machines, moves
-        self.start: Final[Node] = (0, tuple(machine.start for machine in machines), False)
+        self.start: Final[SearchNode] = (0, tuple(machine.start for machine in machines), False)
         self.by_step: Final = any(machine.counts_steps for machine in machines)
         self._concerns = [
             frozenset(alphabet.number[probe] for probe in _probes(machine)) for machine in machines
@@ -89,12 +89,12 @@ class Space:
             for machine, state, letter in zip(self.machines, states, letters, strict=True)
         )
 
-    def done(self, node: Node) -> bool:
+    def done(self, node: SearchNode) -> bool:
         """Is the trace over, and does every rule hold?"""
         at_end = node[0] > len(self.events)
         return at_end and all(m.accepts(s) for m, s in zip(self.machines, node[1], strict=True))
 
-    def ways(self, node: Node) -> Iterator[_Way]:
+    def ways(self, node: SearchNode) -> Iterator[_Way]:
         """The ways on from a node."""
         at, states, joined = node
         if at > len(self.events):
@@ -139,14 +139,14 @@ class Space:
                 target = (at + 1, self._after(states, letters, True, True), False)
                 yield target, (cost, effort, 0), (kind, at, call)
 
-    def cheapest(self, ahead: Callable[[Node], int | None]) -> list[Change] | None:
+    def cheapest(self, ahead: Callable[[SearchNode], int | None]) -> list[Change] | None:
         """The changes of a cheapest path to where everything holds, if `ahead` says no more than
         what a node costs at least, in halves; else of some path. None if there is none.
         """
-        best: dict[Node, _Weight] = {self.start: _FREE}
-        came: dict[Node, tuple[Node, Change | None]] = {}
-        heap: list[tuple[_Weight, int, Node]] = [(_FREE, 0, self.start)]
-        number, closed = itertools.count(1), set[Node]()
+        best: dict[SearchNode, _Weight] = {self.start: _FREE}
+        came: dict[SearchNode, tuple[SearchNode, Change | None]] = {}
+        heap: list[tuple[_Weight, int, SearchNode]] = [(_FREE, 0, self.start)]
+        number, closed = itertools.count(1), set[SearchNode]()
         while heap:
             node = heapq.heappop(heap)[2]
             if node in closed:
@@ -166,7 +166,7 @@ class Space:
                     heapq.heappush(heap, (guess, next(number), target))
         return None
 
-    def distances(self) -> dict[Node, int] | None:
+    def distances(self) -> dict[SearchNode, int] | None:
         """For each node from which everything can hold: what that costs, in halves. None if the
         budget does not suffice.
         """
@@ -175,8 +175,8 @@ class Space:
         except (Exhausted, TooLarge):
             return None
 
-    def _distances(self) -> dict[Node, int]:
-        back: dict[Node, list[tuple[Node, int]]] = {self.start: []}
+    def _distances(self) -> dict[SearchNode, int]:
+        back: dict[SearchNode, list[tuple[SearchNode, int]]] = {self.start: []}
         pending = [self.start]
         for node in pending:
             for target, weight, _ in self.ways(node):
@@ -184,7 +184,7 @@ class Space:
                     back[target] = []
                     pending.append(target)
                 back[target].append((node, weight[0]))
-        found: dict[Node, int] = {}
+        found: dict[SearchNode, int] = {}
         number = itertools.count()
         heap = [(0, next(number), node) for node in pending if self.done(node)]
         while heap:
@@ -200,20 +200,20 @@ class Ahead:
     """What a node still costs, in halves, judged by what each rule needs by itself."""
 
     def __init__(
-        self, machines: Sequence[Machine], distances: Sequence[dict[Node, int] | None]
+        self, machines: Sequence[Machine], distances: Sequence[dict[SearchNode, int] | None]
     ) -> None:
         self._rules = list(zip(machines, distances, strict=True))
 
-    def at_least(self, node: Node) -> int | None:
+    def at_least(self, node: SearchNode) -> int | None:
         """No less than the rule that needs most; None if one can no longer hold."""
         return self._combined(node, lambda needs: max(needs, default=0), 0)
 
-    def roughly(self, node: Node) -> int | None:
+    def roughly(self, node: SearchNode) -> int | None:
         """Rather too much, which takes a search straight to some goal."""
         return self._combined(node, lambda needs: 2 * sum(needs), 4)
 
     def _combined(
-        self, node: Node, together: Callable[[list[int]], int], per_event: int
+        self, node: SearchNode, together: Callable[[list[int]], int], per_event: int
     ) -> int | None:
         at, states, joined = node
         needs = []
@@ -237,7 +237,9 @@ def _distinct(options: Sequence[_Option], kind: Callable[[Call], bool]) -> list[
     return list(found.values())
 
 
-def _path(came: dict[Node, tuple[Node, Change | None]], node: Node) -> list[Change]:
+def _path(
+    came: dict[SearchNode, tuple[SearchNode, Change | None]], node: SearchNode
+) -> list[Change]:
     backwards = []
     while node in came:
         node, change = came[node]

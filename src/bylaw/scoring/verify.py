@@ -15,7 +15,7 @@ from bylaw.scoring.narrate import sentence
 from bylaw.scoring.score import Label, score_of
 from bylaw.semantics.evaluation import Evaluation, Scope
 from bylaw.semantics.reasons import witness
-from bylaw.semantics.reference import Reading, reading
+from bylaw.semantics.reference import TruthFunction, reading
 from bylaw.semantics.verdict import Outcome
 from bylaw.trace.event import Call
 from bylaw.trace.formats import read
@@ -41,7 +41,7 @@ class CompiledProcedure:
             each.name: (each.name, reading(each.formula), reading(each.formula, False))
             for each in procedure.constraints
         }
-        self.groups: Final[dict[_Sees, list[tuple[str, Reading, Reading]]]] = {}
+        self.groups: Final[dict[_Sees, list[tuple[str, TruthFunction, TruthFunction]]]] = {}
         """The rules that see the same events."""
         for name, sees in self.sees.items():
             self.groups.setdefault(sees, []).append(self.rules[name])

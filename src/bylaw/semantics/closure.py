@@ -24,7 +24,7 @@ from bylaw.vocabulary.reading import elements_of, written_value
 from bylaw.vocabulary.tracker import Probe, Tracker
 from bylaw.vocabulary.view import Order
 
-Shape: TypeAlias = Literal[
+PartKind: TypeAlias = Literal[
     "true",
     "false",
     "probe",
@@ -56,7 +56,7 @@ class Part:
     For `probe` and `predicate` the number is that of the probe or tracker, else of a part.
     """
 
-    shape: Shape
+    shape: PartKind
     below: tuple[int, ...] = ()
 
 
@@ -79,7 +79,7 @@ class Closure:
         self.root: Final = run(self._prepared(formula, True))
         self.past: Final = [i for i, part in enumerate(self.parts) if part.shape in PAST]
 
-    def _add(self, shape: Shape, *below: int) -> int:
+    def _add(self, shape: PartKind, *below: int) -> int:
         part = Part(shape, below)
         if part not in self._numbers:
             self._numbers[part] = len(self.parts)

@@ -22,8 +22,8 @@ from bylaw.semantics.conditions import reads_result
 from bylaw.semantics.memories import Carried, Index, Key, Memory, Previous
 from bylaw.values import Json
 from bylaw.vocabulary.local import (
+    EventContext,
     LocalCompiler,
-    Moment,
     Reader,
     Slots,
     Test,
@@ -89,7 +89,7 @@ class Compiler(LocalCompiler):
         a, b = self.formula(left, slots), self.formula(right, slots)
         memory = Carried(lambda now: value(now))
 
-        def value(now: Moment) -> Kleene:
+        def value(now: EventContext) -> Kleene:
             return either(b(now), lambda: both(a(now), memory.value))
 
         self._remember(memory, None)

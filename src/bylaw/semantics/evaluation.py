@@ -13,7 +13,7 @@ from bylaw.logic import formula as f
 from bylaw.logic.node import Node
 from bylaw.logic.terms import Counted, Last, Term
 from bylaw.logic.walk import everything, sees_answer
-from bylaw.semantics.reference import Reading, bound, reading
+from bylaw.semantics.reference import TruthFunction, bound, reading
 from bylaw.semantics.verdict import FALSE, TRUE, UNKNOWN, VACUOUS, Outcome, Value
 from bylaw.trace.event import MISSING
 from bylaw.trace.trace import Events, Trace
@@ -135,7 +135,9 @@ class Scope:
         inner.values = {**self.values, variable: value}
         return inner
 
-    def outcomes(self, formulas: Iterable[tuple[str, Reading, Reading]]) -> dict[str, Outcome]:
+    def outcomes(
+        self, formulas: Iterable[tuple[str, TruthFunction, TruthFunction]]
+    ) -> dict[str, Outcome]:
         """The outcomes at the start of formulas, given by a name and their two readings."""
         found = {}
         faults, partial = self.faults, self.partial

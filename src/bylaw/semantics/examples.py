@@ -33,7 +33,7 @@ MAX_PAIRS: Final = 200_000
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class ReadingOptions:
     """How a formula reads traces."""
 
     order: Order = "position"
@@ -61,10 +61,10 @@ class Examples:
     """Were they made up, because a machine could not give them?"""
 
 
-PLAIN: Final = Setting()
+PLAIN: Final = ReadingOptions()
 
 
-def examples(formula: f.Formula, setting: Setting = PLAIN) -> Examples:
+def examples(formula: f.Formula, setting: ReadingOptions = PLAIN) -> Examples:
     """Traces that show what a formula means.
 
     Raises `OutOfBudget` where a search takes too long, and `Unsupported` where only a registered
@@ -95,7 +95,7 @@ def examples(formula: f.Formula, setting: Setting = PLAIN) -> Examples:
     return Examples(satisfied, violated, doomed, explorer.exact and not assumes)
 
 
-def _by_trial(formula: f.Formula, setting: Setting) -> Examples:
+def _by_trial(formula: f.Formula, setting: ReadingOptions) -> Examples:
     """Made-up traces. A satisfying one brings the rule into play."""
     trials = Trials(
         formula, setting.order, setting.events, setting.vocabulary, marked=setting.marked
@@ -109,7 +109,7 @@ def _by_trial(formula: f.Formula, setting: Setting) -> Examples:
     return Examples(satisfying, violating, dooming, exact=False, by_trial=True)
 
 
-def _holds(formula: f.Formula, trace: Trace, setting: Setting) -> bool:
+def _holds(formula: f.Formula, trace: Trace, setting: ReadingOptions) -> bool:
     return holds(
         formula,
         setting.seen(trace),
@@ -149,8 +149,8 @@ class Difference:
 def difference(
     old: f.Formula,
     new: f.Formula,
-    old_setting: Setting = PLAIN,
-    new_setting: Setting | None = None,
+    old_setting: ReadingOptions = PLAIN,
+    new_setting: ReadingOptions | None = None,
 ) -> Difference:
     """A shortest trace on which two formulas differ, or the proof that there is none."""
     settings = (old_setting, new_setting or old_setting)
@@ -176,7 +176,7 @@ def difference(
     return Difference(trace, verdicts[0])
 
 
-def _machines(formulas: Iterable[f.Formula], settings: Iterable[Setting]) -> list[Machine]:
+def _machines(formulas: Iterable[f.Formula], settings: Iterable[ReadingOptions]) -> list[Machine]:
     """The machines of several formulas, over one alphabet."""
     pairs = list(zip(formulas, settings, strict=True))
     probes: list[Probe] = []
@@ -195,13 +195,15 @@ def _machines(formulas: Iterable[f.Formula], settings: Iterable[Setting]) -> lis
     ]
 
 
-def _differ_in_steps(settings: Sequence[Setting]) -> bool:
+def _differ_in_steps(settings: Sequence[ReadingOptions]) -> bool:
     """Does only one see messages, so that the same call can begin a step for one of them alone?"""
     seen = {setting.events for setting in settings}
     return len(seen) > 1 and any(setting.order == "step" for setting in settings)
 
 
-def _shortest_difference(machines: list[Machine], settings: Sequence[Setting]) -> Path | None:
+def _shortest_difference(
+    machines: list[Machine], settings: Sequence[ReadingOptions]
+) -> Path | None:
     first, second = machines
     deaf = [setting.events == "calls" for setting in settings]
     steps_of = Explorer(first if first.counts_steps else second)

@@ -30,7 +30,7 @@ Token: TypeAlias = Any
 
 
 @frozen
-class Waiting:
+class WaitingEvent:
     """An event that waits for earlier results."""
 
     event: Event
@@ -68,7 +68,7 @@ class Follower:
         """For each way the pending results may turn out: the state."""
         self.assumed: tuple[Letter, ...] = ()
         """How they turn out if no result ever arrives."""
-        self.queue: list[Waiting] = []
+        self.queue: list[WaitingEvent] = []
         """Events that wait for earlier results, because too many are unknown at once."""
         self.ahead: int = self.machine.start
         """With a queue: the state behind it if no result ever arrives."""
@@ -81,7 +81,7 @@ class Follower:
             self.overflowed = True
             start = self.ahead if self.queue else self.branches[self.assumed]
             self.ahead = self._moved(start, event, new_step)
-            self.queue = [*self.queue, Waiting(event, position, new_step)]
+            self.queue = [*self.queue, WaitingEvent(event, position, new_step)]
 
     def mark(self) -> Token:
         """Where the follower stands, for `undo`."""
@@ -219,7 +219,8 @@ class Follower:
         }
         waiting = Trace.from_record(saved["queue"]).seen("all", answer=True)
         self.queue = [
-            Waiting(event, *place) for event, place in zip(waiting, saved["places"], strict=True)
+            WaitingEvent(event, *place)
+            for event, place in zip(waiting, saved["places"], strict=True)
         ]
         self.overflowed = bool(self.queue)
         self._drain()

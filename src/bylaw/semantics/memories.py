@@ -18,7 +18,7 @@ from typing import Final, TypeAlias
 from bylaw.trace.event import MISSING, Event
 from bylaw.trace.trace import Trace
 from bylaw.values import Json, identity, is_list, is_text
-from bylaw.vocabulary.local import Moment, Reader, Test
+from bylaw.vocabulary.local import EventContext, Reader, Test
 from bylaw.vocabulary.reading import UNSEEN, Seen, as_object
 from bylaw.vocabulary.view import Kleene
 
@@ -39,15 +39,15 @@ class Key:
 
 
 @dataclass(slots=True)
-class Entry:
+class MemoryEntry:
     """An event that was taken in."""
 
-    moment: Moment
+    moment: EventContext
     sure: bool
     """Is it known to fit, or does that depend on its result?"""
 
 
-Bucket: TypeAlias = list[Entry]
+Bucket: TypeAlias = list[MemoryEntry]
 ANY: Final = ""
 """Stands in a key where the event's value is a text: then the question looks through it."""
 
@@ -76,13 +76,13 @@ class Index:
         """Do the keys say all that depends on the question?"""
         self.keeps_latest: Final = keeps_latest
         self.buckets: dict[tuple[str, ...], Bucket] = {}
-        self.unsure: list[Entry] = []
+        self.unsure: list[MemoryEntry] = []
         self._texts = False
         """Has an event had a text where a list could have stood?"""
 
     # ── taking in events ─────────────────────────────────────────────────────────────────
 
-    def take(self, moment: Moment) -> tuple[list[Undo], bool]:
+    def take(self, moment: EventContext) -> tuple[list[Undo], bool]:
         """Takes in an event; how to undo that, and does it depend on a result still to come?"""
         sure: Kleene = True
         for test in self.closed:
@@ -94,11 +94,11 @@ class Index:
             places = self._places(moment)
             if places is not None:
                 return self._place(moment, places)
-        entry = Entry(moment, sure=False)
+        entry = MemoryEntry(moment, sure=False)
         self.unsure.append(entry)
         return [lambda: self.unsure.remove(entry)], True
 
-    def _places(self, moment: Moment) -> list[tuple[str, ...]] | None:
+    def _places(self, moment: EventContext) -> list[tuple[str, ...]] | None:
         """The keys under which the event is found; None if they are not known yet."""
         options: list[list[str]] = []
         for key in self.keys:
@@ -117,9 +117,11 @@ class Index:
                 return []
         return list(product(*options))
 
-    def _place(self, moment: Moment, places: Sequence[tuple[str, ...]]) -> tuple[list[Undo], bool]:
+    def _place(
+        self, moment: EventContext, places: Sequence[tuple[str, ...]]
+    ) -> tuple[list[Undo], bool]:
         undo: list[Undo] = []
-        entry = Entry(moment, sure=True)
+        entry = MemoryEntry(moment, sure=True)
         kept = False
         for place in places:
             texts = ANY in place
@@ -140,7 +142,9 @@ class Index:
 
     # ── answering ────────────────────────────────────────────────────────────────────────
 
-    def candidates(self, moment: Moment, *, strictly: bool) -> Iterator[tuple[Entry, Kleene]]:
+    def candidates(
+        self, moment: EventContext, *, strictly: bool
+    ) -> Iterator[tuple[MemoryEntry, Kleene]]:
         """Entries before a moment, latest first, and whether they fit; unknown values fit maybe."""
         found = [*self._bucketed(moment), *self.unsure]
         if len(found) > 1:
@@ -151,7 +155,7 @@ class Index:
                 if answer is not False:
                     yield entry, answer
 
-    def _bucketed(self, moment: Moment) -> Iterator[Entry]:
+    def _bucketed(self, moment: EventContext) -> Iterator[MemoryEntry]:
         labels: list[tuple[str, ...]] = []
         for key in self.keys:
             wanted = key.of_question(moment)
@@ -166,17 +170,17 @@ class Index:
         for place in product(*labels):
             yield from self.buckets.get(place, ())
 
-    def _fits(self, entry: Entry, moment: Moment) -> Kleene:
+    def _fits(self, entry: MemoryEntry, moment: EventContext) -> Kleene:
         """Does an entry fit what is asked? Its key does, unless that was not known."""
         if entry.sure and not self.keeps_events:
             return None if self._asks_unseen(moment) else True
         test = self.asked if entry.sure else self.whole
         return None if test is None else test(_asked_of(entry.moment, moment))
 
-    def _asks_unseen(self, moment: Moment) -> bool:
+    def _asks_unseen(self, moment: EventContext) -> bool:
         return any(key.of_question(moment) is UNSEEN for key in self.keys)
 
-    def exists(self, moment: Moment, *, strictly: bool) -> Kleene:
+    def exists(self, moment: EventContext, *, strictly: bool) -> Kleene:
         """Was there such an event?"""
         answer: Kleene = False
         for _, fits in self.candidates(moment, strictly=strictly):
@@ -185,7 +189,7 @@ class Index:
             answer = None
         return answer
 
-    def latest(self, moment: Moment) -> Seen:
+    def latest(self, moment: EventContext) -> Seen:
         """The latest such event of an earlier step, as an object."""
         for entry, fits in self.candidates(moment, strictly=True):
             if not fits or entry.moment.pending:
@@ -234,7 +238,7 @@ class Carried:
         self.following: Final = following
         self.value: Kleene = False
 
-    def take(self, moment: Moment) -> tuple[list[Undo], bool]:
+    def take(self, moment: EventContext) -> tuple[list[Undo], bool]:
         """Takes in an event; how to undo that, and does it depend on a result still to come?"""
         before, self.value = self.value, self.following(moment)
 
@@ -258,13 +262,13 @@ class Previous:
     def __init__(self, test: Test, *, reads_result: bool) -> None:
         self.test: Final = test
         self.reads_result: Final = reads_result
-        self.moment: Moment | None = None
+        self.moment: EventContext | None = None
 
-    def holds(self, now: Moment) -> Kleene:
+    def holds(self, now: EventContext) -> Kleene:
         """Did the condition hold at the previous event, with the values of now?"""
         return False if self.moment is None else self.test(_asked_of(self.moment, now))
 
-    def take(self, moment: Moment) -> tuple[list[Undo], bool]:
+    def take(self, moment: EventContext) -> tuple[list[Undo], bool]:
         """Takes in an event; how to undo that, and does it depend on a result still to come?"""
         before, self.moment = self.moment, moment
 
@@ -285,9 +289,9 @@ class Previous:
 Memory: TypeAlias = Index | Carried | Previous
 
 
-def _asked_of(past: Moment, now: Moment) -> Moment:
+def _asked_of(past: EventContext, now: EventContext) -> EventContext:
     """A past event with the values that the variables have now."""
-    asked = Moment(past.event, past.position, past.step, past.pending, 0)
+    asked = EventContext(past.event, past.position, past.step, past.pending, 0)
     asked.values = now.values
     return asked
 
@@ -310,19 +314,19 @@ def event_of(record: Json) -> Event:
     return replace(Trace.from_record(alone).seen("all", answer=True)[0], step=step)
 
 
-def _moment_record(moment: Moment) -> Json:
+def _moment_record(moment: EventContext) -> Json:
     return [event_record(moment.event), moment.position, moment.step, moment.pending]
 
 
-def _moment_of(record: Json, size: int) -> Moment:
+def _moment_of(record: Json, size: int) -> EventContext:
     event, position, step, pending = record
-    return Moment(event_of(event), position, step, pending, size)
+    return EventContext(event_of(event), position, step, pending, size)
 
 
-def _entry_record(entry: Entry) -> Json:
+def _entry_record(entry: MemoryEntry) -> Json:
     return [_moment_record(entry.moment), entry.sure]
 
 
-def _entry_of(record: Json, size: int) -> Entry:
+def _entry_of(record: Json, size: int) -> MemoryEntry:
     moment, sure = record
-    return Entry(_moment_of(moment, size), sure)
+    return MemoryEntry(_moment_of(moment, size), sure)

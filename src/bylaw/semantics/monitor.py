@@ -17,7 +17,7 @@ from bylaw.semantics.follower import Follower, may_get_result
 from bylaw.semantics.history import History
 from bylaw.semantics.registers import Registers
 from bylaw.semantics.slices import Slices
-from bylaw.semantics.steps import Steps
+from bylaw.semantics.steps import StepCounter
 from bylaw.semantics.verdict import Verdict
 from bylaw.semantics.warm import WarmMachines
 from bylaw.trace.event import Call, Event, Message
@@ -97,7 +97,7 @@ class Monitor:
         self.events: Final[Events] = events
         self.length = 0
         """How many events have been taken in."""
-        self._steps = Steps()
+        self._steps = StepCounter()
         self._new_step = False
         """Has a message that is not looked at opened a step?"""
         self._verdict: Verdict | None = None

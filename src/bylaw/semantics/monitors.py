@@ -22,7 +22,7 @@ from bylaw.semantics.monitor import Engine, engine_for
 from bylaw.semantics.registers import Registers
 from bylaw.semantics.search import Leap
 from bylaw.semantics.slices import Slices
-from bylaw.semantics.steps import Steps
+from bylaw.semantics.steps import StepCounter
 from bylaw.semantics.verdict import Verdict
 from bylaw.semantics.warm import WarmMachines
 from bylaw.trace.event import Call, Event
@@ -68,7 +68,7 @@ class Monitors:
         self.length = 0
         """How many events have been taken in."""
         self._calls = 0
-        self._steps = Steps()
+        self._steps = StepCounter()
         self._opened = False
         """Has a message opened the step, so that rules that see only calls have not heard of it?"""
         self._waiting: dict[int, tuple[Call, int, frozenset[int]]] = {}

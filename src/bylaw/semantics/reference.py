@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 Row: TypeAlias = tuple[int, int]
 """The positions where a formula is true, and those among them where something was checked."""
-Reading: TypeAlias = "Callable[[Scope, int], Row]"
+TruthFunction: TypeAlias = "Callable[[Scope, int], Row]"
 """A formula as a function of a scope and of the positions that are asked about."""
 
 _Part = TypeVar("_Part", bound=Node)
@@ -52,7 +52,7 @@ _DEEP: Final = 100
 
 
 @lru_cache(maxsize=65536)
-def reading(formula: f.Formula, certain: bool = True) -> Reading:
+def reading(formula: f.Formula, certain: bool = True) -> TruthFunction:
     """The formula built; `certain` is the reading in which what is unknown counts against it."""
     if formula.depth > _DEEP:
         # Calls between Python functions take no room on the machine's stack.
@@ -60,7 +60,7 @@ def reading(formula: f.Formula, certain: bool = True) -> Reading:
     return _built(formula, certain)
 
 
-def _built(formula: f.Formula, certain: bool) -> Reading:
+def _built(formula: f.Formula, certain: bool) -> TruthFunction:
     match formula:
         # Atoms.
         case f.Truth(truth):
@@ -293,7 +293,7 @@ def _built(formula: f.Formula, certain: bool) -> Reading:
             assert_never(formula)
 
 
-def _quantified(formula: f.Quantifier, certain: bool) -> Reading:
+def _quantified(formula: f.Quantifier, certain: bool) -> TruthFunction:
     """A universal is true where all instances are, an existential where one is."""
     variable, domain = formula.variable, formula.domain
     universal = isinstance(formula, f.ForAll)
@@ -346,7 +346,7 @@ def _found_here(s: Scope, domain: f.Domain, where: int) -> _Found:
 # ── atoms ─────────────────────────────────────────────────────────────────────────────────
 
 
-def _named(name: str) -> Reading:
+def _named(name: str) -> TruthFunction:
     def is_named(s: Scope, where: int) -> Row:
         true = s.masks.get(name, 0)
         return true, true
@@ -354,7 +354,7 @@ def _named(name: str) -> Reading:
     return is_named
 
 
-def _possibly_named(name: str) -> Reading:
+def _possibly_named(name: str) -> TruthFunction:
     def may_be_named(s: Scope, where: int) -> Row:
         true = s.masks.get(name, 0) | s.hidden
         return true, true
@@ -362,7 +362,7 @@ def _possibly_named(name: str) -> Reading:
     return may_be_named
 
 
-def _compared(formula: f.Compare, certain: bool) -> Reading:
+def _compared(formula: f.Compare, certain: bool) -> TruthFunction:
     symbol, left, right = formula.symbol, formula.left, formula.right
 
     def compared(s: Scope, where: int) -> Row:
@@ -385,7 +385,7 @@ def _atom(masks: tuple[int, int], certain: bool) -> Row:
     return true, true
 
 
-def _judged(formula: f.TracePredicate, certain: bool) -> Reading:
+def _judged(formula: f.TracePredicate, certain: bool) -> TruthFunction:
     """A trace predicate is the same everywhere."""
     holds, operands, free = PREDICATES[formula.name].holds, formula.operands, formula.free
 

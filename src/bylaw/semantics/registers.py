@@ -23,12 +23,12 @@ from bylaw.semantics.memories import Index, Memory, Undo, event_of, event_record
 from bylaw.semantics.verdict import Verdict
 from bylaw.trace.event import MISSING, Call, Event
 from bylaw.values import Json
-from bylaw.vocabulary.local import Moment, NotLocal, Test
+from bylaw.vocabulary.local import EventContext, NotLocal, Test
 from bylaw.vocabulary.view import Kleene
 
 
 @dataclass(slots=True)
-class Waiting:
+class UnsettledEvent:
     """An event that was taken in while a result was unknown."""
 
     event: Event
@@ -53,9 +53,9 @@ class Registers:
         self._size: Final = compiler.size
         self._sees_answer: Final = sees_answer(formula)
         self._concerned: dict[str, tuple[list[Test], list[Memory]]] = {}
-        self._tail: Waiting | None = None
+        self._tail: UnsettledEvent | None = None
         """The latest event, not yet taken in: its result may come before the next one does."""
-        self.queue: list[Waiting] = []
+        self.queue: list[UnsettledEvent] = []
         """The events from the first one on that depends on a result that is unknown."""
         self._journal: list[Undo] = []
         """How to take the queue back."""
@@ -84,7 +84,7 @@ class Registers:
         if isinstance(event, Call) and event.tool == FINAL_ANSWER and not self._sees_answer:
             return
         self._settle_tail()
-        self._tail = Waiting(event, position, step)
+        self._tail = UnsettledEvent(event, position, step)
         self._judge_tail()
 
     def mark(self) -> Any:
@@ -109,7 +109,7 @@ class Registers:
         else:
             self._journal.clear()
 
-    def _moment(self, waiting: Waiting, *, assume_missing: bool) -> Moment:
+    def _moment(self, waiting: UnsettledEvent, *, assume_missing: bool) -> EventContext:
         event = waiting.event
         pending = (
             not assume_missing
@@ -118,9 +118,9 @@ class Registers:
             and not event.failed
             and event.tool != FINAL_ANSWER
         )
-        return Moment(event, waiting.position, waiting.step, pending, self._size)
+        return EventContext(event, waiting.position, waiting.step, pending, self._size)
 
-    def _absorb(self, waiting: Waiting, *, assume_missing: bool) -> bool:
+    def _absorb(self, waiting: UnsettledEvent, *, assume_missing: bool) -> bool:
         """Lets the memories take in an event; does what they keep depend on unknown results?"""
         _, memories = self._concerned_by(_heard_as(waiting.event))
         if not memories:
@@ -135,7 +135,7 @@ class Registers:
         moment.values = []  # those of a question take their place when one is asked
         return unknown
 
-    def _judge(self, waiting: Waiting, *, assume_missing: bool) -> Kleene:
+    def _judge(self, waiting: UnsettledEvent, *, assume_missing: bool) -> Kleene:
         """Do the bodies hold at an event?"""
         bodies, _ = self._concerned_by(_heard_as(waiting.event))
         answer: Kleene = True
@@ -253,13 +253,13 @@ class Registers:
             self._absorb(each, assume_missing=False)
 
 
-def _written(waiting: Waiting) -> Json:
+def _written(waiting: UnsettledEvent) -> Json:
     return [event_record(waiting.event), waiting.position, waiting.step]
 
 
-def _read(written: Json) -> Waiting:
+def _read(written: Json) -> UnsettledEvent:
     event, position, step = written
-    return Waiting(event_of(event), position, step)
+    return UnsettledEvent(event_of(event), position, step)
 
 
 def _heard_as(event: Event) -> str:

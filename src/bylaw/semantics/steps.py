@@ -6,7 +6,7 @@ from bylaw.trace.event import Call, Event, Message
 from bylaw.values import Json
 
 
-class Steps:
+class StepCounter:
     """Counts steps. An event that carries none gets the next; calls share that of their text."""
 
     def __init__(self) -> None:

@@ -15,7 +15,7 @@ from bylaw.logic.terms import Literal, Reading, Term, Tool, is_constant, path_te
 from bylaw.logic.walk import Steps, run
 from bylaw.syntax import shapes as s
 from bylaw.syntax.elaborate_values import NO_VALUE, ValueElaborator, kind_of_shape
-from bylaw.syntax.scope import Scope
+from bylaw.syntax.scope import NameScope
 from bylaw.trace.event import ROLES
 from bylaw.values import LARGEST
 from bylaw.vocabulary.functions import FUNCTIONS
@@ -25,7 +25,7 @@ from bylaw.vocabulary.signature import OperandKind, Parameter, Predicate
 _PLACEHOLDER = f.Truth(True)
 
 
-def elaborate(shape: s.Shape, text: str, scope: Scope) -> f.Formula:
+def elaborate(shape: s.Shape, text: str, scope: NameScope) -> f.Formula:
     """The formula that a shape means in a scope."""
     elaborator = _Elaborator(text)
     try:
@@ -42,7 +42,7 @@ def elaborate(shape: s.Shape, text: str, scope: Scope) -> f.Formula:
 class _Elaborator(ValueElaborator):
     # ── formulas ─────────────────────────────────────────────────────────────────────────
 
-    def formula(self, shape: s.Item, scope: Scope) -> Steps[f.Formula]:
+    def formula(self, shape: s.Item, scope: NameScope) -> Steps[f.Formula]:
         match shape:
             case s.Operation(_, symbol, operands):
                 operator = BY_SPELLING[symbol]
@@ -88,7 +88,7 @@ class _Elaborator(ValueElaborator):
             case _:
                 return self.atom(shape, scope)
 
-    def atom(self, shape: s.Item, scope: Scope) -> f.Formula:
+    def atom(self, shape: s.Item, scope: NameScope) -> f.Formula:
         match shape:
             case s.Scalar(_, bool() as value):
                 return f.Truth(value)
@@ -122,13 +122,13 @@ class _Elaborator(ValueElaborator):
                 self.complain(shape.span, scope, "E107", message, help)
         return _PLACEHOLDER
 
-    def comparison(self, left: s.Shape, symbol: str, right: s.Shape, scope: Scope) -> f.Formula:
+    def comparison(self, left: s.Shape, symbol: str, right: s.Shape, scope: NameScope) -> f.Formula:
         second = self.term(right, scope)
         if symbol == "~":
             self.check_pattern(second, right, scope)
         return f.Compare(symbol, self.term(left, scope), second)
 
-    def says(self, shape: s.Invocation, operands: Sequence[s.Item], scope: Scope) -> f.Formula:
+    def says(self, shape: s.Invocation, operands: Sequence[s.Item], scope: NameScope) -> f.Formula:
         match operands:
             case [s.Name(_, role)] if role in ROLES:
                 return f.Says(role)
@@ -137,10 +137,10 @@ class _Elaborator(ValueElaborator):
                 self.complain(shape.span, scope, "E105", message, "For example: says(user).")
                 return _PLACEHOLDER
 
-    def _is_registered(self, name: str, scope: Scope) -> bool:
+    def _is_registered(self, name: str, scope: NameScope) -> bool:
         return name in scope.vocabulary.predicates and name not in scope.variables
 
-    def event(self, operands: Sequence[s.Item], scope: Scope) -> f.Formula:
+    def event(self, operands: Sequence[s.Item], scope: NameScope) -> f.Formula:
         """`call(tool, patterns…)`; the tool may be left out.
 
         A condition that no pattern can express, such as `amount > 5`, becomes a comparison that is
@@ -172,7 +172,7 @@ class _Elaborator(ValueElaborator):
             case _:
                 return False
 
-    def pattern(self, operand: s.Item, scope: Scope) -> f.Pattern | f.Compare | None:
+    def pattern(self, operand: s.Item, scope: NameScope) -> f.Pattern | f.Compare | None:
         match operand:
             case s.Name(_, ("ok" | "failed") as outcome):
                 return f.OutcomeIs("ok" if outcome == "ok" else "failed")
@@ -202,7 +202,7 @@ class _Elaborator(ValueElaborator):
                 keys = self._keys(left)
                 return (f.ArgumentIs, keys) if keys else None
 
-    def argument(self, operand: s.Item, scope: Scope) -> list[f.ArgumentIs]:
+    def argument(self, operand: s.Item, scope: NameScope) -> list[f.ArgumentIs]:
         """`q = "foo"`; `args.` may precede the key, and a key that is no identifier is quoted."""
         match operand:
             case s.Relation(span, "=", left, right):
@@ -217,7 +217,7 @@ class _Elaborator(ValueElaborator):
         self._not_an_argument(operand, scope)
         return []
 
-    def _not_an_argument(self, operand: s.Item, scope: Scope) -> None:
+    def _not_an_argument(self, operand: s.Item, scope: NameScope) -> None:
         message = f"expected an argument, found {kind_of_shape(operand)}"
         help = "Write key = value: amount = 5. Join other conditions to the call with &."
         self.complain(operand.span, scope, "E105", message, help)
@@ -233,7 +233,7 @@ class _Elaborator(ValueElaborator):
             case _:
                 return ()
 
-    def constant(self, shape: s.Item, scope: Scope, span: Span) -> Term:
+    def constant(self, shape: s.Item, scope: NameScope, span: Span) -> Term:
         """A value that is the same at every event."""
         value = self.term(shape, scope)
         if not is_constant(value):
@@ -246,7 +246,7 @@ class _Elaborator(ValueElaborator):
     # ── predicates ───────────────────────────────────────────────────────────────────────
 
     def predicate_by_name(
-        self, shape: s.Invocation, operands: Sequence[s.Item], scope: Scope
+        self, shape: s.Invocation, operands: Sequence[s.Item], scope: NameScope
     ) -> f.Formula:
         match operands:
             case [s.Name() as name, *given]:
@@ -258,7 +258,9 @@ class _Elaborator(ValueElaborator):
                 )
                 return _PLACEHOLDER
 
-    def open_predicate(self, name: s.Name, operands: Sequence[s.Item], scope: Scope) -> f.Formula:
+    def open_predicate(
+        self, name: s.Name, operands: Sequence[s.Item], scope: NameScope
+    ) -> f.Formula:
         registered = scope.vocabulary.predicates
         close = did_you_mean(name.text, [*PREDICATES, *registered, *scope.macros])
         if name.text in registered:
@@ -283,7 +285,9 @@ class _Elaborator(ValueElaborator):
             return f.OpenPredicate(name.text, tuple(self.term(o, scope) for o in operands))
         return _PLACEHOLDER
 
-    def trace_predicate(self, predicate: Predicate, shape: s.Invocation, scope: Scope) -> f.Formula:
+    def trace_predicate(
+        self, predicate: Predicate, shape: s.Invocation, scope: NameScope
+    ) -> f.Formula:
         operands: list[f.Operand] = []
         rest = list(shape.operands)
         complete = True
@@ -305,7 +309,7 @@ class _Elaborator(ValueElaborator):
             self.complain(extra.span, scope, "E105", message, f"For example: {predicate.example}.")
         return f.TracePredicate(predicate.name, tuple(operands)) if complete else _PLACEHOLDER
 
-    def operand(self, parameter: Parameter, shape: s.Item, scope: Scope) -> f.Operand:
+    def operand(self, parameter: Parameter, shape: s.Item, scope: NameScope) -> f.Operand:
         match parameter.kind, shape:
             case OperandKind.TOOL, _:
                 return self.tool(shape, scope)
@@ -331,7 +335,7 @@ class _Elaborator(ValueElaborator):
         parameter: Parameter,
         rest: Sequence[s.Item],
         shape: s.Invocation,
-        scope: Scope,
+        scope: NameScope,
     ) -> f.Operand:
         if parameter.kind is OperandKind.ARGUMENTS:
             patterns = [p for operand in rest for p in self.argument(operand, scope)]
@@ -350,7 +354,7 @@ class _Elaborator(ValueElaborator):
             self.complain(shape.span, scope, "E106", f"{shape.name.text} needs at least one tool")
         return f.ToolList(tuple(self.tool(operand, scope) for operand in rest))
 
-    def number(self, shape: s.Item, scope: Scope) -> Term:
+    def number(self, shape: s.Item, scope: NameScope) -> Term:
         term = self.constant(shape, scope, shape.span)
         if isinstance(term, Literal):
             value = term.value

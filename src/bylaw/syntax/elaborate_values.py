@@ -35,7 +35,7 @@ from bylaw.logic.terms import (
 )
 from bylaw.logic.walk import Steps, run
 from bylaw.syntax import shapes as s
-from bylaw.syntax.scope import Scope
+from bylaw.syntax.scope import NameScope
 from bylaw.vocabulary.domains import PathError, compile_path
 from bylaw.vocabulary.functions import FUNCTIONS, PATTERN, compiled
 
@@ -58,7 +58,7 @@ class ValueElaborator:
         self._expansions = 0
 
     def complain(
-        self, span: Span, scope: Scope, code: str, message: str, help: str | None = None
+        self, span: Span, scope: NameScope, code: str, message: str, help: str | None = None
     ) -> None:
         """Collects a mistake. One inside a definition is reported where the definition is used."""
         if scope.uses:
@@ -66,7 +66,7 @@ class ValueElaborator:
             message = f"in '{scope.uses[-1].macro}': {message}"
         self.problems.append(Diagnostic.at(self.text, span, code, message, help))
 
-    def formula(self, shape: s.Item, scope: Scope) -> Steps[f.Formula]:
+    def formula(self, shape: s.Item, scope: NameScope) -> Steps[f.Formula]:
         """The formula that a shape means."""
         raise NotImplementedError
 
@@ -81,18 +81,18 @@ class ValueElaborator:
 
     # ── names ────────────────────────────────────────────────────────────────────────────
 
-    def bound(self, variable: s.Name, scope: Scope) -> Scope:
+    def bound(self, variable: s.Name, scope: NameScope) -> NameScope:
         """The scope in which a variable is bound."""
         if not may_be_variable(variable.text):
             message = f"'{variable.text}' is a keyword, not a variable"
             self.complain(variable.span, scope, "E108", message, "Choose another name.")
         return scope.binding(variable.text)
 
-    def is_macro(self, name: str, scope: Scope) -> bool:
+    def is_macro(self, name: str, scope: NameScope) -> bool:
         """Does the name stand for a definition here?"""
         return name in scope.macros and name not in scope.variables
 
-    def expanded(self, shape: s.Item, scope: Scope) -> tuple[s.Shape, Scope] | None:
+    def expanded(self, shape: s.Item, scope: NameScope) -> tuple[s.Shape, NameScope] | None:
         """The body of a definition, and the scope to read it in."""
         match shape:
             case s.Invocation(_, name, operands):
@@ -123,7 +123,7 @@ class ValueElaborator:
 
     # ── tools ────────────────────────────────────────────────────────────────────────────
 
-    def tool(self, shape: s.Item, scope: Scope) -> Tool:
+    def tool(self, shape: s.Item, scope: NameScope) -> Tool:
         """The tool, or set of tools, that a shape means."""
         match shape:
             case s.Name(_, name) if name in scope.arguments:
@@ -164,7 +164,7 @@ class ValueElaborator:
 
     # ── values ───────────────────────────────────────────────────────────────────────────
 
-    def term(self, shape: s.Item, scope: Scope) -> Term:
+    def term(self, shape: s.Item, scope: NameScope) -> Term:
         """The value that a shape means."""
         with self._deeper() as room:
             if not room:
@@ -173,7 +173,7 @@ class ValueElaborator:
                 return NO_VALUE
             return self._term(shape, scope)
 
-    def _term(self, shape: s.Item, scope: Scope) -> Term:
+    def _term(self, shape: s.Item, scope: NameScope) -> Term:
         match shape:
             case s.Scalar(_, value):
                 return Literal.of(value)
@@ -199,7 +199,7 @@ class ValueElaborator:
                 self.complain(shape.span, scope, "E107", message)
         return NO_VALUE
 
-    def _named(self, shape: s.Name, scope: Scope) -> Term:
+    def _named(self, shape: s.Name, scope: NameScope) -> Term:
         name = shape.text
         if name in scope.arguments:
             return self._argument(shape, scope)
@@ -219,7 +219,7 @@ class ValueElaborator:
         self.complain(shape.span, scope, "E108", f"unknown variable '{name}'", help)
         return NO_VALUE
 
-    def _argument(self, shape: s.Name, scope: Scope) -> Term:
+    def _argument(self, shape: s.Name, scope: NameScope) -> Term:
         """The value of a parameter. Reading it at another event would give another value."""
         argument = scope.arguments[shape.text]
         value = self.term(argument.shape, argument.scope)
@@ -227,12 +227,12 @@ class ValueElaborator:
             self._complain_elsewhere(shape, scope)
         return value
 
-    def _complain_elsewhere(self, shape: s.Name, scope: Scope) -> None:
+    def _complain_elsewhere(self, shape: s.Name, scope: NameScope) -> None:
         message = f"the operand '{shape.text}' reads the event, but is used at another event"
         help = "Name it first, where it is used: let x = …: and pass x."
         self.complain(shape.span, scope, "E119", message, help)
 
-    def _invoked(self, shape: s.Invocation, scope: Scope) -> Term:
+    def _invoked(self, shape: s.Invocation, scope: NameScope) -> Term:
         name, operands = shape.name.text, shape.operands
         match name, operands:
             case "last", [condition]:
@@ -261,14 +261,14 @@ class ValueElaborator:
                 self.check_pattern(value, operand, scope)
         return Apply(name, given)
 
-    def check_pattern(self, term: Term, shape: s.Item, scope: Scope) -> None:
+    def check_pattern(self, term: Term, shape: s.Item, scope: NameScope) -> None:
         """Reports a text that is not a regular expression."""
         pattern = term.value if isinstance(term, Literal) else None
         if isinstance(pattern, str) and compiled(pattern) is None:
             message = "this is not a regular expression"
             self.complain(shape.span, scope, "E102", message, "Python's `re` must read it.")
 
-    def _object(self, shape: s.Braces, scope: Scope) -> Term:
+    def _object(self, shape: s.Braces, scope: NameScope) -> Term:
         entries: dict[str, Term] = {}
         for item in shape.items:
             assert isinstance(item, s.Pair), "the caller looked"
@@ -284,7 +284,7 @@ class ValueElaborator:
 
     # ── domains ──────────────────────────────────────────────────────────────────────────
 
-    def domain(self, shape: s.Item, scope: Scope) -> f.Domain:
+    def domain(self, shape: s.Item, scope: NameScope) -> f.Domain:
         """The domain that a quantifier ranges over."""
         match shape:
             case s.Brackets(_, items) if items:
@@ -326,10 +326,10 @@ class ValueElaborator:
                 self.complain(shape.span, scope, "E110", message, help)
         return f.Listed((NO_VALUE,))
 
-    def _gives_value(self, name: str, scope: Scope) -> bool:
+    def _gives_value(self, name: str, scope: NameScope) -> bool:
         return name in FUNCTIONS or name in ("last", "count") or self.is_macro(name, scope)
 
-    def path(self, shape: s.Item, scope: Scope) -> str:
+    def path(self, shape: s.Item, scope: NameScope) -> str:
         """A JMESPath expression in quotes."""
         match shape:
             case s.Scalar(span, str(path)):

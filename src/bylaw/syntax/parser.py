@@ -10,7 +10,7 @@ from bylaw.errors import Diagnostic, SpecError
 from bylaw.logic.formula import Formula
 from bylaw.logic.operators import is_plain, may_be_variable
 from bylaw.syntax.elaborate import elaborate
-from bylaw.syntax.scope import Macro, Scope
+from bylaw.syntax.scope import Macro, NameScope
 from bylaw.syntax.shape_parser import read_shape
 from bylaw.values import Json
 from bylaw.vocabulary.registry import Vocabulary
@@ -33,10 +33,10 @@ def parse(
     every mistake found.
     """
     macros = {m.name: m for m in starmap(read_definition, (define or {}).items())}
-    return parse_in(text, Scope.of(tools, groups, vocabulary, constants, macros))
+    return parse_in(text, NameScope.of(tools, groups, vocabulary, constants, macros))
 
 
-def parse_in(text: str, scope: Scope) -> Formula:
+def parse_in(text: str, scope: NameScope) -> Formula:
     """The formula of a text in a scope."""
     return elaborate(read_shape(text), text, scope)
 

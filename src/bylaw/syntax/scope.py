@@ -37,11 +37,11 @@ class Argument:
     """The operand for a parameter of a definition, and the scope that it was written in."""
 
     shape: Item
-    scope: Scope
+    scope: NameScope
 
 
 @frozen
-class Scope:
+class NameScope:
     """The names in scope. With `tools` None, any name is a tool."""
 
     tools: frozenset[str] | None
@@ -66,7 +66,7 @@ class Scope:
         vocabulary: Vocabulary | None = None,
         constants: Mapping[str, Json] | None = None,
         macros: Mapping[str, Macro] | None = None,
-    ) -> Scope:
+    ) -> NameScope:
         """A scope without variables. Every group must have a member."""
         known = None if tools is None else frozenset(tools)
         listed = {name: tuple(group) for name, group in (groups or {}).items()}
@@ -75,7 +75,7 @@ class Scope:
             raise SpecError(Diagnostic("E106", f"the group '{empty[0]}' is empty"))
         return cls(known, members, vocabulary or EMPTY, constants or {}, macros or {})
 
-    def binding(self, variable: str) -> Scope:
+    def binding(self, variable: str) -> NameScope:
         """The scope inside a quantifier.
 
         Inside a definition the variable may be renamed, so that it does not capture a variable of
@@ -89,7 +89,7 @@ class Scope:
         arguments = {key: value for key, value in self.arguments.items() if key != variable}
         return replace(self, variables={**self.variables, variable: name}, arguments=arguments)
 
-    def inside(self, macro: Macro, operands: Iterable[Item], span: Span) -> Scope:
+    def inside(self, macro: Macro, operands: Iterable[Item], span: Span) -> NameScope:
         """The scope inside a definition: it sees its parameters, and no variables of the use."""
         given = (Argument(operand, self) for operand in operands)
         return replace(
@@ -100,7 +100,7 @@ class Scope:
             elsewhere=False,
         )
 
-    def at_other_events(self) -> Scope:
+    def at_other_events(self) -> NameScope:
         """The scope below an operator that looks at other events."""
         return replace(self, elsewhere=True) if self.uses else self
 

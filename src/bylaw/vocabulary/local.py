@@ -53,7 +53,7 @@ class NotLocal(Exception):
     """A formula looks at more than one event; the message says how."""
 
 
-class Moment:
+class EventContext:
     """An event, where it stands, and the values that the rule's variables have there."""
 
     __slots__ = ("event", "pending", "position", "step", "values")
@@ -67,8 +67,8 @@ class Moment:
         self.values: list[Seen] = [MISSING] * size
 
 
-Test: TypeAlias = Callable[[Moment], Kleene]
-Reader: TypeAlias = Callable[[Moment], Seen]
+Test: TypeAlias = Callable[[EventContext], Kleene]
+Reader: TypeAlias = Callable[[EventContext], Seen]
 
 
 class LocalCompiler:
@@ -150,7 +150,7 @@ class LocalCompiler:
         values, slot = self._values(domain, slots), self._slot()
         test = self.formula(body, {**slots, variable: slot})
 
-        def count(now: Moment) -> Seen:
+        def count(now: EventContext) -> Seen:
             found = values(now)
             if found is UNSEEN or found is MISSING:
                 return found
@@ -208,7 +208,7 @@ class LocalCompiler:
         if tool is not None and tool.free:
             bound = [slots[m.name] for m in members_of(tool) if isinstance(m, ToolVariable)]
 
-            def is_bound(now: Moment) -> Kleene:
+            def is_bound(now: EventContext) -> Kleene:
                 event = now.event
                 if not isinstance(event, Call) or event.tool == FINAL_ANSWER:
                     return isinstance(event, Call) and is_named(event.tool, tool)
@@ -246,7 +246,7 @@ class LocalCompiler:
         test = self.formula(body, {**slots, variable: slot})
         decided = isinstance(formula, f.Exists)
 
-        def ask(now: Moment) -> Kleene:
+        def ask(now: EventContext) -> Kleene:
             found = values(now)
             if found is UNSEEN:
                 return None
@@ -271,7 +271,7 @@ def local_test(formula: f.Formula) -> Callable[[Event], bool]:
     test = compiler.formula(formula, {})
 
     def holds(event: Event) -> bool:
-        return test(Moment(event, 0, event.step or 0, False, compiler.size)) is True
+        return test(EventContext(event, 0, event.step or 0, False, compiler.size)) is True
 
     return holds
 
@@ -307,7 +307,7 @@ def either(left: Kleene, right: Callable[[], Kleene]) -> Kleene:
     return True if second else None if left is None or second is None else False
 
 
-def junction(tests: Sequence[Test], now: Moment, decided: bool) -> Kleene:
+def junction(tests: Sequence[Test], now: EventContext, decided: bool) -> Kleene:
     """All of the tests, or one of them: the first that has the deciding value ends it."""
     answer: Kleene = not decided
     for test in tests:
