@@ -21,7 +21,7 @@ import table
 from bylaw import Call, parse
 from bylaw.logic import formula as f
 from bylaw.logic.walk import tools_in
-from bylaw.semantics.follower import Follower
+from bylaw.semantics.machine.follower import Follower
 from bylaw.semantics.monitor import Monitor
 
 LENGTH: Final = 100

@@ -16,8 +16,8 @@ from bylaw.logic.formula import Formula
 from bylaw.scoring import repair as module
 from bylaw.scoring.edits import Repair
 from bylaw.scoring.repair import repair, repair_procedure
-from bylaw.semantics.closure import Unsupported
-from bylaw.semantics.machine import Machine
+from bylaw.semantics.machine.closure import Unsupported
+from bylaw.semantics.machine.machine import Machine
 from bylaw.vocabulary.view import Order
 
 REPAIRED = [

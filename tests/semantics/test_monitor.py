@@ -15,8 +15,8 @@ from strategies import formulas, quantified, traces
 from bylaw import Call, Trace, holds, parse
 from bylaw.logic.formula import Formula
 from bylaw.logic.walk import sees_answer
+from bylaw.semantics.machine.slices import Slices
 from bylaw.semantics.monitor import Monitor
-from bylaw.semantics.slices import Slices
 from bylaw.semantics.verdict import Verdict
 from bylaw.trace.trace import Events
 from bylaw.vocabulary.view import Order

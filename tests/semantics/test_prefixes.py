@@ -14,10 +14,10 @@ from random_formulas import Generator, all_sequences, trace_of_moves
 
 from bylaw import Guard, Procedure, Trace, holds, parse, to_text
 from bylaw.logic.formula import Formula
-from bylaw.semantics.alphabet import Alphabet, Letter
 from bylaw.semantics.enforceability import enforceability
-from bylaw.semantics.examples import ReadingOptions, difference, examples
-from bylaw.semantics.follower import Follower
+from bylaw.semantics.examples.shortest import ReadingOptions, difference, examples
+from bylaw.semantics.machine.alphabet import Alphabet, Letter
+from bylaw.semantics.machine.follower import Follower
 from bylaw.semantics.monitor import Monitor
 from bylaw.semantics.verdict import Verdict
 from bylaw.trace.event import MISSING, Call

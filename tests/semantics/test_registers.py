@@ -16,11 +16,11 @@ from strategies import data_formulas, data_traces, past_rules
 from bylaw import Call, Monitor, Trace, Verdict, holds, parse
 from bylaw.logic.formula import Formula
 from bylaw.logic.walk import sees_answer
-from bylaw.semantics.compiled import past_bodies
 from bylaw.semantics.history import History
-from bylaw.semantics.memories import Index
 from bylaw.semantics.monitors import Monitors
-from bylaw.semantics.registers import Registers
+from bylaw.semantics.past.compiled import past_bodies
+from bylaw.semantics.past.memories import Index
+from bylaw.semantics.past.registers import Registers
 from bylaw.trace.event import MISSING, Event
 from bylaw.vocabulary.registry import EMPTY
 

@@ -18,7 +18,7 @@ from bylaw.procedure.failure import reads_failure
 from bylaw.scoring.edits import Repair
 from bylaw.scoring.explain import Explanation, explain
 from bylaw.scoring.repair import repair
-from bylaw.semantics.examples import ReadingOptions
+from bylaw.semantics.examples.shortest import ReadingOptions
 from bylaw.semantics.verdict import Outcome
 from bylaw.syntax.parser import parse
 from bylaw.trace.event import Message

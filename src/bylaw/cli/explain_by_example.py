@@ -8,10 +8,10 @@ from bylaw.cli.main import OK, UNUSABLE
 from bylaw.cli.one_line import one_line
 from bylaw.cli.terminal import safe, wrapped
 from bylaw.logic.formula import Formula
-from bylaw.semantics.closure import Unsupported
 from bylaw.semantics.enforceability import Enforceability, enforceability
-from bylaw.semantics.examples import Examples, ReadingOptions, examples
-from bylaw.semantics.search import OutOfBudget
+from bylaw.semantics.examples.shortest import Examples, ReadingOptions, examples
+from bylaw.semantics.machine.closure import Unsupported
+from bylaw.semantics.machine.search import OutOfBudget
 from bylaw.syntax.printer import to_text
 from bylaw.trace.trace import Trace
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import field
 
 from bylaw.frozen import frozen
-from bylaw.semantics.memories import event_of, event_record
+from bylaw.semantics.past.memories import event_of, event_record
 from bylaw.trace.event import Event
 from bylaw.values import Json
 

@@ -9,7 +9,7 @@ from bylaw.enforcement.joint.continuation import JointTest
 from bylaw.enforcement.joint.rules import JointRules
 from bylaw.logic.walk import tools_in
 from bylaw.procedure.procedure import Procedure
-from bylaw.semantics.warm import WarmMachines
+from bylaw.semantics.machine.machine_cache import MachineCache
 
 
 class Rules:
@@ -20,7 +20,7 @@ class Rules:
         self.named: Final = [frozenset(tools_in(formula)) for formula in formulas]
         """The tools that each rule names."""
         self.joint: Final = JointRules(formulas, procedure.order)
-        self.machines: Final = WarmMachines(procedure.vocabulary)
+        self.machines: Final = MachineCache(procedure.vocabulary)
         self._compatible: Final[dict[frozenset[int], tuple[bool, bool]]] = {}
 
     def compatible(self, enforced: Iterable[int]) -> tuple[bool, bool]:

@@ -13,7 +13,7 @@ from typing import Final
 
 from bylaw.enforcement.judge import Judge
 from bylaw.names import FINAL_ANSWER
-from bylaw.semantics.made_up import OTHERS, Maker
+from bylaw.semantics.examples.invented_events import OTHERS, Maker
 from bylaw.trace.event import Call
 from bylaw.values import Json
 

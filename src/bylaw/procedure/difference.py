@@ -11,7 +11,7 @@ from typing import Final, Literal, TypeAlias
 from bylaw.procedure.constraint import Constraint
 from bylaw.procedure.failure import reads_failure
 from bylaw.procedure.procedure import Procedure
-from bylaw.semantics.examples import ReadingOptions, difference
+from bylaw.semantics.examples.shortest import ReadingOptions, difference
 from bylaw.trace.trace import Trace
 from bylaw.values import Json, write_json
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal, TypeAlias
 
 from bylaw.names import FINAL_ANSWER
-from bylaw.semantics.alphabet import OTHER
+from bylaw.semantics.machine.alphabet import OTHER
 from bylaw.trace.event import MISSING, Call, Event
 from bylaw.trace.trace import Trace
 from bylaw.values import Json, write_json

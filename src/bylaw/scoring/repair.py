@@ -18,11 +18,11 @@ from bylaw.procedure.constraint import Constraint
 from bylaw.procedure.procedure import Procedure
 from bylaw.scoring.edits import PLACEHOLDER, Edit, Repair, answer_call
 from bylaw.scoring.repair_search import Ahead, Change, Exhausted, Space
-from bylaw.semantics.alphabet import Alphabet
-from bylaw.semantics.closure import Unsupported
 from bylaw.semantics.evaluation import holds
-from bylaw.semantics.machine import Machine
-from bylaw.semantics.residual import TooLarge
+from bylaw.semantics.machine.alphabet import Alphabet
+from bylaw.semantics.machine.closure import Unsupported
+from bylaw.semantics.machine.machine import Machine
+from bylaw.semantics.machine.residual import TooLarge
 from bylaw.trace.event import Call, Event, Message
 from bylaw.trace.trace import Trace
 from bylaw.values import Json

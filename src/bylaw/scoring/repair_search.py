@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final, TypeAlias
 
 from bylaw.scoring.edits import Kind, answer_call, as_answer, oddity
-from bylaw.semantics.alphabet import Alphabet, Letter
-from bylaw.semantics.machine import Machine, StateNumber
-from bylaw.semantics.residual import TooLarge
+from bylaw.semantics.machine.alphabet import Alphabet, Letter
+from bylaw.semantics.machine.machine import Machine, StateNumber
+from bylaw.semantics.machine.residual import TooLarge
 from bylaw.trace.event import Call, Event
 from bylaw.trace.trace import Trace
 from bylaw.vocabulary.tracker import Probe

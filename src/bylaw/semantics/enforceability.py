@@ -12,15 +12,15 @@ from typing import Final
 
 from bylaw.logic import formula as f
 from bylaw.names import FINAL_ANSWER
-from bylaw.semantics.alphabet import Letter
-from bylaw.semantics.closure import Unsupported
-from bylaw.semantics.compiled import past_bodies
 from bylaw.semantics.evaluation import check_closed
-from bylaw.semantics.follower import may_get_result
-from bylaw.semantics.machine import Machine, Move, StateNumber
+from bylaw.semantics.examples.trials import Trials
+from bylaw.semantics.machine.alphabet import Letter
+from bylaw.semantics.machine.closure import Unsupported
+from bylaw.semantics.machine.follower import may_get_result
+from bylaw.semantics.machine.machine import Machine, Move, StateNumber
+from bylaw.semantics.machine.search import Explorer, OutOfBudget, Path
 from bylaw.semantics.monitor import Monitor
-from bylaw.semantics.search import Explorer, OutOfBudget, Path
-from bylaw.semantics.trials import Trials
+from bylaw.semantics.past.compiled import past_bodies
 from bylaw.semantics.verdict import FALSE, Verdict
 from bylaw.trace.event import MISSING, Call
 from bylaw.trace.trace import Events, Trace

@@ -16,7 +16,7 @@ from bylaw.logic import formula as f
 from bylaw.logic.walk import everything, sees_answer
 from bylaw.names import FINAL_ANSWER
 from bylaw.semantics.evaluation import evaluate
-from bylaw.semantics.memories import event_of, event_record
+from bylaw.semantics.past.memories import event_of, event_record
 from bylaw.semantics.verdict import Outcome, Verdict
 from bylaw.trace.event import MISSING, Call, Event
 from bylaw.trace.trace import Events, Trace

@@ -10,16 +10,16 @@ from typing import Final, TypeAlias
 from bylaw.logic import formula as f
 from bylaw.logic.reach import is_past_but_for_functions
 from bylaw.logic.walk import everything, sees_answer, with_labels
-from bylaw.semantics.closure import Unsupported
-from bylaw.semantics.compiled import past_bodies
 from bylaw.semantics.evaluation import check_closed
-from bylaw.semantics.follower import Follower, may_get_result
 from bylaw.semantics.history import History
-from bylaw.semantics.registers import Registers
-from bylaw.semantics.slices import Slices
+from bylaw.semantics.machine.closure import Unsupported
+from bylaw.semantics.machine.follower import Follower, may_get_result
+from bylaw.semantics.machine.machine_cache import MachineCache
+from bylaw.semantics.machine.slices import Slices
+from bylaw.semantics.past.compiled import past_bodies
+from bylaw.semantics.past.registers import Registers
 from bylaw.semantics.steps import StepCounter
 from bylaw.semantics.verdict import Verdict
-from bylaw.semantics.warm import WarmMachines
 from bylaw.trace.event import Call, Event, Message
 from bylaw.trace.trace import Events, Trace
 from bylaw.values import Json, copied
@@ -40,7 +40,7 @@ def engine_for(
     vocabulary: Vocabulary,
     metrics: Mapping[str, Json],
     labels: Mapping[str, Json],
-    warm: WarmMachines | None = None,
+    warm: MachineCache | None = None,
 ) -> tuple[Engine, str | None]:
     """The cheapest way to follow a formula, and why its final verdicts may come late."""
     if warm is not None and not labels and (known := warm.known(formula, order, events)):
@@ -48,7 +48,7 @@ def engine_for(
     check_closed(formula, vocabulary)
     original, formula = formula, with_labels(formula, labels)
     if warm is None or formula is not original:  # labels are those of one run
-        warm = WarmMachines(vocabulary)
+        warm = MachineCache(vocabulary)
     if _reads_data(formula):
         # A machine would follow most of these, too, but would have to hear of every event.
         with suppress(Unsupported):

@@ -14,17 +14,17 @@ from typing import Final, TypeAlias
 from bylaw.frozen import frozen
 from bylaw.logic import formula as f
 from bylaw.names import FINAL_ANSWER
-from bylaw.semantics.compiled import heard_role
-from bylaw.semantics.follower import Follower, Token, may_get_result
 from bylaw.semantics.history import History
-from bylaw.semantics.memories import event_of, event_record
+from bylaw.semantics.machine.follower import Follower, Token, may_get_result
+from bylaw.semantics.machine.machine_cache import MachineCache
+from bylaw.semantics.machine.search import Leap
+from bylaw.semantics.machine.slices import Slices
 from bylaw.semantics.monitor import Engine, engine_for
-from bylaw.semantics.registers import Registers
-from bylaw.semantics.search import Leap
-from bylaw.semantics.slices import Slices
+from bylaw.semantics.past.compiled import heard_role
+from bylaw.semantics.past.memories import event_of, event_record
+from bylaw.semantics.past.registers import Registers
 from bylaw.semantics.steps import StepCounter
 from bylaw.semantics.verdict import Verdict
-from bylaw.semantics.warm import WarmMachines
 from bylaw.trace.event import Call, Event
 from bylaw.trace.trace import Events
 from bylaw.values import Json, copied
@@ -61,7 +61,7 @@ class Monitors:
         events: Events | Sequence[Events] = "calls",
         vocabulary: Vocabulary = EMPTY,
         labels: Mapping[str, Json] | None = None,
-        warm: WarmMachines | None = None,
+        warm: MachineCache | None = None,
     ) -> None:
         rules = list(formulas)
         self._kinds: Final = [events] * len(rules) if isinstance(events, str) else list(events)

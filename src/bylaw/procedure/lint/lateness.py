@@ -10,9 +10,9 @@ from bylaw.logic import formula as f
 from bylaw.procedure.lint.finding import Finding
 from bylaw.procedure.lint.prover import Prover
 from bylaw.procedure.lint.subject import LintSubject
+from bylaw.semantics.machine.residual import TooLarge
+from bylaw.semantics.machine.search import Explorer
 from bylaw.semantics.monitor import Monitor
-from bylaw.semantics.residual import TooLarge
-from bylaw.semantics.search import Explorer
 
 PROBED_STATES: Final = 24
 """The number of early states from which a rule's search is tried."""

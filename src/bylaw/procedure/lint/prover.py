@@ -6,9 +6,9 @@ from typing import Final
 
 from bylaw.errors import SpecError
 from bylaw.logic import formula as f
-from bylaw.semantics.closure import Unsupported
-from bylaw.semantics.machine import Machine
-from bylaw.semantics.search import MAX_MOVES, Explorer
+from bylaw.semantics.machine.closure import Unsupported
+from bylaw.semantics.machine.machine import Machine
+from bylaw.semantics.machine.search import MAX_MOVES, Explorer
 from bylaw.trace.trace import Events
 from bylaw.vocabulary.registry import Vocabulary
 from bylaw.vocabulary.view import Order

@@ -8,7 +8,7 @@ from typing import Final
 from bylaw.procedure.lint.prover import Prover
 from bylaw.procedure.lint.samples import Samples
 from bylaw.procedure.procedure import Procedure
-from bylaw.semantics.search import MAX_MOVES
+from bylaw.semantics.machine.search import MAX_MOVES
 from bylaw.trace.trace import Trace
 
 QUICK_MOVES: Final = 1_000

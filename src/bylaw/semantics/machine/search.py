@@ -15,9 +15,9 @@ from collections.abc import Callable
 from typing import Final, TypeAlias
 
 from bylaw.frozen import frozen
-from bylaw.semantics.alphabet import Sample
-from bylaw.semantics.machine import Machine, Move, StateNumber
-from bylaw.semantics.residual import TooLarge
+from bylaw.semantics.machine.alphabet import Sample
+from bylaw.semantics.machine.machine import Machine, Move, StateNumber
+from bylaw.semantics.machine.residual import TooLarge
 from bylaw.semantics.verdict import Verdict
 from bylaw.trace.event import Event
 

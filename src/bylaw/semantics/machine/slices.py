@@ -21,10 +21,10 @@ from bylaw.logic import formula as f
 from bylaw.logic.terms import Literal, ToolName
 from bylaw.logic.walk import everything, substitute
 from bylaw.names import FINAL_ANSWER
-from bylaw.semantics.alphabet import Letter
-from bylaw.semantics.closure import Unsupported
-from bylaw.semantics.machine import Machine
-from bylaw.semantics.search import Explorer
+from bylaw.semantics.machine.alphabet import Letter
+from bylaw.semantics.machine.closure import Unsupported
+from bylaw.semantics.machine.machine import Machine
+from bylaw.semantics.machine.search import Explorer
 from bylaw.semantics.verdict import Verdict
 from bylaw.trace.event import MISSING, Call, Event
 from bylaw.trace.trace import Events, Trace

@@ -25,7 +25,7 @@ from bylaw.logic.formula import ArgumentIs, Formula, OutcomeIs, ResultIs, Says
 from bylaw.logic.terms import Literal
 from bylaw.logic.walk import everything
 from bylaw.names import FINAL_ANSWER
-from bylaw.semantics.conditions import hinted, reads_result, simple
+from bylaw.semantics.machine.conditions import hinted, reads_result, simple
 from bylaw.trace.event import MISSING, Call, Event, Message, Role
 from bylaw.values import Json, canonical, decoded, equal, identity
 from bylaw.vocabulary.local import local_test

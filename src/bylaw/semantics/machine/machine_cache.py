@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Final, TypeAlias
 
 from bylaw.logic.formula import Formula
-from bylaw.semantics.machine import Machine
-from bylaw.semantics.search import Explorer
+from bylaw.semantics.machine.machine import Machine
+from bylaw.semantics.machine.search import Explorer
 from bylaw.trace.trace import Events
 from bylaw.vocabulary.registry import Vocabulary
 from bylaw.vocabulary.view import Order
@@ -18,7 +18,7 @@ from bylaw.vocabulary.view import Order
 _Key: TypeAlias = tuple[int, Order, Events]
 
 
-class WarmMachines:
+class MachineCache:
     """The machines of one list of formulas, under one vocabulary."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:

@@ -17,11 +17,11 @@ from typing import Any, Final, TypeAlias
 
 from bylaw.logic import formula as f
 from bylaw.logic.walk import sees_answer
-from bylaw.semantics.alphabet import Alphabet, Letter
-from bylaw.semantics.closure import Closure
 from bylaw.semantics.evaluation import holds
-from bylaw.semantics.progress import Configuration, Obligation, Progress
-from bylaw.semantics.residual import FALSE, TRUE, Residual
+from bylaw.semantics.machine.alphabet import Alphabet, Letter
+from bylaw.semantics.machine.closure import Closure
+from bylaw.semantics.machine.progress import Configuration, Obligation, Progress
+from bylaw.semantics.machine.residual import FALSE, TRUE, Residual
 from bylaw.trace.trace import Events, Trace
 from bylaw.values import Json
 from bylaw.vocabulary.patterns import names_of

@@ -17,9 +17,9 @@ from typing import Any, Final
 from bylaw.logic import formula as f
 from bylaw.logic.walk import sees_answer
 from bylaw.names import FINAL_ANSWER
-from bylaw.semantics.closure import Unsupported
-from bylaw.semantics.compiled import Compiler, heard_role, past_bodies, triggers
-from bylaw.semantics.memories import Index, Memory, Undo, event_of, event_record
+from bylaw.semantics.machine.closure import Unsupported
+from bylaw.semantics.past.compiled import Compiler, heard_role, past_bodies, triggers
+from bylaw.semantics.past.memories import Index, Memory, Undo, event_of, event_record
 from bylaw.semantics.verdict import Verdict
 from bylaw.trace.event import MISSING, Call, Event
 from bylaw.values import Json

@@ -13,14 +13,14 @@ from typing import Final
 
 from bylaw.logic import formula as f
 from bylaw.logic.walk import everything
-from bylaw.semantics.alphabet import Alphabet, Sample
-from bylaw.semantics.closure import Closure, Unsupported
-from bylaw.semantics.compiled import past_bodies
 from bylaw.semantics.evaluation import holds
-from bylaw.semantics.machine import Machine
-from bylaw.semantics.residual import TooLarge
-from bylaw.semantics.search import Explorer, OutOfBudget, Path, Step
-from bylaw.semantics.trials import Trials
+from bylaw.semantics.examples.trials import Trials
+from bylaw.semantics.machine.alphabet import Alphabet, Sample
+from bylaw.semantics.machine.closure import Closure, Unsupported
+from bylaw.semantics.machine.machine import Machine
+from bylaw.semantics.machine.residual import TooLarge
+from bylaw.semantics.machine.search import Explorer, OutOfBudget, Path, Step
+from bylaw.semantics.past.compiled import past_bodies
 from bylaw.semantics.verdict import FALSE, TRUE, Verdict
 from bylaw.trace.event import Message
 from bylaw.trace.trace import Events, Trace

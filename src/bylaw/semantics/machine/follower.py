@@ -13,9 +13,9 @@ from typing import Any, Final, TypeAlias, TypeGuard
 
 from bylaw.frozen import frozen
 from bylaw.names import FINAL_ANSWER
-from bylaw.semantics.alphabet import Letter
-from bylaw.semantics.machine import Move
-from bylaw.semantics.search import Explorer, Leap
+from bylaw.semantics.machine.alphabet import Letter
+from bylaw.semantics.machine.machine import Move
+from bylaw.semantics.machine.search import Explorer, Leap
 from bylaw.semantics.verdict import Verdict
 from bylaw.trace.event import MISSING, Call, Event
 from bylaw.trace.trace import Trace

@@ -17,9 +17,9 @@ from bylaw.logic.node import Node
 from bylaw.logic.reach import BACK, is_past
 from bylaw.logic.terms import is_constant
 from bylaw.logic.walk import everything
-from bylaw.semantics.closure import Unsupported
-from bylaw.semantics.conditions import reads_result
-from bylaw.semantics.memories import Carried, Index, Key, Memory, Previous
+from bylaw.semantics.machine.closure import Unsupported
+from bylaw.semantics.machine.conditions import reads_result
+from bylaw.semantics.past.memories import Carried, Index, Key, Memory, Previous
 from bylaw.values import Json
 from bylaw.vocabulary.local import (
     EventContext,

@@ -15,7 +15,7 @@ from typing import Final
 from bylaw.errors import SpecError
 from bylaw.logic import formula as f
 from bylaw.semantics.evaluation import evaluate, view_of
-from bylaw.semantics.made_up import OTHERS, Maker, smaller
+from bylaw.semantics.examples.invented_events import OTHERS, Maker, smaller
 from bylaw.semantics.verdict import Value
 from bylaw.trace.event import Event, Message
 from bylaw.trace.trace import Events, Trace

@@ -5,12 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bylaw.semantics.alphabet import Letter
-from bylaw.semantics.residual import FALSE, TRUE, Alternative, Residual, both, either, single
+from bylaw.semantics.machine.alphabet import Letter
+from bylaw.semantics.machine.residual import (
+    FALSE,
+    TRUE,
+    Alternative,
+    Residual,
+    both,
+    either,
+    single,
+)
 from bylaw.vocabulary.tracker import State as TrackerState
 
 if TYPE_CHECKING:
-    from bylaw.semantics.machine import Machine
+    from bylaw.semantics.machine.machine import Machine
 
 
 @dataclass(frozen=True, slots=True)

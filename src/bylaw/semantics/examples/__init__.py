@@ -1,0 +1,1 @@
+"""Traces that show what a formula says."""

@@ -1,0 +1,1 @@
+"""A formula as a deterministic machine, and the engines that follow one."""

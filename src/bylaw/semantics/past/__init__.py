@@ -1,0 +1,1 @@
+"""Rules about the past, decided at each event from what they remember."""
