@@ -18,6 +18,11 @@ from bylaw.errors import UsageError
 SETTINGS: tuple[Setting, ...] = ("baseline", "block-and-warn", "soft-block")
 
 
+EASY_AND_HARD = pytest.mark.parametrize(
+    "difficulties", [(1, 2), pytest.param((3, 4, 5), marks=pytest.mark.slow)]
+)
+
+
 def _runs(folder: Path, profile: str, *settings: Setting, **chosen: Any) -> list[dict[str, Any]]:
     path = folder / f"{profile}.jsonl"
     path.unlink(missing_ok=True)
@@ -30,15 +35,19 @@ def _runs(folder: Path, profile: str, *settings: Setting, **chosen: Any) -> list
     return list(read_results(path))
 
 
-def test_gold_is_never_refused(tmp_path: Path) -> None:
-    runs = _runs(tmp_path, "gold", *SETTINGS)
-    assert len(runs) == 360
+@EASY_AND_HARD
+def test_gold_is_never_refused(tmp_path: Path, difficulties: tuple[int, ...]) -> None:
+    runs = _runs(tmp_path, "gold", *SETTINGS, difficulties=difficulties)
+    assert len(runs) == 72 * len(difficulties)
     for run in runs:
         assert (run["score"], run["correct"], run["refused"], run["events"]) == (1.0, True, [], [])
 
 
-def test_a_batching_agent_that_listens_keeps_the_order(tmp_path: Path) -> None:
-    for run in _runs(tmp_path, "batcher", "block-and-warn"):
+@EASY_AND_HARD
+def test_a_batching_agent_that_listens_keeps_the_order(
+    tmp_path: Path, difficulties: tuple[int, ...]
+) -> None:
+    for run in _runs(tmp_path, "batcher", "block-and-warn", difficulties=difficulties):
         assert run["layers"]["L3"] == [1, 1], run["key"]
 
 

@@ -30,11 +30,11 @@ def _runs(folder: Path, profile: str, setting: Setting, harness: Any) -> list[di
     return sorted(read_results(path), key=lambda run: str(run["key"]))
 
 
-def test_gold_does_the_same_as_in_our_own_loop(tmp_path: Path) -> None:
-    ours = _runs(tmp_path, "gold", "block-and-warn", "loop")
+def test_gold_does_the_same_as_in_the_built_in_loop(tmp_path: Path) -> None:
+    built_in = _runs(tmp_path, "gold", "block-and-warn", "loop")
     theirs = _runs(tmp_path, "gold", "block-and-warn", "smolagents")
     assert len(theirs) == 24
-    for one, other in zip(ours, theirs, strict=True):
+    for one, other in zip(built_in, theirs, strict=True):
         assert other["conditions"]["harness"] == "smolagents"
         for field in ("score", "correct", "ending", "turns", "calls", "refused"):
             assert one[field] == other[field], (one["key"], field)

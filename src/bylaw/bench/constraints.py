@@ -52,7 +52,7 @@ def compile_procedure(run: Execution, tools: Sequence[str], name: str) -> Proced
     return Procedure(constraints, name=name, tools=tools, order="step")
 
 
-_Rule = tuple[str, Formula, str | None]
+_LayerRule = tuple[str, Formula, str | None]
 """The tools that a rule concerns, its formula and its reason."""
 
 
@@ -63,7 +63,7 @@ def _constraint(
     return Constraint(name, formula, WEIGHTS[layer], layer, why=why, fix=FIXES.get(layer))
 
 
-def _routing(run: Execution, tools: Sequence[str]) -> Iterator[_Rule]:
+def _routing(run: Execution, tools: Sequence[str]) -> Iterator[_LayerRule]:
     """Each tool is used; where only one side of a branch was taken, the other tool is not."""
     used = {call.tool for call in run.calls}
     never = {taken: other for taken, other in run.taken if other and other not in used}
@@ -75,20 +75,20 @@ def _routing(run: Execution, tools: Sequence[str]) -> Iterator[_Rule]:
             yield tool, Called(tool), f"The procedure calls {tool}."
 
 
-def _prompt_arguments(run: Execution, tools: Sequence[str]) -> Iterator[_Rule]:
+def _prompt_arguments(run: Execution, tools: Sequence[str]) -> Iterator[_LayerRule]:
     """Each distinct call whose arguments follow from the prompt alone is made."""
     for call in _distinct([call for call in run.calls if call.given]):
         why = f"A call of {call.tool} with the arguments that the prompt gives is missing."
         yield call.tool, CalledWith(call.tool, **call.arguments), why
 
 
-def _sequence(run: Execution, tools: Sequence[str]) -> Iterator[_Rule]:
+def _sequence(run: Execution, tools: Sequence[str]) -> Iterator[_LayerRule]:
     """The tools are called in the order of the whole trace."""
     why = "The calls follow the order of the procedure."
     yield "order", InOrder(*(call.tool for call in run.calls)), why
 
 
-def _pairs(run: Execution, tools: Sequence[str]) -> Iterator[_Rule]:
+def _pairs(run: Execution, tools: Sequence[str]) -> Iterator[_LayerRule]:
     """Tools are ordered by their first calls, and adjacent calls by their instances."""
     instances = _instances(run.calls)
     pairs = [
@@ -100,7 +100,7 @@ def _pairs(run: Execution, tools: Sequence[str]) -> Iterator[_Rule]:
         yield f"{a}-{b}", InstanceBefore(a, n, b, m), why
 
 
-def _counts(run: Execution, tools: Sequence[str]) -> Iterator[_Rule]:
+def _counts(run: Execution, tools: Sequence[str]) -> Iterator[_LayerRule]:
     """Each offered tool is called exactly as often as in the trace, perhaps never."""
     names = [call.tool for call in run.calls]
     for tool in tools:
@@ -108,7 +108,7 @@ def _counts(run: Execution, tools: Sequence[str]) -> Iterator[_Rule]:
         yield tool, CalledN(tool, "=", names.count(tool)), why
 
 
-def _exact(run: Execution, tools: Sequence[str]) -> Iterator[_Rule]:
+def _exact(run: Execution, tools: Sequence[str]) -> Iterator[_LayerRule]:
     """Each distinct call is made with exactly its arguments."""
     for call in _distinct(run.calls):
         yield call.tool, CalledExactly(call.tool, **call.arguments), None
