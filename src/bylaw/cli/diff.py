@@ -7,8 +7,9 @@ import json
 from collections.abc import Iterator
 from typing import Final
 
+from bylaw.cli.arguments import add_json, add_max_line, add_vocabulary
 from bylaw.cli.diff_corpus import diff_corpus
-from bylaw.cli.inputs import add_json, add_max_line, add_vocabulary, load_vocabulary
+from bylaw.cli.inputs import load_vocabulary
 from bylaw.cli.main import exit_code
 from bylaw.cli.one_line import one_line
 from bylaw.cli.terminal import coloured, counted, safe, wrapped

@@ -8,8 +8,9 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
+from bylaw.cli.arguments import add_json, add_procedure
 from bylaw.cli.explain_by_example import explain_rule
-from bylaw.cli.inputs import add_json, add_procedure, load_procedure, load_vocabulary, one_trace
+from bylaw.cli.inputs import load_procedure, load_vocabulary, one_trace
 from bylaw.cli.main import OK, exit_code
 from bylaw.cli.terminal import WORDS, coloured, safe, shortened, wrapped
 from bylaw.codes import CODES

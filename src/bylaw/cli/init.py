@@ -8,7 +8,8 @@ import sys
 from pathlib import Path
 from typing import Final
 
-from bylaw.cli.inputs import add_json, add_traces, entries
+from bylaw.cli.arguments import add_json, add_traces
+from bylaw.cli.inputs import entries
 from bylaw.cli.main import exit_code
 from bylaw.cli.outputs import write_file
 from bylaw.cli.terminal import counted, safe

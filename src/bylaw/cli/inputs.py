@@ -1,4 +1,4 @@
-"""Options and readers that commands share: the procedure, the vocabulary, the traces."""
+"""Reading what commands are given: procedures, vocabularies, traces."""
 
 from __future__ import annotations
 
@@ -17,58 +17,6 @@ from bylaw.procedure.procedure import Procedure
 from bylaw.trace.files import MEGABYTE, Entry
 from bylaw.trace.trace import Trace
 from bylaw.vocabulary.registry import EMPTY, Vocabulary
-
-# ── options ───────────────────────────────────────────────────────────────────────────────
-
-
-def add_procedure(parser: argparse.ArgumentParser, *, required: bool = True) -> None:
-    """Adds the options for a procedure and the Python code it may use."""
-    parser.add_argument(
-        "-p", "--procedure", metavar="FILE", required=required, help="the procedure, YAML or JSON"
-    )
-    add_vocabulary(parser)
-
-
-def add_vocabulary(parser: argparse.ArgumentParser) -> None:
-    """Adds the option for Python code that rules may use."""
-    parser.add_argument(
-        "--with",
-        dest="vocabulary",
-        metavar="MODULE:NAME",
-        help="a bylaw.Vocabulary with the predicates and extractors that rules use; the module "
-        "is imported (nothing else runs code)",
-    )
-
-
-def add_traces(parser: argparse.ArgumentParser) -> None:
-    """Adds the traces to read, and the limit on their lines."""
-    parser.add_argument("traces", nargs="+", metavar="TRACE", help="a file, folder, pattern or -")
-    add_max_line(parser)
-
-
-def add_max_line(parser: argparse.ArgumentParser) -> None:
-    """Adds the limit on the length of a line."""
-    parser.add_argument(
-        "--max-line",
-        metavar="MIB",
-        type=at_least_one,
-        default=64,
-        help="longest line to read (default: 64)",
-    )
-
-
-def add_json(parser: argparse.ArgumentParser, what: str = "JSON") -> None:
-    """Adds `--json`; `what` completes "print …"."""
-    parser.add_argument("--json", action="store_true", help=f"print {what}")
-
-
-def at_least_one(text: str) -> int:
-    """A whole number above zero, as an argument."""
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"{text} is not 1 or more")
-    return number
-
 
 # ── procedures ────────────────────────────────────────────────────────────────────────────
 

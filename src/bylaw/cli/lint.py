@@ -7,7 +7,8 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from bylaw.cli.inputs import add_json, add_max_line, add_vocabulary, entries, load_procedure
+from bylaw.cli.arguments import add_json, add_max_line, add_vocabulary
+from bylaw.cli.inputs import entries, load_procedure
 from bylaw.cli.main import exit_code
 from bylaw.cli.terminal import coloured, counted, progress, safe, wrapped
 from bylaw.enforcement.joint.clash import find_clash

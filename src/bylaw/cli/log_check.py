@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Final
 
-from bylaw.cli.inputs import add_json
+from bylaw.cli.arguments import add_json
 from bylaw.cli.main import exit_code
 from bylaw.cli.terminal import safe, wrapped
 from bylaw.enforcement.log import check

@@ -10,7 +10,7 @@ from typing import Any, Final, TypeVar
 
 from bylaw.agents.protocol import ChatModel
 from bylaw.bench.recording import JobRunner
-from bylaw.cli.inputs import at_least_one
+from bylaw.cli.arguments import at_least_one
 from bylaw.cli.terminal import counted, progress, safe
 from bylaw.enforcement.severity import SETTINGS
 

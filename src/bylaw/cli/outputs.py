@@ -1,8 +1,7 @@
-"""Files and tables that commands write. A file that cannot be written is a UsageError."""
+"""Files that commands write. A file that cannot be written is a UsageError."""
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,23 +23,6 @@ def write_files(folder: Path, files: Mapping[str, str]) -> int:
     with _errors_explained(folder):
         folder.mkdir(parents=True, exist_ok=True)
     return sum(write_file(folder / name, text) for name, text in files.items())
-
-
-def add_tables(parser: argparse.ArgumentParser, names: Iterable[str], short: Iterable[str]) -> None:
-    """Adds the options that choose tables to print, and where to write them."""
-    parser.add_argument(
-        "--table",
-        action="append",
-        choices=[*names, "all"],
-        metavar="NAME",
-        help=f"a table to print, or all; repeatable (default: {', '.join(short)})",
-    )
-    add_csv(parser)
-
-
-def add_csv(parser: argparse.ArgumentParser) -> None:
-    """Adds the option to write tables as CSV files."""
-    parser.add_argument("--csv", metavar="DIR", help="write each table there, as a CSV file")
 
 
 def write_tables(folder: str, tables: Iterable[Table]) -> None:

@@ -8,14 +8,8 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
-from bylaw.cli.inputs import (
-    UsableTraces,
-    add_json,
-    add_procedure,
-    add_traces,
-    entries,
-    load_procedure,
-)
+from bylaw.cli.arguments import add_json, add_procedure, add_traces
+from bylaw.cli.inputs import UsableTraces, entries, load_procedure
 from bylaw.cli.main import exit_code
 from bylaw.cli.terminal import counted, safe, shortened
 from bylaw.enforcement.replay import Replay, Replayer

@@ -11,7 +11,8 @@ from typing import Final
 
 from bylaw.batch.input.chunks import Limits, records
 from bylaw.batch.input.files import find_files
-from bylaw.cli.inputs import UsableTraces, add_json, add_procedure, add_traces, load_procedure
+from bylaw.cli.arguments import add_json, add_procedure, add_traces
+from bylaw.cli.inputs import UsableTraces, load_procedure
 from bylaw.cli.main import exit_code
 from bylaw.cli.terminal import (
     LABEL_COLOURS,

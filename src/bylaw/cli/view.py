@@ -7,7 +7,8 @@ import json
 from pathlib import Path
 from typing import Final
 
-from bylaw.cli.inputs import add_json, add_procedure, load_procedure, one_trace
+from bylaw.cli.arguments import add_json, add_procedure
+from bylaw.cli.inputs import load_procedure, one_trace
 from bylaw.cli.main import OK
 from bylaw.cli.outputs import write_file
 from bylaw.reports.html.viewer import render_trace

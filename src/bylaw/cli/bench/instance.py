@@ -13,7 +13,7 @@ import yaml
 from bylaw.bench.gold import GoldCall
 from bylaw.bench.instance import TaskInstance, instance
 from bylaw.bench.templates import TEMPLATES
-from bylaw.cli.inputs import add_json
+from bylaw.cli.arguments import add_json, add_number
 from bylaw.cli.main import OK
 from bylaw.cli.outputs import write_files
 from bylaw.cli.terminal import safe, shortened
@@ -38,8 +38,8 @@ The templates:
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declares the command's arguments."""
     parser.add_argument("template", metavar="TEMPLATE", help="the procedural pattern")
-    parser.add_argument("--difficulty", type=int, default=1, metavar="N", help="1 to 5 (default 1)")
-    parser.add_argument("--seed", type=int, default=42, metavar="N", help="default: 42")
+    add_number(parser, "--difficulty", 1, "1 to 5", int)
+    add_number(parser, "--seed", 42, "random seed", int)
     parser.add_argument(
         "-o", "--output", metavar="DIR", help="write instance.json, procedure.yaml, gold.json there"
     )

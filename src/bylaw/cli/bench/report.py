@@ -10,9 +10,9 @@ from typing import Final
 
 from bylaw.bench.analysis import ANALYSES
 from bylaw.bench.results import RunRecord, read_results
-from bylaw.cli.inputs import add_json
+from bylaw.cli.arguments import add_json, add_tables
 from bylaw.cli.main import OK
-from bylaw.cli.outputs import add_tables, write_files, write_tables
+from bylaw.cli.outputs import write_files, write_tables
 from bylaw.cli.terminal import counted, progress
 from bylaw.errors import Diagnostic, TraceError
 from bylaw.reports.figures import FIGURES, standalone

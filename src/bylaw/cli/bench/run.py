@@ -17,7 +17,7 @@ from bylaw.bench.results import Results, read_results
 from bylaw.bench.runner import HARNESSES, BenchRunner
 from bylaw.bench.templates import TEMPLATES
 from bylaw.bench.templates.template import DIFFICULTIES
-from bylaw.cli.inputs import add_json, at_least_one
+from bylaw.cli.arguments import add_choice, add_json, add_names, add_number
 from bylaw.cli.main import exit_code
 from bylaw.cli.model_runs import (
     RUN_SETTINGS,
@@ -62,9 +62,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--setting", choices=RUN_SETTINGS, action="append", help="repeatable (default: all)"
     )
-    parser.add_argument(
-        "--template", action="append", metavar="NAME", help="repeatable (default: all)"
-    )
+    add_names(parser, "--template")
     parser.add_argument(
         "--difficulty",
         type=int,
@@ -75,15 +73,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--seed", type=int, action="append", metavar="N", help=f"default: {SEEDS[0]} and {SEEDS[1]}"
     )
-    parser.add_argument(
-        "--trials", type=at_least_one, default=TRIALS, metavar="N", help="default: 3"
-    )
-    parser.add_argument(
-        "--hints", choices=HINTS, default="rule", help="what a refusal says (default: rule)"
-    )
-    parser.add_argument(
-        "--harness", choices=HARNESSES, default="loop", help="what runs the agent (default: loop)"
-    )
+    add_number(parser, "--trials", TRIALS, "runs of each task")
+    add_choice(parser, "--hints", HINTS, "rule", "what a refusal says")
+    add_choice(parser, "--harness", HARNESSES, "loop", "what runs the agent")
     add_model_options(parser)
     parser.add_argument("--no-floor", action="store_true", help="do not run sim:obedient-random")
     add_json(parser, "what was done as JSON")

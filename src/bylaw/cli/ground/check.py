@@ -7,7 +7,8 @@ import json
 from collections import Counter
 from typing import Final
 
-from bylaw.cli.inputs import UsableTraces, add_json, add_traces, entries
+from bylaw.cli.arguments import add_json, add_traces
+from bylaw.cli.inputs import UsableTraces, entries
 from bylaw.cli.main import exit_code
 from bylaw.cli.terminal import coloured, counted, safe, wrapped
 from bylaw.grounding.entities.extraction import CODE, EntityClass

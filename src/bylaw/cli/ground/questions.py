@@ -8,7 +8,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Final
 
-from bylaw.cli.inputs import add_json, at_least_one
+from bylaw.cli.arguments import add_json, add_names, add_number
 from bylaw.cli.main import OK, exit_code
 from bylaw.cli.terminal import counted, progress, safe
 from bylaw.errors import Diagnostic, UsageError
@@ -57,9 +57,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("questions", nargs="?", metavar="FILE", help="the file to check")
     parser.add_argument("-o", "--output", metavar="FILE", help="the file to write")
-    parser.add_argument(
-        "--repository", action="append", metavar="NAME", help="repeatable (default: all)"
-    )
+    add_names(parser, "--repository")
     parser.add_argument(
         "--checkout",
         action="append",
@@ -71,10 +69,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--store", metavar="DIR", help="where to unpack (default: repositories, next to FILE)"
     )
     parser.add_argument("--index-url", metavar="URL", help="default: the one that pip uses")
-    parser.add_argument("--seed", type=int, default=SEED, metavar="N", help=f"default: {SEED}")
-    parser.add_argument(
-        "--count", type=at_least_one, default=PER_REPOSITORY, metavar="N", help="per repository"
-    )
+    add_number(parser, "--seed", SEED, "random seed", int)
+    add_number(parser, "--count", PER_REPOSITORY, "questions per repository")
     add_json(parser, "the result as JSON")
 
 

@@ -14,7 +14,7 @@ from bylaw.agents.protocol import ChatModel
 from bylaw.agents.simulated import PREFIX
 from bylaw.bench.models import model_named
 from bylaw.bench.results import Results
-from bylaw.cli.inputs import add_json, at_least_one
+from bylaw.cli.arguments import add_choice, add_json, add_names, add_number, add_tables
 from bylaw.cli.main import exit_code
 from bylaw.cli.model_runs import (
     add_model_options,
@@ -23,7 +23,7 @@ from bylaw.cli.model_runs import (
     print_failures,
     run_missing,
 )
-from bylaw.cli.outputs import add_tables, write_tables
+from bylaw.cli.outputs import write_tables
 from bylaw.errors import Diagnostic, TraceError, UsageError
 from bylaw.groundstudy.agents import AGENTS, SimulatedAgent
 from bylaw.groundstudy.analysis import ANALYSES
@@ -74,25 +74,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("models", nargs="*", metavar="MODEL", help="KIND:NAME, such as sim:reader")
     parser.add_argument("--questions", metavar="FILE", help="the questions; required to ask models")
     parser.add_argument(
-        "-o",
-        "--output",
-        default="grounding.jsonl",
-        metavar="FILE",
-        help="the results (default: grounding.jsonl)",
+        "-o", "--output", default="grounding.jsonl", metavar="FILE", help="default: grounding.jsonl"
     )
-    parser.add_argument(
-        "--prompt", choices=(*PROMPTS, "both"), default="both", help="default: both"
-    )
-    parser.add_argument(
-        "--repository", action="append", metavar="NAME", help="repeatable (default: all)"
-    )
-    parser.add_argument(
-        "--seeds",
-        type=at_least_one,
-        default=SEEDS,
-        metavar="N",
-        help=f"times to ask each question (default: {SEEDS})",
-    )
+    add_choice(parser, "--prompt", (*PROMPTS, "both"), "both", "the prompts to ask under")
+    add_names(parser, "--repository")
+    add_number(parser, "--seeds", SEEDS, "times to ask each question")
     parser.add_argument("--judge", metavar="MODEL", help="a model that judges the recorded answers")
     parser.add_argument(
         "--judgements", metavar="FILE", help="where to record them (default: next to the results)"

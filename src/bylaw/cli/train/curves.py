@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import Final
 
-from bylaw.cli.inputs import add_json
+from bylaw.cli.arguments import add_json
 from bylaw.cli.main import OK
 from bylaw.cli.outputs import write_file
 from bylaw.cli.train.options import printer

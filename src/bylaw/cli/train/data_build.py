@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import Final
 
-from bylaw.cli.inputs import add_json
+from bylaw.cli.arguments import add_json, add_number
 from bylaw.cli.main import OK
 from bylaw.training.data.corpus import SEED, TRAIN, corpus
 from bylaw.training.data.rows import write_rows
@@ -33,7 +33,7 @@ compliance of an agent that does nothing.
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declares the command's arguments."""
     parser.add_argument("-o", "--output", metavar="DIR", required=True, help="output folder")
-    parser.add_argument("--seed", type=int, default=SEED, metavar="N", help=f"default: {SEED}")
+    add_number(parser, "--seed", SEED, "random seed", int)
     add_json(parser, "what was written as JSON")
 
 

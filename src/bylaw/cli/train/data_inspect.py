@@ -6,8 +6,8 @@ import argparse
 from pathlib import Path
 from typing import Final
 
+from bylaw.cli.arguments import add_json, add_number
 from bylaw.cli.bench.instance import print_gold, print_rules
-from bylaw.cli.inputs import add_json
 from bylaw.cli.main import OK
 from bylaw.cli.terminal import safe, wrapped
 from bylaw.errors import Diagnostic, UsageError
@@ -30,21 +30,8 @@ file, examples come from the training corpus.
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declares the command's arguments."""
     parser.add_argument("file", nargs="?", metavar="FILE", help="a file from `train data build`")
-    parser.add_argument(
-        "number",
-        nargs="?",
-        type=int,
-        default=1,
-        metavar="N",
-        help="the example's number (default: 1)",
-    )
-    parser.add_argument(
-        "--seed",
-        type=int,
-        default=SEED,
-        metavar="N",
-        help=f"of the corpus, without a file (default: {SEED})",
-    )
+    parser.add_argument("number", nargs="?", type=int, default=1, metavar="N", help="default: 1")
+    add_number(parser, "--seed", SEED, "random seed of the corpus, without a file", int)
     add_json(parser, "the example's row as JSON")
 
 

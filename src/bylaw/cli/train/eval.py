@@ -10,10 +10,10 @@ from typing import Any, Final
 
 from bylaw.agents.local import fingerprint
 from bylaw.bench.results import Results, read_results
-from bylaw.cli.inputs import add_json, at_least_one
+from bylaw.cli.arguments import add_choice, add_csv, add_json, add_names, add_number, at_least_one
 from bylaw.cli.main import OK
 from bylaw.cli.model_runs import RUN_SETTINGS
-from bylaw.cli.outputs import add_csv, write_tables
+from bylaw.cli.outputs import write_tables
 from bylaw.cli.terminal import counted, progress
 from bylaw.cli.train.options import add_base, printer, with_libraries, within_memory
 from bylaw.errors import Diagnostic, TraceError
@@ -52,42 +52,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "-o", "--output", default="eval.jsonl", metavar="FILE", help="default: eval.jsonl"
     )
     parser.add_argument("--name", metavar="NAME", help="its name in the tables (default: its path)")
-    parser.add_argument(
-        "--set",
-        action="append",
-        choices=_SETS,
-        metavar="NAME",
-        help="repeatable (default: all)",
-    )
+    add_names(parser, "--set", _SETS)
     parser.add_argument(
         "--examples", type=at_least_one, metavar="N", help="use only the first N of each set"
     )
     parser.add_argument("--tables", action="store_true", help="only print the tables")
-    parser.add_argument("--temperature", type=float, default=0.0, metavar="N", help="default: 0")
-    parser.add_argument(
-        "--setting", choices=RUN_SETTINGS, default="baseline", help="the gate (default: baseline)"
-    )
-    parser.add_argument(
-        "--turn-tokens",
-        type=at_least_one,
-        default=192,
-        metavar="N",
-        help="longest turn (default: 192)",
-    )
-    parser.add_argument(
-        "--width",
-        type=at_least_one,
-        default=512,
-        metavar="N",
-        help="number of concurrent rollouts (default: 512)",
-    )
-    parser.add_argument(
-        "--seed",
-        type=int,
-        default=SEED,
-        metavar="N",
-        help=f"random seed of the splits and of sampling (default: {SEED})",
-    )
+    add_number(parser, "--temperature", 0.0, "sampling temperature", float)
+    add_choice(parser, "--setting", RUN_SETTINGS, "baseline", "the gate")
+    add_number(parser, "--turn-tokens", 192, "longest turn, in tokens")
+    add_number(parser, "--width", 512, "number of concurrent rollouts")
+    add_number(parser, "--seed", SEED, "random seed of the splits and of sampling", int)
     add_csv(parser)
     add_json(parser, "the tables as JSON")
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from bylaw.cli.inputs import add_json, at_least_one
+from bylaw.cli.arguments import add_choice, add_json, add_number, at_least_one
 from bylaw.cli.main import OK
 from bylaw.cli.model_runs import RUN_SETTINGS
 from bylaw.cli.outputs import write_file
@@ -81,45 +81,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--seconds", type=float, metavar="N", help="stop after N seconds, at the end of a round"
     )
-    parser.add_argument(
-        "--rollouts",
-        choices=ROLLOUT_BACKENDS,
-        default=_DEFAULTS.rollouts,
-        help=f"what makes them (default: {_DEFAULTS.rollouts})",
-    )
-    parser.add_argument(
-        "--reward",
-        choices=REWARDED,
-        default=_DEFAULTS.reward,
-        help=f"the terms to train on (default: {_DEFAULTS.reward})",
-    )
-    parser.add_argument(
-        "--setting",
-        choices=RUN_SETTINGS,
-        default=_DEFAULTS.setting,
-        help=f"the gate of the rollouts (default: {_DEFAULTS.setting}, no gate)",
-    )
-    for name, kind, about in _NUMBERS:
-        default = getattr(_DEFAULTS, name)
-        parser.add_argument(
-            f"--{name.replace('_', '-')}",
-            type=kind,
-            default=default,
-            metavar="N",
-            help=f"{about} (default: {default:g})",
-        )
+    add_choice(parser, "--rollouts", ROLLOUT_BACKENDS, _DEFAULTS.rollouts, "what makes them")
+    add_choice(parser, "--reward", REWARDED, _DEFAULTS.reward, "the terms to train on")
+    add_choice(parser, "--setting", RUN_SETTINGS, _DEFAULTS.setting, "the gate of the rollouts")
+    for name, kind, help in _NUMBERS:
+        add_number(parser, f"--{name.replace('_', '-')}", getattr(_DEFAULTS, name), help, kind)
     parser.add_argument(
         "--no-checkpointing",
         action="store_true",
         help="keep activations in memory: faster, but needs more of it",
     )
-    parser.add_argument(
-        "--held-out",
-        type=int,
-        default=64,
-        metavar="N",
-        help="held-out examples to evaluate at each checkpoint (default: 64)",
-    )
+    add_number(parser, "--held-out", 64, "held-out examples to evaluate at each checkpoint", int)
     add_examples(parser)
     add_adapter_options(parser)
     add_json(parser, "what was done as JSON")

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from bylaw.cli.inputs import at_least_one
+from bylaw.cli.arguments import add_choice, add_number, at_least_one
 from bylaw.errors import Diagnostic, TraceError, UsageError
 from bylaw.training.data.corpus import SEED, corpus
 from bylaw.training.data.example import Example
@@ -32,35 +32,16 @@ def add_base(parser: argparse.ArgumentParser, adapter: str = "start from this on
         help=f"a folder, a .gguf file, or a downloaded model (default: {PAPERS_MODEL})",
     )
     parser.add_argument("--adapter", metavar="DIR", help=f"a peft adapter: {adapter}")
-    parser.add_argument(
-        "--precision",
-        choices=("fp32", "bf16"),
-        default="fp32",
-        help="default: fp32, as in the paper",
-    )
+    add_choice(parser, "--precision", ("fp32", "bf16"), "fp32", "the paper uses fp32")
 
 
 def add_adapter_options(parser: argparse.ArgumentParser) -> None:
     """Adds the options of a new adapter; an existing adapter keeps its own."""
-    parser.add_argument(
-        "--rank",
-        type=at_least_one,
-        default=8,
-        metavar="N",
-        help="LoRA rank of a new adapter (default: 8)",
-    )
-    parser.add_argument(
-        "--alpha", type=at_least_one, default=16, metavar="N", help="its LoRA alpha (default: 16)"
-    )
-    parser.add_argument(
-        "--dropout", type=float, default=0.05, metavar="N", help="its dropout (default: 0.05)"
-    )
-    parser.add_argument(
-        "--targets",
-        default=_TARGETS,
-        metavar="NAMES",
-        help=f"the layers it adapts (default: {_TARGETS})",
-    )
+    add_number(parser, "--rank", 8, "LoRA rank of a new adapter")
+    add_number(parser, "--alpha", 16, "its LoRA alpha")
+    add_number(parser, "--dropout", 0.05, "its dropout", float)
+    help = f"the layers it adapts (default: {_TARGETS})"
+    parser.add_argument("--targets", default=_TARGETS, metavar="NAMES", help=help)
 
 
 def add_examples(parser: argparse.ArgumentParser, most: int | None = None) -> None:
@@ -68,21 +49,9 @@ def add_examples(parser: argparse.ArgumentParser, most: int | None = None) -> No
     parser.add_argument(
         "--data", metavar="FILE", help="a file from `train data build` (default: the corpus)"
     )
-    shown = "all" if most is None else str(most)
-    parser.add_argument(
-        "--examples",
-        type=at_least_one,
-        default=most,
-        metavar="N",
-        help=f"use only the first N (default: {shown})",
-    )
-    parser.add_argument(
-        "--seed",
-        type=int,
-        default=SEED,
-        metavar="N",
-        help=f"random seed of training; it does not change the data (default: {SEED})",
-    )
+    help = f"use only the first N (default: {most or 'all'})"
+    parser.add_argument("--examples", type=at_least_one, default=most, metavar="N", help=help)
+    add_number(parser, "--seed", SEED, "random seed of training; it does not change the data", int)
 
 
 def examples_from(options: argparse.Namespace) -> list[Example]:

@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import Final
 
-from bylaw.cli.inputs import add_json, at_least_one
+from bylaw.cli.arguments import add_choice, add_json, add_number
 from bylaw.cli.main import OK
 from bylaw.cli.train.options import (
     add_adapter_options,
@@ -46,29 +46,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_base(parser)
     parser.add_argument("-o", "--output", metavar="DIR", required=True, help="output folder")
     add_examples(parser, most=60)
-    parser.add_argument(
-        "--teach",
-        choices=TEACHINGS,
-        default="procedure",
-        help="what the transcripts show (default: procedure)",
-    )
-    parser.add_argument(
-        "--epochs", type=at_least_one, default=3, metavar="N", help="passes (default: 3)"
-    )
-    parser.add_argument(
-        "--batch",
-        type=at_least_one,
-        default=8,
-        metavar="N",
-        help="transcripts per step (default: 8)",
-    )
-    parser.add_argument(
-        "--learning-rate",
-        type=float,
-        default=3e-4,
-        metavar="N",
-        help="initial learning rate, which decays to 0 (default: 3e-4)",
-    )
+    add_choice(parser, "--teach", TEACHINGS, "procedure", "what the transcripts show")
+    add_number(parser, "--epochs", 3, "passes over the transcripts")
+    add_number(parser, "--batch", 8, "transcripts per step")
+    add_number(parser, "--learning-rate", 3e-4, "initial learning rate, which decays to 0", float)
     add_adapter_options(parser)
     add_json(parser, "what was done as JSON")
 
