@@ -92,7 +92,7 @@ def test_a_draw_depends_on_conversation_and_seed(path: Path) -> None:
     assert len(texts) == 4
 
 
-def test_results_say_what_ran(path: Path) -> None:
+def test_results_describe_the_model(path: Path) -> None:
     model = _model(path)
     assert model.name == f"gguf:{path.name}"
     assert (model.batched, model.about["model"]) == (False, path.name)

@@ -94,14 +94,14 @@ def test_a_call_that_fails_says_why_and_counts(call: Any, problem: str) -> None:
     assert episode.executed[0].failed
 
 
-def test_what_cannot_be_read_is_told() -> None:
+def test_malformed_calls_are_reported_to_the_model() -> None:
     episode = _episode()
     episode.take(Reply(text="<tool_call>{", malformed=("The call is not JSON.",)))
     assert episode.conversation.messages[-1] == {"role": "user", "content": "The call is not JSON."}
     assert episode.malformed == 1
 
 
-def test_whoever_only_talks_is_reminded_and_then_left() -> None:
+def test_an_agent_that_makes_no_calls_is_reminded_and_then_stopped() -> None:
     episode = _episode()
     for _ in range(MAX_SILENT_TURNS):
         assert not episode.done
@@ -138,7 +138,7 @@ def test_what_counts_as_an_integer(answer: Any, integer: int | None) -> None:
     assert as_integer(answer) == integer
 
 
-def test_what_the_model_said_shares_the_step_of_its_calls() -> None:
+def test_a_message_has_the_step_of_its_calls() -> None:
     episode = _episode()
     for x in (1, 2):
         call = Call("double", {"x": x}, id="c")

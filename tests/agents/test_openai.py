@@ -87,7 +87,9 @@ def test_the_request(connect: Connect) -> None:
     }
 
 
-def test_what_is_not_given_is_not_sent(connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_settings_that_are_not_given_are_not_sent(
+    connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.delenv("OPENAI_API_KEY")
     server, model = connect(temperature=None)
     _ask(model)
@@ -96,7 +98,7 @@ def test_what_is_not_given_is_not_sent(connect: Connect, monkeypatch: pytest.Mon
     assert "Authorization" not in request.headers
 
 
-def test_what_is_said_about_it(connect: Connect) -> None:
+def test_the_model_describes_itself(connect: Connect) -> None:
     server, model = connect(temperature=0.0, max_tokens=99)
     assert model.name == "openai:small"
     assert model.about == {
@@ -237,7 +239,7 @@ def _timeout(step: Step) -> float:
 
 
 @pytest.mark.parametrize("step", PASSING, ids=str)
-def test_what_may_pass_is_tried_again(connect: Connect, step: Step) -> None:
+def test_transient_failures_are_retried(connect: Connect, step: Step) -> None:
     server, model = connect(in_turn(step, Says("here")), timeout=_timeout(step))
     assert _ask(model) == Reply("here")
     assert len(server.seen) == 2
@@ -254,7 +256,7 @@ def test_there_is_a_last_try(connect: Connect, step: Step) -> None:
 
 
 @pytest.mark.parametrize("code", [301, 400, 401, 403, 404, 422])
-def test_what_will_not_pass_is_not_tried_again(connect: Connect, code: int) -> None:
+def test_permanent_failures_are_not_retried(connect: Connect, code: int) -> None:
     server, model = connect(in_turn(Status(code, "no such model")))
     failure = _ask(model).failure
     assert failure is not None
@@ -262,7 +264,7 @@ def test_what_will_not_pass_is_not_tried_again(connect: Connect, code: int) -> N
     assert len(server.seen) == 1
 
 
-def test_nobody_is_there() -> None:
+def test_no_server() -> None:
     from bylaw.agents.openai import OpenAIModel
 
     with ChatServer() as server:
@@ -371,7 +373,7 @@ def test_too_many_requests_on_one_thread_hold_back_the_others(connect: Connect) 
     assert all(request.at - refused >= 0.5 for request in server.seen[1:])
 
 
-def test_those_who_wait_for_their_turn_are_held_back_too(connect: Connect) -> None:
+def test_a_hold_delays_waiting_requests_too(connect: Connect) -> None:
     arrived = count()
 
     def script(_text: str, _before: int) -> Step:
@@ -383,7 +385,7 @@ def test_those_who_wait_for_their_turn_are_held_back_too(connect: Connect) -> No
     assert all(request.at - server.seen[0].at >= 0.5 for request in server.seen[1:])
 
 
-def test_nobody_is_held_back_beyond_patience(connect: Connect) -> None:
+def test_no_request_waits_beyond_patience(connect: Connect) -> None:
     def script(text: str, before: int) -> Step:
         early = Status(503, "broken", retry_after="0.8")
         return Says() if before else early if text == "early" else Status(429, retry_after="1.0")
@@ -407,7 +409,7 @@ def test_requests_per_minute(connect: Connect) -> None:
     assert times[-1] - times[0] >= 0.25  # seven gaps of 0.05, less what threads are late
 
 
-def test_a_server_that_takes_so_many_a_second(connect: Connect) -> None:
+def test_a_server_with_a_rate_limit(connect: Connect) -> None:
     server, model = connect(per_second=40, tries=20, backoff=0.05)
     texts = [f"number {number}" for number in range(50)]
     replies = model.reply([_saying(text) for text in texts])
@@ -490,7 +492,7 @@ def test_without_httpx_the_error_says_what_to_install(monkeypatch: pytest.Monkey
         importlib.import_module("bylaw.agents.openai")
 
 
-def test_who_waits_for_a_better_time_gives_up_when_all_is_closed(connect: Connect) -> None:
+def test_closing_ends_waiting_requests(connect: Connect) -> None:
     _, model = connect(lambda *_: 503, tries=100, backoff=50.0, patience=3000.0)
     with ThreadPoolExecutor() as pool:
         asked = pool.submit(_ask, model)

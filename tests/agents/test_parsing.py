@@ -29,7 +29,7 @@ class Row:
     told: tuple[str, ...] = ()
     """A part of each sentence about what cannot be read."""
     left: str | None = None
-    """What is left of the text; None if that is all of it, or, where there are calls, nothing."""
+    """The rest of the text. None: all of it, or, if there are calls, nothing."""
 
 
 CALLS = [
@@ -323,7 +323,7 @@ _CALLS = st.lists(
 
 
 @given(_CALLS)
-def test_what_is_written_in_tags_reads_as_the_same_calls(calls: list[Call]) -> None:
+def test_calls_written_in_tags_are_parsed_back(calls: list[Call]) -> None:
     message = Reply(calls=tuple(calls)).to_message()
     tags = (f"<tool_call>\n{json.dumps(call)}\n</tool_call>" for call in message["tool_calls"])
     written = parse_calls("\n".join(tags), TOOLS, "")

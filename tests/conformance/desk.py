@@ -1,4 +1,4 @@
-"""What every adapter is driven with: a desk with three tools, scripted turns, and what was seen."""
+"""The scenario for every adapter: a desk with three tools, scripted turns, and a record."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Seen:
     answer: object = None
     stopped: bool = False
     events: list[tuple[str, str, str]] = field(default_factory=list)
-    """What the gate did: action, tool, resolution."""
+    """The events of the gate: action, tool, resolution."""
 
     def note(self, events: Sequence[dict[str, Any]]) -> None:
         self.events = [(each["action"], each["tool"], each["resolution"]) for each in events]

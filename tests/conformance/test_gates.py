@@ -1,4 +1,4 @@
-"""What a gate promises, held by every adapter."""
+"""The guarantees of a gate, for every adapter."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _rule(rule: str, severity: str = "SOFT_BLOCK", **more: Any) -> Procedure:
 LOOKED_UP = "G(pay -> O lookup)"
 
 
-def test_a_refused_call_does_not_run_and_the_agent_is_told(drive: Driver) -> None:
+def test_a_refused_call_does_not_run_and_the_agent_reads_why(drive: Driver) -> None:
     seen = drive(_rule(LOOKED_UP), [[pay()], [lookup()], [pay()], [answer()]])
     assert seen.ran == [lookup(), pay()]
     assert "Not executed" not in seen.shown[0]
@@ -97,7 +97,7 @@ def test_a_hard_stop_ends_the_run(drive: Driver) -> None:
     assert len(seen.shown) == 2
 
 
-def test_what_is_tolerated_runs(drive: Driver) -> None:
+def test_tolerated_calls_run(drive: Driver) -> None:
     seen = drive(_rule(LOOKED_UP, "TOLERATE"), [[pay()], [answer()]])
     assert seen.ran == [pay()]
     assert seen.events == [("tolerate", "pay", "listened")]
@@ -132,7 +132,7 @@ def test_siblings_do_not_see_each_other(drive: Driver) -> None:
     assert seen.ran == [lookup(), *at_once, pay(2)]
 
 
-def test_equal_calls_of_a_turn_are_told_apart(drive: Driver) -> None:
+def test_equal_calls_of_a_turn_are_distinguished(drive: Driver) -> None:
     seen = drive(_rule("CalledN(pay, <= 2)"), [[pay(), pay(), pay()], [answer()]])
     assert seen.ran == [pay(), pay()]
     assert seen.events == [("block", "pay", "listened")]
@@ -145,7 +145,7 @@ def test_calls_of_a_turn_may_share_an_id(drive: Driver) -> None:
     assert seen.ran[3:] == [lookup(1)]
 
 
-def test_a_stop_refuses_what_comes_after_it_in_the_turn(drive: Driver) -> None:
+def test_a_stop_refuses_the_rest_of_the_turn(drive: Driver) -> None:
     rule = _rule("G(pay -> args.amount < 10)", "HARD_STOP")
     seen = drive(rule, [[pay(1)], [lookup(1), pay(50), lookup(2)], [answer()]])
     assert seen.stopped

@@ -1,4 +1,4 @@
-"""What is particular to Inspect: samples, scores, and what never reaches an approver."""
+"""Behaviour specific to Inspect: samples, scores, and calls that never reach an approver."""
 
 from __future__ import annotations
 

@@ -94,7 +94,7 @@ def test_a_failure_is_recorded_and_raised() -> None:
     tools["pay"](5)
 
 
-def test_what_returns_an_awaitable_is_recorded_once_it_was_awaited() -> None:
+def test_an_awaitable_result_is_recorded_once_awaited() -> None:
     async def fetch(name: str) -> str:
         await asyncio.sleep(0)
         return f"the {name}"
@@ -140,7 +140,7 @@ def test_asking_a_person_does_not_hold_up_other_tasks() -> None:
     assert asyncio.run(run()) == "fetched"
 
 
-def test_a_turn_says_what_came_of_each_call() -> None:
+def test_run_turn_returns_the_outcome_of_each_call() -> None:
     def fetch() -> None:
         raise FileNotFoundError("gone")
 

@@ -1,4 +1,4 @@
-"""What is particular to smolagents."""
+"""Behaviour specific to smolagents."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _agent(guard: Guard, script: Script, *, code: bool = False, **options: Any) 
     return agent
 
 
-def test_an_answer_beside_other_calls_is_not_one() -> None:
+def test_an_answer_among_other_calls_does_not_count() -> None:
     agent = _agent(_guard("G !pay"), [[lookup(), answer("early")], [answer("late")]])
     assert agent.run("go") == "late"
     assert agent.desk.ran == [lookup()]
@@ -141,7 +141,7 @@ def test_a_refusal_is_an_exception_in_the_code() -> None:
     assert agent.answer == "x"
 
 
-def test_rules_see_what_code_passes_by_position() -> None:
+def test_rules_see_positional_arguments() -> None:
     guard = _guard("G(pay -> args.amount < 10)")
     agent = _run_code(guard, "pay(5)\npay(50)", "final_answer(answer='x')")
     assert agent.desk.ran == [pay(5)]

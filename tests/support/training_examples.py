@@ -39,7 +39,7 @@ def carried_out(plan: Plan) -> list[Call]:
 
 
 def departed(example: Example, rng: random.Random, strikes: int) -> list[Call]:
-    """What an agent does that follows its plan, except for so many strikes of its habits."""
+    """The calls of an agent that follows its plan, except for a number of deviations."""
     plan = example.script.plan
     for _ in range(strikes):
         habit = rng.choice(list(HABITS.values()))

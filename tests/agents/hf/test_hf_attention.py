@@ -1,4 +1,4 @@
-"""What a model attends to when one token more is written in each of many rows."""
+"""Attention for one new token in each of many rows."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _needed() -> Iterator[None]:
 
 
 def in_plain_torch(query: Any, keys: Any, values: Any, lengths: Any, scale: float) -> Any:
-    """What the kernel computes, with a mask."""
+    """The result of the kernel, computed with a mask."""
     import torch
 
     rows, heads, size = query.shape
@@ -38,7 +38,7 @@ def in_plain_torch(query: Any, keys: Any, values: Any, lengths: Any, scale: floa
     return attended.reshape(rows, heads, size)
 
 
-def test_rows_that_are_read_as_far_as_they_are_filled_go_on_as_with_a_mask(
+def test_reading_prefixes_gives_the_same_turns_as_a_mask(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import tiny_model

@@ -77,7 +77,7 @@ class TestTurns:
         assert model.throughput.output_tokens == call.output_tokens + words.output_tokens
         assert model.throughput.tokens_per_second > 0
 
-    def test_a_turn_has_at_most_so_many_tokens(self, taught: Path) -> None:
+    def test_a_turn_is_limited_in_tokens(self, taught: Path) -> None:
         import tiny_model as tiny
 
         (reply,) = _model(taught, max_new_tokens=5).reply([_asked(tiny.ASKED_FOR_A_CALL)])
@@ -104,7 +104,7 @@ class TestTurns:
         assert longer.failure is None  # the template has added to the argument as to a number
         assert longer.input_tokens > shorter.input_tokens
 
-    def test_results_say_what_ran(self, taught: Path, untaught: Path) -> None:
+    def test_results_describe_the_model(self, taught: Path, untaught: Path) -> None:
         plain, by_template = _model(taught), _model(untaught, constrained=True, width=3)
         assert plain.name == f"hf:{taught.name}"
         assert plain.about["tools"] == "in the system message"

@@ -1,4 +1,4 @@
-"""Whole runs of a transformers model: each at its own pace, and as if it were alone."""
+"""Whole runs of a transformers model: each at its own pace, independent of the others."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _told(runs: dict[str, Any]) -> dict[str, Sequence[Any]]:
     return {key: each.conversation.messages for key, each in runs.items()}
 
 
-def test_the_model_carries_runs_out_itself(untaught: Path) -> None:
+def test_the_model_executes_whole_runs(untaught: Path) -> None:
     model = _model(untaught, width=4)
     runs = _runs(model)
     assert len(runs) == len(_some_jobs()) > 4
@@ -67,7 +67,7 @@ def test_the_model_carries_runs_out_itself(untaught: Path) -> None:
     assert isinstance(model, RunExecutor)
 
 
-def test_every_turn_is_a_call_where_a_grammar_says_so(untaught: Path) -> None:
+def test_constrained_turns_are_calls(untaught: Path) -> None:
     for run in _runs(_model(untaught, width=4, temperature=0.7)).values():
         assert run.malformed == 0
         said = [each for each in run.conversation.messages if each["role"] == "assistant"]
@@ -76,7 +76,7 @@ def test_every_turn_is_a_call_where_a_grammar_says_so(untaught: Path) -> None:
 
 
 @pytest.mark.parametrize("temperature", [0.0, 0.7])
-def test_a_run_is_the_same_whatever_runs_beside_it(untaught: Path, temperature: float) -> None:
+def test_a_run_does_not_depend_on_the_rest_of_the_batch(untaught: Path, temperature: float) -> None:
     alone, together = (
         _told(_runs(_model(untaught, width=width, temperature=temperature))) for width in (1, 8)
     )
@@ -134,7 +134,7 @@ UNMARKED = "{% for message in messages %}{{ message.role }}: {{ message.content 
 
 
 @pytest.mark.parametrize("template", [REWRITES, UNMARKED])
-def test_where_the_template_does_more_than_add_it_is_asked_turn_by_turn(
+def test_models_whose_template_rewrites_turns_are_called_turn_by_turn(
     template: str, tmp_path: Path
 ) -> None:
     import tiny_model

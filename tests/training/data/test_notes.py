@@ -43,7 +43,7 @@ def first(split: str, template: str, augmentation: str = "none") -> Example:
 
 
 @pytest.mark.parametrize("split", [TRAIN, AUGMENTED, UNSEEN])
-def test_what_a_note_says_is_true(split: str) -> None:
+def test_notes_are_true(split: str) -> None:
     said = " ".join(note for each in built()[split] for note in notes(each))
     for left, sign, right, result in WORKED_OUT.findall(said):
         assert SIGNS[sign](int(left), int(right)) == int(result)
@@ -71,7 +71,7 @@ def test_nothing_is_said_that_these_tests_do_not_look_at() -> None:
     assert all(any(kind.fullmatch(fact) for fact in facts) for kind in known)
 
 
-def test_what_decides_a_condition_is_said_before_it() -> None:
+def test_a_note_gives_the_reason_before_a_condition() -> None:
     said = " ".join(note for each in SIMPLIFIED for note in notes(each))
     decided = [*LARGER.findall(said), *LEFT_OVER.findall(said)]
     assert len(decided) == len(ASKED.findall(said)) > 0
@@ -81,7 +81,7 @@ def test_what_decides_a_condition_is_said_before_it() -> None:
 
 
 @pytest.mark.parametrize("split", [TRAIN, UNSEEN])
-def test_a_condition_is_told_in_the_words_of_the_prompt(split: str) -> None:
+def test_conditions_are_worded_as_in_the_prompt(split: str) -> None:
     for example in built()[split]:
         for _, _, condition, other in ASKED.findall(" ".join(notes(example))):
             assert f" is {condition} {other}" in example.prompt
@@ -148,7 +148,7 @@ def test_each_call_carries_out_the_words_that_its_note_quotes() -> None:
                     assert f"{worded} = {call.arguments[name]}" in note
 
 
-def test_names_that_stand_for_several_numbers_are_all_told() -> None:
+def test_names_of_several_numbers_are_all_noted() -> None:
     example = first(TRAIN, "branch_then_reprocess")
     numbers = example.gold[-1].arguments["numbers"]
     assert isinstance(numbers, list)
@@ -185,7 +185,7 @@ def test_a_list_is_carried_along_until_it_is_handed_over() -> None:
         assert lists[-1] == handed_over.arguments["numbers"]
 
 
-def test_what_an_extra_call_gives_is_added_at_the_end() -> None:
+def test_results_of_extra_calls_are_added_at_the_end() -> None:
     example = first(AUGMENTED, "chain_then_branch", "both")
     z, p, s = (json.loads(example.gold[at].result)["result"] for at in (-2, 0, -1))
     assert notes(example)[-1] == (

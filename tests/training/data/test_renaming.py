@@ -174,7 +174,7 @@ def test_every_alias_of_every_pool_keeps_the_verdicts(tool: str) -> None:
 # ── the tools behind the names ────────────────────────────────────────────────────────────
 
 
-def test_tools_compute_what_they_did() -> None:
+def test_renamed_tools_compute_the_same() -> None:
     for example in [*everything(), *(renamed(each, _aliases(7)) for each in benchmark()[::7])]:
         for call in example.gold:
             assert example.functions[call.tool](**call.arguments) == call.result
@@ -188,7 +188,7 @@ def test_tools_compute_what_they_did() -> None:
         ({"primary_id": 1, "secondary_id": "2"}, "secondary_id must be an integer"),
     ],
 )
-def test_mistakes_are_told_in_the_words_of_the_alias(arguments: dict[str, int], told: str) -> None:
+def test_errors_use_the_names_of_the_alias(arguments: dict[str, int], told: str) -> None:
     alias = next(each for each in POOLS["tool_b"] if each.name == "cross_reference")
     with pytest.raises(TypeError, match="cross_reference") as error:
         alias.use(0, 1, **arguments)

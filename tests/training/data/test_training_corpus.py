@@ -182,7 +182,7 @@ def test_quotas(weights: dict[str, float], total: int, expected: dict[str, int])
 
 
 @pytest.mark.parametrize("total", [23, 73])
-def test_what_does_not_fit_is_refused(total: int) -> None:
+def test_impossible_quotas_are_rejected(total: int) -> None:
     with pytest.raises(ValueError, match="do not fit"):
         quotas({"a": 1, "b": 1, "c": 1}, total)
 
@@ -200,7 +200,7 @@ def test_no_core_is_shared_with_a_split_or_between_splits() -> None:
     assert set(used.values()) == {1}
 
 
-def test_splits_do_not_use_what_is_left_of_the_pool_either() -> None:
+def test_splits_use_no_unchosen_core_of_the_pool() -> None:
     held = {
         (e.template, tuple(e.parameters.values()))
         for split, examples in built().items()

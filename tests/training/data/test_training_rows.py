@@ -84,7 +84,7 @@ def test_the_same_seed_gives_the_same_bytes_in_another_process(
     assert len(written) == 5
 
 
-def test_build_tells_what_doing_nothing_gets(
+def test_build_reports_the_baseline_of_doing_nothing(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["train", "data", "build", "-o", str(tmp_path), "--json"]) == 0
@@ -154,7 +154,7 @@ GOLD = {"tool": "x", "arguments": {}, "result": "1", "given": True, "instead": N
         ("transform", 5, "'transform' must be a string"),
     ],
 )
-def test_a_row_that_is_no_example_is_told_in_a_sentence(
+def test_a_malformed_row_is_reported(
     column: str, value: Any, told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     row = to_row(built()["train"][0])

@@ -117,7 +117,7 @@ def test_prompts_are_laid_out_as_those_of_the_benchmark(template: str) -> None:
 
 
 @pytest.mark.parametrize("template", ["branch_selection", "loop_termination"])
-def test_what_is_held_out_is_worded_as_the_benchmark_words_it(template: str) -> None:
+def test_held_out_templates_are_worded_as_in_the_benchmark(template: str) -> None:
     def procedure(text: str) -> str:
         return re.sub(r"\d+", "N", text[: text.index("RULES")])
 
@@ -127,7 +127,7 @@ def test_what_is_held_out_is_worded_as_the_benchmark_words_it(template: str) -> 
 
 
 @pytest.mark.parametrize("template", TRAINING)
-def test_a_loop_around_one_call_is_told_in_one_sentence_or_in_steps_of_its_own(
+def test_a_loop_over_one_call_is_one_sentence_or_separate_steps(
     template: str,
 ) -> None:
     forms = {"Do step " in prompt(core, PLAIN) for core in _sample(template)}

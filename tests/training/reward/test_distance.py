@@ -66,7 +66,7 @@ TRACES = st.lists(CALLS, max_size=7)
 
 
 @given(TRACES, TRACES)
-def test_it_is_what_the_recurrence_says(gold: list[Call], made: list[Call]) -> None:
+def test_the_distance_satisfies_its_recurrence(gold: list[Call], made: list[Call]) -> None:
     @cache
     def d(i: int, j: int) -> float:
         if i == 0 or j == 0:

@@ -75,7 +75,7 @@ def test_a_model_is_trained_on_all_terms_or_on_one(terms: Rewarded, total: float
 
 @pytest.mark.parametrize("split", [TRAIN, *SPLITS])
 def test_gold_transcripts_get_everything(split: str) -> None:
-    """What is scored is read back from the conversation, as a trainer would."""
+    """The rollout is read back from the conversation, as a trainer would do."""
     for example in built()[split]:
         assert Goal(example).reward(_from_transcript(example)) == Reward(1.0, 1.0, 1.0)
 
@@ -155,7 +155,7 @@ def test_parallel_calls_cost_compliance_but_not_distance() -> None:
 # ── no reward ─────────────────────────────────────────────────────────────────────────────
 
 
-def test_what_cannot_be_verified_has_no_reward_but_a_reason() -> None:
+def test_an_unverifiable_rollout_has_a_reason_but_no_reward() -> None:
     vocabulary = Vocabulary()
 
     @vocabulary.predicate
@@ -202,7 +202,7 @@ def test_a_batch_gets_the_rewards_of_its_rollouts() -> None:
     ]
 
 
-def test_means_stand_beside_what_doing_nothing_gets() -> None:
+def test_means_come_with_the_baseline_of_doing_nothing() -> None:
     goals = [Goal(example) for example in built()[TRAIN][:2]]
     rewards = [Reward(1.0, 1.0, 1.0), Reward(None, None, None, "it broke")]
     (row,) = summary("Two", goals, rewards).to_dict()["rows"]

@@ -98,7 +98,7 @@ def test_an_example_that_only_one_model_has_is_no_gain() -> None:
     assert next(row for row in gains if row["set"] == "unaugmented")["n"] == 1
 
 
-def test_tasks_of_another_seed_are_other_tasks_whatever_they_are_called() -> None:
+def test_equal_names_under_different_seeds_are_different_tasks() -> None:
     name = "unaugmented/chain_then_branch/01"
     other = [result("seven", name, 1.0, True, seed=7), result("again", name, 1.0, True)]
     compared = {row["model"] for row in rows("gains", [*RESULTS[:4], *other])}
@@ -191,7 +191,7 @@ def test_a_long_run_is_shown_in_means(tmp_path: Path) -> None:
     assert table.rows[0][3] == pytest.approx((0 + 1 + 2 + 3) / 4 / 44)
 
 
-def test_a_run_that_goes_on_takes_back_what_it_logged_after_its_checkpoint(tmp_path: Path) -> None:
+def test_a_resumed_run_removes_metrics_logged_after_its_checkpoint(tmp_path: Path) -> None:
     path = tmp_path / "metrics.jsonl"
     first = MetricsLog(path)
     for step in (1, 2, 3):
@@ -258,7 +258,7 @@ def test_runs_without_names_of_their_own_are_called_by_their_folders(
         ),
     ],
 )
-def test_what_cannot_be_shown_is_told(
+def test_metrics_that_cannot_be_shown_are_reported(
     content: str | None, told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     if content is not None:
@@ -276,7 +276,7 @@ def test_what_cannot_be_shown_is_told(
         (["{run}", "--csv", "{run}"], "cannot write {run}: Is a directory"),
     ],
 )
-def test_what_cannot_be_done_is_told(
+def test_invalid_options_are_reported(
     given: list[str], told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run = tmp_path / "rate=1e-4"  # a folder is found, whatever it is called
@@ -291,7 +291,7 @@ def test_what_cannot_be_done_is_told(
     "changed",
     [{"messages": None}, {"split": "elsewhere"}, {"split": "production", "template": "unheard-of"}],
 )
-def test_runs_that_are_none_of_an_evaluation_are_told(
+def test_results_of_other_commands_are_reported(
     changed: dict[str, str | None], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "eval.jsonl"

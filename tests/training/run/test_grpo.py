@@ -147,13 +147,15 @@ def test_rollouts_can_be_learned_from_more_than_once(
     assert [row["step"] for row in rows if "reward" in row] == [1, 5]
 
 
-def test_what_is_held_out_is_tried_before_and_at_every_checkpoint(whole: Path) -> None:
+def test_held_out_examples_are_evaluated_before_training_and_at_every_checkpoint(
+    whole: Path,
+) -> None:
     rows = [row for row in read_metrics(whole / "metrics.jsonl") if row["phase"] == "evaluation"]
     assert [(row["step"], row["rollouts"]) for row in rows] == [(0, 0), (2, 8), (4, 16)]
     assert all(0 <= row[term] <= 1 for row in rows for term in ("compliance", "answer", "reward"))
 
 
-def test_what_is_not_computed_on_padding_changes_nothing(
+def test_skipping_padding_changes_no_result(
     base: Path, warm: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import torch
@@ -214,7 +216,7 @@ def test_a_gradient_that_is_no_number_changes_no_weight(
 def test_rewards_are_the_pure_function_on_the_trace_of_the_tools(
     base: Path, warm: Path, tmp_path: Path, path: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What TRL is handed is looked at on its way, for both kinds of rollouts."""
+    """Inspects the inputs of TRL, for both rollout backends."""
     from bylaw.training.run.grpo_rounds import RolloutRounds
 
     handed: list[tuple[str, Rollout, float | None]] = []
@@ -378,7 +380,7 @@ def test_grpo_as_a_command(base: Path, tmp_path: Path, capsys: pytest.CaptureFix
     assert (tmp_path / "run" / "curves.svg").read_text(encoding="utf-8").startswith("<svg")
 
 
-def test_what_is_held_out_is_never_taken_for_what_is_trained_on(
+def test_held_out_examples_are_not_confused_with_training_examples(
     base: Path, warm: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Not even if it has the same name; and what is trained on is not held out."""
@@ -412,7 +414,7 @@ def test_examples_that_could_be_mixed_up_are_refused(
             train(learner(base, warm), tmp_path, [first, second, third, twin], (), PLAN)
 
 
-def test_a_run_goes_on_with_its_own_adapter_and_settings(base: Path, tmp_path: Path) -> None:
+def test_a_run_resumes_with_its_own_adapter_and_settings(base: Path, tmp_path: Path) -> None:
     sizes = "--generations 2 --prompts 1 --batch 2 --micro-batch-size 2 --examples 2 --held-out 0"
     limits = "--max-completion-tokens 200 --turn-tokens 40 --width 4 --rollouts batched"
     options = ["-o", str(tmp_path), *f"{sizes} {limits}".split()]
@@ -440,7 +442,7 @@ def test_results_of_weights_that_have_changed_are_not_those_on_record(
         command("eval", *tried)
 
 
-def test_where_memory_runs_out_nothing_on_record_is_lost(
+def test_results_survive_running_out_of_memory(
     base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import torch
@@ -484,7 +486,7 @@ def test_results_of_the_benchmark_are_not_those_of_an_evaluation(
         ("{% if loop.last %}", "changes a turn when a message follows"),
     ],
 )
-def test_a_chat_template_that_cannot_be_trained_on_is_told_in_a_sentence(
+def test_a_chat_template_that_cannot_be_trained_on_is_reported(
     base: Path, tmp_path: Path, template: str, told: str
 ) -> None:
     """A turn is shown as it is only while it is the last one, in the second case."""
@@ -539,17 +541,13 @@ def test_layers_that_are_not_there_are_named(base: Path, tmp_path: Path) -> None
         ("--redraws 1", "only batched rollouts can be redrawn"),
     ],
 )
-def test_numbers_that_cannot_be_are_refused(
-    base: Path, tmp_path: Path, sizes: str, told: str
-) -> None:
+def test_invalid_numbers_are_rejected(base: Path, tmp_path: Path, sizes: str, told: str) -> None:
     with pytest.raises(BylawError, match=told):
         command("grpo", base, "-o", tmp_path, *sizes.split())
 
 
 @pytest.mark.parametrize("name", ["sft", "grpo"])
-def test_a_file_without_examples_is_told_in_a_sentence(
-    name: str, base: Path, tmp_path: Path
-) -> None:
+def test_a_file_without_examples_is_reported(name: str, base: Path, tmp_path: Path) -> None:
     (tmp_path / "empty.jsonl").touch()
     with pytest.raises(BylawError, match="the file has no examples"):
         command(name, base, "-o", tmp_path / "run", "--data", tmp_path / "empty.jsonl")
@@ -566,7 +564,7 @@ def test_a_model_that_is_not_there_is_said_to_be(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("file", ["", "model.gguf", "config.json"])
-def test_what_is_no_model_is_told_in_a_sentence(
+def test_an_unusable_model_is_reported(
     file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     from bylaw.cli.main import main

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.models
 
 EXAMPLES = built()[TRAIN][:4]
 MOST = 500
-"""How many tokens may follow a prompt."""
+"""The most tokens after a prompt."""
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -78,7 +78,7 @@ def test_the_most_likely_turn_is_the_one_that_generate_writes(learner: Any) -> N
         assert expected[0, len(each.prompt_ids) :].tolist() == turn
 
 
-def test_chances_are_those_that_the_model_gives_to_the_whole_conversation(
+def test_logprobs_match_a_forward_pass_over_the_whole_conversation(
     learner: Any, sampled: Sequence[Any]
 ) -> None:
     """So rows, places and the cache are right, whatever else was written beside."""
@@ -97,7 +97,7 @@ def test_chances_are_those_that_the_model_gives_to_the_whole_conversation(
         assert not found[~own].any()
 
 
-def test_a_run_is_the_same_whatever_runs_beside_it(learner: Any) -> None:
+def test_a_run_does_not_depend_on_the_rest_of_the_batch(learner: Any) -> None:
     alone, together = (made(learner, 4, width=width, temperature=0.0) for width in (1, 4))
     assert [each.completion.ids for each in alone] == [each.completion.ids for each in together]
 
@@ -108,10 +108,10 @@ def test_equal_seeds_give_equal_runs(learner: Any, sampled: Sequence[Any]) -> No
     assert len({tuple(each.completion.ids) for each in sampled[::4]}) > 1
 
 
-def test_what_others_say_is_never_trained_on(learner: Any, sampled: Sequence[Any]) -> None:
-    """What is not the agent's own is what the template writes for others' messages, to the token.
+def test_messages_of_others_are_never_trained_on(learner: Any, sampled: Sequence[Any]) -> None:
+    """All other tokens are those that the template writes for messages of others.
 
-    Where a turn was cut off at its limit, its end is not the agent's own either.
+    The end token of a truncated turn does not belong to the agent either.
     """
     for each in sampled:
         marked = zip(each.completion.ids, each.completion.mask, strict=True)
@@ -189,7 +189,7 @@ def test_a_template_that_knows_no_tools_gets_them_in_plain_text(learner: Any) ->
     assert plain.decode(tokenize(chat, gold).ids) == whole.rstrip("\n")
 
 
-def test_only_what_the_agent_says_is_learned(learner: Any) -> None:
+def test_only_the_turns_of_the_agent_are_learned(learner: Any) -> None:
     from bylaw.training.run.sft import IGNORED, tokenize
 
     example = EXAMPLES[0]
@@ -204,6 +204,6 @@ def test_only_what_the_agent_says_is_learned(learner: Any) -> None:
     assert learner.tokenizer.decode(learned).count("<|im_end|>") == len(example.gold) + 1
 
 
-def test_the_end_of_a_turn_is_the_templates_whatever_the_tokenizer_says(learner: Any) -> None:
+def test_the_template_determines_the_end_of_a_turn(learner: Any) -> None:
     assert learner.tokenizer.convert_ids_to_tokens(learner.chat_tokenizer.end) == "<|im_end|>"
     assert learner.tokenizer.eos_token == "<|im_end|>"
