@@ -224,50 +224,38 @@ class _YamlBuilder:
 
 # ── JSON ──────────────────────────────────────────────────────────────────────────────────
 
-_TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+"|[\[\]{},:]|[^\s\[\]{},:"]+')
+_TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+"|[\[\]{}]|[^\s\[\]{},:"]+')
+"""Commas and colons are left out: the text is known to be JSON."""
 
 
 def _read_json(text: str) -> Located:
     try:
-        read_json(text)  # raises if the text is not JSON; the code below relies on that
+        read_json(text)  # bounds the depth, too
     except JsonError as error:
         at = error.position or 0
         code = "E207" if isinstance(error, DuplicateKey) else "E201"
         raise _error(text, Span(at, at + 1), code, f"not valid JSON: {error.message}") from None
-    open_: list[Located] = []
-    key: list[tuple[str, Span] | None] = []
-    root = Located(None, Span(0, 0))
-    for token, span in _tokens(text):
-        if token in "]}":
-            closed = open_.pop()
-            key.pop()
-            closed.span = Span(closed.span.start, span.end)
-            continue
-        if token in ",:":
-            continue
-        if open_ and isinstance(open_[-1].value, dict) and key[-1] is None:
-            key[-1] = (json.loads(token), span)
-            continue
-        value: Any = {} if token == "{" else [] if token == "[" else json.loads(token)
-        node = Located(value, span)
-        if not open_:
-            root = node
-        elif isinstance(open_[-1].value, list):
-            open_[-1].value.append(node)
-        else:
-            name, key_span = key[-1] or ("", span)
-            open_[-1].value[name] = node
-            open_[-1].keys[name] = key_span
-            key[-1] = None
-        if token in "{[":
-            open_.append(node)
-            key.append(None)
-    return root
+    tokens = _TOKEN.finditer(text)
+    return _json_node(next(tokens), tokens)
 
 
-def _tokens(text: str) -> Iterator[tuple[str, Span]]:
-    for match in _TOKEN.finditer(text):
-        yield match.group(), Span(match.start(), match.end())
+def _json_node(token: re.Match[str], tokens: Iterator[re.Match[str]]) -> Located:
+    """The value that begins with a token; the tokens after it are consumed up to its end."""
+    node, end = Located(None, Span(*token.span())), token
+    if token[0] == "[":
+        node.value = []
+        while (end := next(tokens))[0] != "]":
+            node.value.append(_json_node(end, tokens))
+    elif token[0] == "{":
+        node.value = {}
+        while (end := next(tokens))[0] != "}":
+            name = json.loads(end[0])
+            node.keys[name] = Span(*end.span())
+            node.value[name] = _json_node(next(tokens), tokens)
+    else:
+        node.value = json.loads(token[0])
+    node.span = Span(token.start(), end.end())
+    return node
 
 
 def _error(text: str, span: Span, code: str, message: str, help: str | None = None) -> SpecError:

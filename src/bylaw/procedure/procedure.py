@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, get_args
 from bylaw.errors import Diagnostic, SpecError, did_you_mean, listing, not_a_choice
 from bylaw.procedure.constraint import Constraint
 from bylaw.procedure.failure import Failure
-from bylaw.procedure.files import Finish, ProcedureFields, read_file, read_mapping
+from bylaw.procedure.files import Finish, read_file, read_mapping
 from bylaw.semantics.evaluation import check_closed
 from bylaw.trace.trace import Events, Trace
 from bylaw.values import Json
@@ -131,31 +131,25 @@ class Procedure:
     @classmethod
     def load(cls, path: str | Path, *, vocabulary: Vocabulary = EMPTY) -> Procedure:
         """The procedure in a YAML or JSON file. Loading runs no code."""
-        return cls._of(read_file(Path(path), vocabulary), vocabulary)
+        return cls(**read_file(Path(path), vocabulary), vocabulary=vocabulary)
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], *, vocabulary: Vocabulary = EMPTY) -> Procedure:
         """The procedure that a mapping describes, with the fields of a procedure file."""
-        return cls._of(read_mapping(data, vocabulary), vocabulary)
-
-    @classmethod
-    def _of(cls, fields: ProcedureFields, vocabulary: Vocabulary) -> Procedure:
-        return cls(**fields, vocabulary=vocabulary)
+        return cls(**read_mapping(data, vocabulary), vocabulary=vocabulary)
 
     def to_dict(self) -> dict[str, Json]:
         """The procedure as a mapping that `from_dict` reads back."""
-        data: dict[str, Json] = {"bylaw": VERSION, "name": self.name}
-        if self.tools is not None:
-            data["tools"] = list(self.tools)
-        if self.groups:
-            data["groups"] = {name: list(members) for name, members in self.groups.items()}
-        if self.constants:
-            data["constants"] = self.constants
-        if self.define:
-            data["define"] = self.define
-        if self.failed is not None:
-            data["failed"] = self.failed.rule
-        data |= {"order": self.order, "events": self.events}
-        if self.finish != "free":
-            data["finish"] = self.finish
-        return data | {"constraints": [constraint.to_dict() for constraint in self.constraints]}
+        optional: dict[str, Json] = {
+            "tools": None if self.tools is None else list(self.tools),
+            "groups": {name: list(members) for name, members in self.groups.items()} or None,
+            "constants": self.constants or None,
+            "define": self.define or None,
+            "failed": self.failed and self.failed.rule,
+            "order": self.order,
+            "events": self.events,
+            "finish": None if self.finish == "free" else self.finish,
+            "constraints": [constraint.to_dict() for constraint in self.constraints],
+        }
+        given = {key: value for key, value in optional.items() if value is not None}
+        return {"bylaw": VERSION, "name": self.name, **given}

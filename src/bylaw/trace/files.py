@@ -149,24 +149,21 @@ def _is_jsonl(first: _Line, second: _Line) -> bool:
         text = first.content.decode("utf-8-sig").rstrip()
         read_json(text)
     except JsonError as error:
-        incomplete = error.position is not None and error.position >= len(text)
-        # A first line that ends too early is the start of a document, or a malformed record if
-        # a complete record follows it.
-        if not incomplete:
-            return True
-        complete = isinstance(second.content, bytes) and _is_record(second.content)
-        return complete and not _OPENS_A_LIST.fullmatch(text)
+        if error.position is not None and error.position >= len(text):
+            # The line ends too early: it is the start of a document, or a malformed record if a
+            # complete record follows it.
+            return _is_record(_value(second)) and not _OPENS_A_LIST.fullmatch(text)
     except UnicodeDecodeError:
-        return True
+        pass
     return True
 
 
 def _value(line: _Line) -> object:
     """The JSON value on a line; None if it is malformed."""
+    if isinstance(line.content, Diagnostic):
+        return None
     try:
-        return (
-            read_json(line.content.decode("utf-8-sig")) if isinstance(line.content, bytes) else None
-        )
+        return read_json(line.content.decode("utf-8-sig"))
     except (JsonError, UnicodeDecodeError):
         return None
 
@@ -182,11 +179,7 @@ def _session(name: str, lines: Iterator[_Line]) -> Iterator[Entry]:
     yield _traced(name, values, name, None)
 
 
-def _is_record(line: bytes) -> bool:
-    try:
-        value = read_json(line.decode())
-    except (JsonError, UnicodeDecodeError):
-        return False
+def _is_record(value: object) -> bool:
     # A message may have tool calls like a record, and be an item of a list that spans lines.
     return isinstance(value, dict) and format_of(value) is not None and "role" not in value
 
