@@ -16,6 +16,7 @@ from typing import Any
 
 from bylaw.errors import Diagnostic, SpecError, not_a_choice, shown
 from bylaw.logic import formula as f
+from bylaw.logic import terms as t
 from bylaw.logic.formula import Always as G
 from bylaw.logic.formula import Eventually as F
 from bylaw.logic.formula import Historically as H
@@ -28,20 +29,7 @@ from bylaw.logic.formula import WeakNext as WX
 from bylaw.logic.formula import WeakUntil as W
 from bylaw.logic.formula import Yesterday as Y
 from bylaw.logic.operators import COMPARISONS, RELATIONS, may_be_variable
-from bylaw.logic.terms import (
-    Answer,
-    Apply,
-    Counted,
-    Labels,
-    Last,
-    Reading,
-    Term,
-    ToolGlob,
-    Variable,
-    path_term,
-    term_of,
-    tool_of,
-)
+from bylaw.logic.terms import path_term, term_of, tool_of
 from bylaw.trace.event import ROLES
 from bylaw.vocabulary.functions import FUNCTIONS
 
@@ -105,30 +93,30 @@ true = f.Truth(True)
 false = f.Truth(False)
 ok = f.OutcomeIs("ok")
 failed = f.OutcomeIs("failed")
-answer = Answer()
-labels = Labels()
+answer = t.Answer()
+labels = t.Labels()
 
 
 class this:  # noqa: N801  # it is written like a value of the language
     """The event being tested: `this.args`, `this.result`, `this.tool`, `this.step`, …"""
 
-    args = Reading("args")
-    result = Reading("result")
-    tool = Reading("tool")
-    step = Reading("step")
-    text = Reading("text")
-    error = Reading("error")
+    args = t.Reading("args")
+    result = t.Reading("result")
+    tool = t.Reading("tool")
+    step = t.Reading("step")
+    text = t.Reading("text")
+    error = t.Reading("error")
 
 
 ToolLike = object
 """A tool name, a collection of tool names, or `var(name)`."""
 
 
-def var(name: str) -> Variable:
+def var(name: str) -> t.Variable:
     """The variable that a quantifier binds."""
     if not may_be_variable(name):
         raise SpecError(Diagnostic("E108", f"'{name}' cannot be a variable"))
-    return Variable(name)
+    return t.Variable(name)
 
 
 def call(tool: ToolLike = None, /, *patterns: f.Pattern, **arguments: object) -> f.EventAtom:
@@ -162,7 +150,7 @@ def let(variable: str, value: object, body: f.Formula) -> f.ForAll:
     return f.ForAll(var(variable).name, f.Listed((term_of(value),)), body)
 
 
-def at(base: object, *keys: object) -> Term:
+def at(base: object, *keys: object) -> t.Term:
     """`base.key.key…`: `at(this.args, "address", "zip")`."""
     return path_term(term_of(base), *keys)
 
@@ -174,13 +162,13 @@ def compare(left: object, relation: str, right: object) -> f.Compare:
     return f.Compare(relation, term_of(left), term_of(right))
 
 
-def apply(function: str, *operands: object) -> Apply:
+def apply(function: str, *operands: object) -> t.Apply:
     """`function(operands…)`, for a built-in function: `apply("length", this.args)`."""
     known = FUNCTIONS.get(function)
     if known is None or len(known.takes) != len(operands):
         message = f"no function {shown(function)} takes {len(operands)} operands"
         raise SpecError(Diagnostic("E103", message))
-    return Apply(function, tuple(map(term_of, operands)))
+    return t.Apply(function, tuple(map(term_of, operands)))
 
 
 def earlier(operand: f.Formula) -> f.Earlier:
@@ -193,14 +181,14 @@ def later(operand: f.Formula) -> f.Later:
     return f.Later(operand)
 
 
-def last(condition: f.Formula) -> Last:
+def last(condition: f.Formula) -> t.Last:
     """`last(condition)`: the latest event of a strictly earlier step where it holds."""
-    return Last(condition)
+    return t.Last(condition)
 
 
-def count(variable: str, domain: f.Domain, body: f.Formula) -> Counted:
+def count(variable: str, domain: f.Domain, body: f.Formula) -> t.Counted:
     """`count(variable in domain: body)`."""
-    return Counted(var(variable).name, domain, body)
+    return t.Counted(var(variable).name, domain, body)
 
 
 def says(role: str) -> f.Says:
@@ -210,9 +198,9 @@ def says(role: str) -> f.Says:
     return f.Says(role)
 
 
-def like(form: str) -> ToolGlob:
+def like(form: str) -> t.ToolGlob:
     """Every tool whose name matches this pattern: `like("get_*")`."""
-    return ToolGlob(form)
+    return t.ToolGlob(form)
 
 
 def found(term: object) -> f.Listed | f.Found:

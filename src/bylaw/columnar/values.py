@@ -21,18 +21,7 @@ from numpy.typing import NDArray
 from bylaw.columnar.segments import Mask, Places, TruthColumn, latest
 from bylaw.columnar.subject import Subject
 from bylaw.logic import formula as f
-from bylaw.logic.terms import (
-    Apply,
-    At,
-    Counted,
-    Last,
-    ListTerm,
-    Literal,
-    ObjectTerm,
-    Reading,
-    Term,
-    Variable,
-)
+from bylaw.logic import terms as t
 from bylaw.trace.event import MISSING, Missing
 from bylaw.values import Json
 from bylaw.vocabulary.domains import contributed, distinct
@@ -53,7 +42,7 @@ Domains: TypeAlias = Sequence[Sequence[Json]]
 
 def is_of_trace(domain: f.Domain) -> bool:
     """Is the domain the same at all events of a trace?"""
-    written = isinstance(domain, f.Listed) and all(isinstance(i, Literal) for i in domain.items)
+    written = isinstance(domain, f.Listed) and all(isinstance(i, t.Literal) for i in domain.items)
     return written or not isinstance(domain, f.Listed | f.Found)
 
 
@@ -85,7 +74,7 @@ def at_places(over: ColumnarEvaluation, formula: f.Quantifier, places: Places) -
     return found.column(formula)
 
 
-def counts(over: ColumnarEvaluation, term: Counted, places: Places) -> list[Seen]:
+def counts(over: ColumnarEvaluation, term: t.Counted, places: Places) -> list[Seen]:
     """The number of values of a domain for which the body holds, at each position."""
     if is_of_trace(term.domain):
         of_traces = _of_traces(over.subject, term.domain)
@@ -141,7 +130,7 @@ class _Combined:
 
 def _portions(
     over: ColumnarEvaluation,
-    formula: f.Quantifier | Counted,
+    formula: f.Quantifier | t.Counted,
     domains: Domains,
     places: Places | None = None,
 ) -> Iterator[_Portion]:
@@ -149,7 +138,7 @@ def _portions(
     traces = range(over.segments.count) if places is None else places.trace.tolist()
     lengths = over.segments.lengths.tolist()
     # A quantifier needs one instance if its variable is unused; a count needs one per element.
-    once = not isinstance(formula, Counted) and formula.variable not in formula.body.free
+    once = not isinstance(formula, t.Counted) and formula.variable not in formula.body.free
     owners: list[int] = []
     values: list[Json] = []
     size = 0
@@ -185,7 +174,7 @@ def _of_traces(subject: Subject, domain: f.Domain) -> Domains:
     count = subject.segments.count
     match domain:
         case f.Listed(items):
-            return [distinct(i.value for i in items if isinstance(i, Literal))] * count
+            return [distinct(i.value for i in items if isinstance(i, t.Literal))] * count
         case f.FromArgs(tool, path) | f.FromResults(tool, path):
             places = subject.hits(Probe(tool))
             found: dict[int, list[Json]] = {}
@@ -236,34 +225,34 @@ def compared(over: ColumnarEvaluation, formula: f.Compare, places: Places) -> Ma
     return np.fromiter(found, np.bool_, len(places))
 
 
-def values(over: ColumnarEvaluation, term: Term, places: Places) -> list[Seen]:
+def values(over: ColumnarEvaluation, term: t.Term, places: Places) -> list[Seen]:
     """The value of a term at each position."""
     match term:
-        case Literal():
+        case t.Literal():
             return [term.value] * len(places)
-        case Variable(name):
+        case t.Variable(name):
             return over.subject.bound_values(name, places)
-        case Reading(field):
+        case t.Reading(field):
             return [field_of(event, field) for event in over.subject.events(places.indices)]
-        case At(base, key):
+        case t.At(base, key):
             pairs = zip(values(over, base, places), values(over, key, places), strict=True)
             return [found_at(value, key_) for value, key_ in pairs]
-        case Apply(function, operands):
+        case t.Apply(function, operands):
             columns = [values(over, operand, places) for operand in operands]
             return [apply(function, list(row)) for row in _transposed(columns, len(places))]
-        case ListTerm(items):
+        case t.ListTerm(items):
             columns = [values(over, item, places) for item in items]
             return [together(list(row)) for row in _transposed(columns, len(places))]
-        case ObjectTerm(entries):
+        case t.ObjectTerm(entries):
             keys = [entry.key for entry in entries]
             columns = [values(over, entry.value, places) for entry in entries]
             return [
                 MISSING if MISSING in row else dict(zip(keys, row, strict=True))
                 for row in _transposed(columns, len(places))
             ]
-        case Last(condition):
+        case t.Last(condition):
             return _last(over, condition, places)
-        case Counted():
+        case t.Counted():
             return counts(over, term, places)
         case _:
             raise AssertionError(f"no columns for {type(term).__name__}: see support.py")

@@ -8,39 +8,18 @@ from typing import Final
 
 from bylaw.errors import Diagnostic, Span, did_you_mean
 from bylaw.logic import formula as f
+from bylaw.logic import terms as t
 from bylaw.logic.node import MAX_NESTING
 from bylaw.logic.operators import KEYWORDS, may_be_variable
 from bylaw.logic.reach import reads_event
-from bylaw.logic.terms import (
-    FIELDS,
-    Answer,
-    Apply,
-    Counted,
-    Labels,
-    Last,
-    Literal,
-    Reading,
-    Term,
-    Tool,
-    ToolGlob,
-    ToolName,
-    ToolSet,
-    ToolVariable,
-    Variable,
-    is_constant,
-    list_term,
-    members_of,
-    object_term,
-    path_term,
-)
 from bylaw.logic.walk import Steps, run
 from bylaw.syntax import shapes as s
 from bylaw.syntax.scope import NameScope
 from bylaw.vocabulary.domains import PathError, compile_path
 from bylaw.vocabulary.functions import FUNCTIONS, PATTERN, compiled
 
-NO_VALUE: Final = Literal.of(None)
-_NO_TOOL: Final = ToolName("?")
+NO_VALUE: Final = t.Literal.of(None)
+_NO_TOOL: Final = t.ToolName("?")
 _DOMAINS: Final = ("args", "results", "metrics")
 _MAX_EXPANSIONS: Final = 2_000
 """The most uses of definitions in one rule, uses inside definitions included."""
@@ -123,30 +102,30 @@ class ValueElaborator:
 
     # ── tools ────────────────────────────────────────────────────────────────────────────
 
-    def tool(self, shape: s.Item, scope: NameScope) -> Tool:
+    def tool(self, shape: s.Item, scope: NameScope) -> t.Tool:
         """The tool, or set of tools, that a shape means."""
         match shape:
             case s.Name(_, name) if name in scope.arguments:
                 return self.tool(scope.arguments[name].shape, scope.arguments[name].scope)
             case s.Name(_, name) if name in scope.variables:
-                return ToolVariable(scope.variables[name])
+                return t.ToolVariable(scope.variables[name])
             case s.Name(_, name) if self.is_macro(name, scope):
                 expanded = self.expanded(shape, scope)
                 return _NO_TOOL if expanded is None else self.tool(*expanded)
             case s.Name(_, name) if name in scope.groups:
-                return ToolSet(scope.groups[name])
+                return t.ToolSet(scope.groups[name])
             case s.Invocation(_, s.Name(_, "like"), [s.Scalar(_, str(pattern))]) if pattern:
-                return ToolGlob(pattern)
+                return t.ToolGlob(pattern)
             case s.Name(span, name) if name in KEYWORDS:
                 message = f"'{name}' is a keyword, not a tool"
                 help = f'A tool of that name is written "{name}".'
                 self.complain(span, scope, "E106", message, help)
-                return ToolName(name)
+                return t.ToolName(name)
             case s.Name(span, name) | s.Scalar(span, str(name)) if name:
                 if not scope.knows_tool(name):
                     help = scope.suggest_tool(name)
                     self.complain(span, scope, "E104", f"unknown tool '{name}'", help)
-                return ToolName(name)
+                return t.ToolName(name)
             case s.Braces(span, items):
                 if not items:
                     self.complain(span, scope, "E106", "the set of tools is empty")
@@ -156,7 +135,7 @@ class ValueElaborator:
                     self.complain(span, scope, "E106", message)
                     return _NO_TOOL
                 found = [self.tool(item, scope) for item in items]
-                return ToolSet(tuple(flat for tool in found for flat in members_of(tool)))
+                return t.ToolSet(tuple(flat for tool in found for flat in t.members_of(tool)))
             case _:
                 message = f"expected a tool, found {kind_of_shape(shape)}"
                 self.complain(shape.span, scope, "E106", message)
@@ -164,7 +143,7 @@ class ValueElaborator:
 
     # ── values ───────────────────────────────────────────────────────────────────────────
 
-    def term(self, shape: s.Item, scope: NameScope) -> Term:
+    def term(self, shape: s.Item, scope: NameScope) -> t.Term:
         """The value that a shape means."""
         with self._deeper() as room:
             if not room:
@@ -173,20 +152,20 @@ class ValueElaborator:
                 return NO_VALUE
             return self._term(shape, scope)
 
-    def _term(self, shape: s.Item, scope: NameScope) -> Term:
+    def _term(self, shape: s.Item, scope: NameScope) -> t.Term:
         match shape:
             case s.Scalar(_, value):
-                return Literal.of(value)
+                return t.Literal.of(value)
             case s.Name():
                 return self._named(shape, scope)
             case s.Access(_, base, keys):
                 found = self.term(base, scope)
                 given = (key if isinstance(key, str) else self.term(key, scope) for key in keys)
-                return path_term(found, *given)
+                return t.path_term(found, *given)
             case s.Arithmetic(_, symbol, left, right):
-                return Apply(symbol, (self.term(left, scope), self.term(right, scope)))
+                return t.Apply(symbol, (self.term(left, scope), self.term(right, scope)))
             case s.Brackets(_, items):
-                return list_term([self.term(item, scope) for item in items])
+                return t.list_term([self.term(item, scope) for item in items])
             case s.Braces(_, items) if all(isinstance(item, s.Pair) for item in items):
                 return self._object(shape, scope)
             case s.Invocation(_, s.Name(_, name), _) if self.is_macro(name, scope):
@@ -199,31 +178,31 @@ class ValueElaborator:
                 self.complain(shape.span, scope, "E107", message)
         return NO_VALUE
 
-    def _named(self, shape: s.Name, scope: NameScope) -> Term:
+    def _named(self, shape: s.Name, scope: NameScope) -> t.Term:
         name = shape.text
         if name in scope.arguments:
             return self._argument(shape, scope)
         if name in scope.variables:
-            return Variable(scope.variables[name])
+            return t.Variable(scope.variables[name])
         if self.is_macro(name, scope):
             expanded = self.expanded(shape, scope)
             return NO_VALUE if expanded is None else self.term(*expanded)
         if name in scope.constants:
-            return Literal.of(scope.constants[name])
-        if name in FIELDS:
-            return Reading(name)  # type: ignore[arg-type]  # one of the fields
+            return t.Literal.of(scope.constants[name])
+        if name in t.FIELDS:
+            return t.Reading(name)  # type: ignore[arg-type]  # one of the fields
         if name in ("answer", "labels"):
-            return Answer() if name == "answer" else Labels()
+            return t.Answer() if name == "answer" else t.Labels()
         close = did_you_mean(name, [*scope.variables, *scope.constants, *scope.macros])
         help = f'{close or "Nothing binds it."} A string is written "{name}".'
         self.complain(shape.span, scope, "E108", f"unknown variable '{name}'", help)
         return NO_VALUE
 
-    def _argument(self, shape: s.Name, scope: NameScope) -> Term:
+    def _argument(self, shape: s.Name, scope: NameScope) -> t.Term:
         """The value of a parameter. Reading it at another event would give another value."""
         argument = scope.arguments[shape.text]
         value = self.term(argument.shape, argument.scope)
-        if scope.elsewhere and not is_constant(value):
+        if scope.elsewhere and not t.is_constant(value):
             self._complain_elsewhere(shape, scope)
         return value
 
@@ -232,16 +211,16 @@ class ValueElaborator:
         help = "Name it first, where it is used: let x = …: and pass x."
         self.complain(shape.span, scope, "E119", message, help)
 
-    def _invoked(self, shape: s.Invocation, scope: NameScope) -> Term:
+    def _invoked(self, shape: s.Invocation, scope: NameScope) -> t.Term:
         name, operands = shape.name.text, shape.operands
         match name, operands:
             case "last", [condition]:
-                return Last(run(self.formula(condition, scope.at_other_events())))
+                return t.Last(run(self.formula(condition, scope.at_other_events())))
             case "count", [s.Pair(_, s.Relation(_, "in", s.Name() as variable, domain), body)]:
                 values = self.domain(domain, scope)
                 bound = self.bound(variable, scope)
                 inner = run(self.formula(body, bound))
-                return Counted(bound.variables[variable.text], values, inner)
+                return t.Counted(bound.variables[variable.text], values, inner)
             case (("last" | "count"), _):
                 example = "last(a)" if name == "last" else "count(x in args.items: x.price > 5)"
                 self.complain(shape.span, scope, "E105", f"'{name}' is written {example}")
@@ -259,17 +238,17 @@ class ValueElaborator:
         for place, value, operand in zip(function.takes, given, operands, strict=True):
             if place is PATTERN:
                 self.check_pattern(value, operand, scope)
-        return Apply(name, given)
+        return t.Apply(name, given)
 
-    def check_pattern(self, term: Term, shape: s.Item, scope: NameScope) -> None:
+    def check_pattern(self, term: t.Term, shape: s.Item, scope: NameScope) -> None:
         """Reports a text that is not a regular expression."""
-        pattern = term.value if isinstance(term, Literal) else None
+        pattern = term.value if isinstance(term, t.Literal) else None
         if isinstance(pattern, str) and compiled(pattern) is None:
             message = "this is not a regular expression"
             self.complain(shape.span, scope, "E102", message, "Python's `re` must read it.")
 
-    def _object(self, shape: s.Braces, scope: NameScope) -> Term:
-        entries: dict[str, Term] = {}
+    def _object(self, shape: s.Braces, scope: NameScope) -> t.Term:
+        entries: dict[str, t.Term] = {}
         for item in shape.items:
             assert isinstance(item, s.Pair), "the caller looked"
             match item.key:
@@ -280,7 +259,7 @@ class ValueElaborator:
                 case other:
                     message = f"expected a key in quotes, found {kind_of_shape(other)}"
                     self.complain(other.span, scope, "E105", message)
-        return object_term(entries)
+        return t.object_term(entries)
 
     # ── domains ──────────────────────────────────────────────────────────────────────────
 
@@ -362,6 +341,6 @@ def kind_of_shape(shape: s.Item) -> str:
         case s.Name(_, text):
             return f"'{text}'"
         case s.Scalar(_, value):
-            return f"the value {Literal.of(value).text[:40]}"
+            return f"the value {t.Literal.of(value).text[:40]}"
         case _:
             return _KINDS.get(type(shape), "a formula")

@@ -21,28 +21,8 @@ from typing import Any
 
 from bylaw.errors import Diagnostic, SpecError, did_you_mean, shown
 from bylaw.logic import formula as f
+from bylaw.logic import terms as t
 from bylaw.logic.operators import BY_TAG, COMPARISONS, RELATIONS, may_be_variable
-from bylaw.logic.terms import (
-    FIELDS,
-    Answer,
-    Apply,
-    At,
-    Counted,
-    Labels,
-    Last,
-    Literal,
-    Reading,
-    Term,
-    Tool,
-    ToolGlob,
-    ToolName,
-    ToolSet,
-    ToolVariable,
-    Variable,
-    list_term,
-    members_of,
-    object_term,
-)
 from bylaw.syntax.json_writer import VERSION
 from bylaw.trace.event import ROLES
 from bylaw.values import MAX_DEPTH, Json
@@ -184,40 +164,40 @@ class _PartReader:
             case _:
                 raise self.fail(f"'{tag}' is not a domain")
 
-    def tool(self, value: Json) -> Tool:
+    def tool(self, value: Json) -> t.Tool:
         match value:
             case str() if value:
-                return ToolName(value)
+                return t.ToolName(value)
             case {"variable": str(name), **rest} if not rest:
-                return ToolVariable(name)
+                return t.ToolVariable(name)
             case {"like": str(pattern), **rest} if pattern and not rest:
-                return ToolGlob(pattern)
+                return t.ToolGlob(pattern)
             case {"any": [_, *_] as members, **rest} if not rest:
                 if any(isinstance(m, dict) and "any" in m for m in members):
                     raise self.fail("a set of tools cannot hold another set")
                 tools = self.each(self.tool, members)
-                return ToolSet(tuple(flat for tool in tools for flat in members_of(tool)))
+                return t.ToolSet(tuple(flat for tool in tools for flat in t.members_of(tool)))
             case _:
                 raise self.fail(f"not a tool: {shown(value)}")
 
-    def term(self, value: Json, depth: int = 0) -> Term:
+    def term(self, value: Json, depth: int = 0) -> t.Term:
         tag, content = self.tagged(value)
         if depth > MAX_DEPTH:
             raise self.fail(f"the value nests more than {MAX_DEPTH} deep")
         match tag:
             case "literal":
-                return Literal.of(content)
+                return t.Literal.of(content)
             case "variable":
-                return Variable(self.text(content))
+                return t.Variable(self.text(content))
             case "answer":
-                return Answer()
+                return t.Answer()
             case "labels":
-                return Labels()
-            case "read" if isinstance(content, str) and content in FIELDS:
-                return Reading(content)  # type: ignore[arg-type]  # one of the fields
+                return t.Labels()
+            case "read" if isinstance(content, str) and content in t.FIELDS:
+                return t.Reading(content)  # type: ignore[arg-type]  # one of the fields
             case "at" if isinstance(content, list) and len(content) == 2:
                 base, key = (self.term(each, depth + 1) for each in content)
-                return At(base, key)
+                return t.At(base, key)
             case "apply":
                 name, operands = self.fields(content, "function", "to")
                 function = FUNCTIONS.get(self.text(name))
@@ -226,15 +206,15 @@ class _PartReader:
                 given = self.each(lambda v: self.term(v, depth + 1), operands)
                 if len(given) != len(function.takes):
                     raise self.fail(f"'{name}' takes {len(function.takes)} operands")
-                return Apply(function.name, given)
+                return t.Apply(function.name, given)
             case "last":
-                return Last(self.earlier(content))
+                return t.Last(self.earlier(content))
             case "count":
-                return Counted(*self.binder(content))
+                return t.Counted(*self.binder(content))
             case "list" if isinstance(content, list):
-                return list_term([self.term(item, depth + 1) for item in content])
+                return t.list_term([self.term(item, depth + 1) for item in content])
             case "object" if isinstance(content, dict):
-                return object_term({k: self.term(v, depth + 1) for k, v in content.items()})
+                return t.object_term({k: self.term(v, depth + 1) for k, v in content.items()})
             case _:
                 raise self.fail(f"'{tag}' is not a value")
 

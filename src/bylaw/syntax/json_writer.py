@@ -6,26 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from bylaw.logic import formula as f
+from bylaw.logic import terms as t
 from bylaw.logic.operators import BY_NODE
-from bylaw.logic.terms import (
-    Answer,
-    Apply,
-    At,
-    Counted,
-    Labels,
-    Last,
-    ListTerm,
-    Literal,
-    ObjectTerm,
-    Reading,
-    Term,
-    Tool,
-    ToolGlob,
-    ToolName,
-    ToolSet,
-    ToolVariable,
-    Variable,
-)
 from bylaw.logic.walk import subformulas
 from bylaw.values import Json
 from bylaw.vocabulary.predicates import PREDICATES
@@ -84,7 +66,7 @@ class _PartWriter:
                 below = [self.numbers[part] for part in subformulas(formula)]
                 return {BY_NODE[type(formula)].tag: below}
 
-    def binder(self, binder: f.Quantifier | Counted) -> Json:
+    def binder(self, binder: f.Quantifier | t.Counted) -> Json:
         return {
             "variable": binder.variable,
             "in": self.domain(binder.domain),
@@ -99,45 +81,45 @@ class _PartWriter:
                 return list(map(self.tool, tools))
             case f.Arguments(patterns):
                 return list(map(self.pattern, patterns))
-            case ToolName() | ToolSet() | ToolVariable() | ToolGlob():
+            case t.ToolName() | t.ToolSet() | t.ToolVariable() | t.ToolGlob():
                 return self.tool(operand)
             case _:
                 return self.term(operand)
 
-    def tool(self, tool: Tool) -> Json:
+    def tool(self, tool: t.Tool) -> Json:
         match tool:
-            case ToolName(name):
+            case t.ToolName(name):
                 return name
-            case ToolVariable(name):
+            case t.ToolVariable(name):
                 return {"variable": name}
-            case ToolGlob(pattern):
+            case t.ToolGlob(pattern):
                 return {"like": pattern}
-            case ToolSet(members):
+            case t.ToolSet(members):
                 return {"any": list(map(self.tool, members))}
 
-    def term(self, term: Term) -> Json:
+    def term(self, term: t.Term) -> Json:
         match term:
-            case Literal():
+            case t.Literal():
                 return {"literal": term.value}
-            case Variable(name):
+            case t.Variable(name):
                 return {"variable": name}
-            case Answer():
+            case t.Answer():
                 return {"answer": True}
-            case Labels():
+            case t.Labels():
                 return {"labels": True}
-            case Reading(field):
+            case t.Reading(field):
                 return {"read": field}
-            case At(base, key):
+            case t.At(base, key):
                 return {"at": [self.term(base), self.term(key)]}
-            case Apply(function, operands):
+            case t.Apply(function, operands):
                 return {"apply": {"function": function, "to": list(map(self.term, operands))}}
-            case Last(condition):
+            case t.Last(condition):
                 return {"last": self.numbers[condition]}
-            case Counted():
+            case t.Counted():
                 return {"count": self.binder(term)}
-            case ListTerm(items):
+            case t.ListTerm(items):
                 return {"list": list(map(self.term, items))}
-            case ObjectTerm(entries):
+            case t.ObjectTerm(entries):
                 return {"object": {entry.key: self.term(entry.value) for entry in entries}}
 
     def pattern(self, pattern: f.Pattern) -> Json:

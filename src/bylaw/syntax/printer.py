@@ -5,26 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from bylaw.logic import formula as f
+from bylaw.logic import terms as t
 from bylaw.logic.operators import ARITHMETIC, BY_NODE, Operator, is_plain
-from bylaw.logic.terms import (
-    Answer,
-    Apply,
-    At,
-    Counted,
-    Labels,
-    Last,
-    ListTerm,
-    Literal,
-    ObjectTerm,
-    Reading,
-    Term,
-    Tool,
-    ToolGlob,
-    ToolName,
-    ToolSet,
-    ToolVariable,
-    Variable,
-)
 from bylaw.logic.walk import Steps, everything, run
 from bylaw.values import write_json
 from bylaw.vocabulary.functions import compiled
@@ -45,17 +27,17 @@ def to_text(
     For text that only people read: `names` gives names to values, by their canonical text, and
     `parts` gives names to formulas.
     """
-    binders = f.ForAll | f.Exists | Counted
+    binders = f.ForAll | f.Exists | t.Counted
     bound = {part.variable for part in everything(formula) if isinstance(part, binders)}
     return run(_Printer(bound, names or {}, parts or {}).written(formula))[0]
 
 
-def term_text(term: Term, names: Mapping[str, str] | None = None) -> str:
+def term_text(term: t.Term, names: Mapping[str, str] | None = None) -> str:
     """A value as the text form writes it; `names` as in `to_text`."""
     return _Printer(set(), names or {}).term(term)
 
 
-def tool_text(tool: Tool) -> str:
+def tool_text(tool: t.Tool) -> str:
     """A tool as the text form writes it."""
     return _Printer(set(), {}).tool(tool)
 
@@ -80,7 +62,7 @@ class _Printer:
         match formula:
             case _ if isinstance(formula, f.Atom):
                 return self.atom(formula), _ATOM
-            case f.ForAll(_, f.Listed((item,)), _) if not isinstance(item, Literal):
+            case f.ForAll(_, f.Listed((item,)), _) if not isinstance(item, t.Literal):
                 written = yield self.let(formula)
                 return written, BY_NODE[f.ForAll].precedence
             case f.ForAll(name, domain, body) | f.Exists(name, domain, body):
@@ -122,7 +104,7 @@ class _Printer:
         bindings = []
         while True:
             match formula:
-                case f.ForAll(name, f.Listed((item,)), body) if not isinstance(item, Literal):
+                case f.ForAll(name, f.Listed((item,)), body) if not isinstance(item, t.Literal):
                     bindings.append(f"{name} = {self.sum(item)}")
                     formula = body
                 case _:
@@ -171,7 +153,7 @@ class _Printer:
                 return [f"{comparison} {self.term(number)}"]
             case f.ToolList(tools):
                 return [f"[{', '.join(map(self.tool, tools))}]"]
-            case ToolName() | ToolSet() | ToolVariable() | ToolGlob():
+            case t.ToolName() | t.ToolSet() | t.ToolVariable() | t.ToolGlob():
                 return [self.tool(operand)]
             case _:
                 return [self.term(operand)]
@@ -206,64 +188,64 @@ class _Printer:
             case f.Extracted(name, operands):
                 return f"{name}({', '.join(map(self.term, operands))})"
 
-    def tool(self, tool: Tool) -> str:
+    def tool(self, tool: t.Tool) -> str:
         """A tool as the text form writes it, in quotes unless it is a plain name."""
         match tool:
-            case ToolName(name):
+            case t.ToolName(name):
                 return write_json(name) if name in self.bound else _key(name)
-            case ToolVariable(name):
+            case t.ToolVariable(name):
                 return name
-            case ToolGlob(pattern):
+            case t.ToolGlob(pattern):
                 return f"like({write_json(pattern)})"
-            case ToolSet(members):
+            case t.ToolSet(members):
                 return "{" + ", ".join(map(self.tool, members)) + "}"
 
-    def term(self, term: Term) -> str:
+    def term(self, term: t.Term) -> str:
         """A term as the text form writes it, in parentheses if it is arithmetic."""
         return self.sum(term, _ATOM)
 
-    def sum(self, term: Term, least: int = 0) -> str:
+    def sum(self, term: t.Term, least: int = 0) -> str:
         """A term, in parentheses if it is arithmetic with a precedence below `least`."""
         match term:
-            case Apply(symbol, (left, right)) if symbol in ARITHMETIC:
+            case t.Apply(symbol, (left, right)) if symbol in ARITHMETIC:
                 binds = ARITHMETIC[symbol]
                 text = f"{self.sum(left, binds)} {symbol} {self.sum(right, binds + 1)}"
                 return f"({text})" if binds < least else text
-            case Literal(text) if text in self.names:
+            case t.Literal(text) if text in self.names:
                 return self.names[text]
-            case Literal():
+            case t.Literal():
                 return write_json(term.value)
-            case Variable(name):
+            case t.Variable(name):
                 return name
-            case Answer():
+            case t.Answer():
                 return "answer"
-            case Labels():
+            case t.Labels():
                 return "labels"
-            case Reading(field):
+            case t.Reading(field):
                 return field
-            case At(base, key):
+            case t.At(base, key):
                 return self.term(base) + self.accessor(key)
-            case Apply(function, operands):
+            case t.Apply(function, operands):
                 return f"{function}({', '.join(map(self.sum, operands))})"
-            case Last(condition):
+            case t.Last(condition):
                 return f"last({run(self.written(condition))[0]})"
-            case Counted(variable, domain, body):
+            case t.Counted(variable, domain, body):
                 text = run(self.written(body))[0]
                 return f"count({variable} in {self.domain(domain)}: {text})"
-            case ListTerm(items):
+            case t.ListTerm(items):
                 return "[" + ", ".join(map(self.sum, items)) + "]"
-            case ObjectTerm(entries):
+            case t.ObjectTerm(entries):
                 pairs = (f"{write_json(e.key)}: {self.sum(e.value)}" for e in entries)
                 return "{" + ", ".join(pairs) + "}"
 
-    def accessor(self, key: Term) -> str:
-        if isinstance(key, Literal) and isinstance(key.value, str) and key.text not in self.names:
+    def accessor(self, key: t.Term) -> str:
+        if isinstance(key, t.Literal) and isinstance(key.value, str) and key.text not in self.names:
             return f".{_key(key.value)}"
         return f"[{self.sum(key)}]"
 
-    def pattern_text(self, term: Term) -> str:
+    def pattern_text(self, term: t.Term) -> str:
         """A term on the right of `~`: between slashes if it is a regular expression written out."""
-        value = term.value if isinstance(term, Literal) else None
+        value = term.value if isinstance(term, t.Literal) else None
         if not isinstance(value, str) or not value or not value.isprintable():
             return self.sum(term)
         if "\\/" in value or value.endswith("\\") or compiled(value) is None:

@@ -6,26 +6,8 @@ from collections.abc import Sequence
 from keyword import iskeyword
 
 from bylaw.logic import formula as f
+from bylaw.logic import terms as t
 from bylaw.logic.operators import BY_NODE
-from bylaw.logic.terms import (
-    Answer,
-    Apply,
-    At,
-    Counted,
-    Labels,
-    Last,
-    ListTerm,
-    Literal,
-    ObjectTerm,
-    Reading,
-    Term,
-    Tool,
-    ToolGlob,
-    ToolName,
-    ToolSet,
-    ToolVariable,
-    Variable,
-)
 from bylaw.logic.walk import Steps, run
 from bylaw.vocabulary.predicates import PREDICATES
 from bylaw.vocabulary.signature import OperandKind
@@ -40,7 +22,7 @@ def _written(formula: f.Formula) -> Steps[str]:
     match formula:
         case _ if isinstance(formula, f.Atom):
             return _atom(formula)
-        case f.ForAll(name, f.Listed((item,)), body) if not isinstance(item, Literal):
+        case f.ForAll(name, f.Listed((item,)), body) if not isinstance(item, t.Literal):
             return f"let({name!r}, {_term(item)}, {yield _written(body)})"
         case f.ForAll(name, domain, body) | f.Exists(name, domain, body):
             quantifier = BY_NODE[type(formula)].symbol
@@ -103,7 +85,7 @@ def _operands(kind: OperandKind, operand: f.Operand) -> Sequence[str]:
         case f.Arguments(patterns):
             positional, named = _patterns(patterns)
             return [*positional, *named]
-        case ToolName() | ToolSet() | ToolVariable() | ToolGlob():
+        case t.ToolName() | t.ToolSet() | t.ToolVariable() | t.ToolGlob():
             return [_tool(operand)]
         case _:
             return [_term(operand)]
@@ -151,47 +133,47 @@ def _domain(domain: f.Domain) -> str:
             return f"extracted({', '.join([repr(name), *map(_term, operands)])})"
 
 
-def _tool(tool: Tool) -> str:
+def _tool(tool: t.Tool) -> str:
     match tool:
-        case ToolName(name):
+        case t.ToolName(name):
             return repr(name)
-        case ToolVariable(name):
+        case t.ToolVariable(name):
             return f"var({name!r})"
-        case ToolGlob(pattern):
+        case t.ToolGlob(pattern):
             return f"like({pattern!r})"
-        case ToolSet(members):
+        case t.ToolSet(members):
             return f"[{', '.join(map(_tool, members))}]"
 
 
-def _term(term: Term) -> str:
+def _term(term: t.Term) -> str:
     match term:
-        case Literal():
+        case t.Literal():
             return repr(term.value)
-        case Variable(name):
+        case t.Variable(name):
             return f"var({name!r})"
-        case Answer():
+        case t.Answer():
             return "answer"
-        case Labels():
+        case t.Labels():
             return "labels"
-        case Reading(field):
+        case t.Reading(field):
             return f"this.{field}"
-        case At():
+        case t.At():
             return _path(term)
-        case Apply(function, operands):
+        case t.Apply(function, operands):
             return f"apply({', '.join([repr(function), *map(_term, operands)])})"
-        case Last(condition):
+        case t.Last(condition):
             return f"last({run(_written(condition))})"
-        case Counted(variable, domain, body):
+        case t.Counted(variable, domain, body):
             return f"count({variable!r}, {_domain(domain)}, {run(_written(body))})"
-        case ListTerm(items):
+        case t.ListTerm(items):
             return f"[{', '.join(map(_term, items))}]"
-        case ObjectTerm(entries):
+        case t.ObjectTerm(entries):
             return "{" + ", ".join(f"{e.key!r}: {_term(e.value)}" for e in entries) + "}"
 
 
-def _path(term: Term) -> str:
+def _path(term: t.Term) -> str:
     keys: list[str] = []
-    while isinstance(term, At):
+    while isinstance(term, t.At):
         keys.append(_term(term.key))
         term = term.base
     return f"at({', '.join([_term(term), *reversed(keys)])})"

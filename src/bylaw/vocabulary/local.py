@@ -11,23 +11,7 @@ from functools import lru_cache
 from typing import Final, TypeAlias
 
 from bylaw.logic import formula as f
-from bylaw.logic.terms import (
-    Answer,
-    Apply,
-    At,
-    Counted,
-    Labels,
-    Last,
-    ListTerm,
-    Literal,
-    ObjectTerm,
-    Reading,
-    Term,
-    Tool,
-    ToolVariable,
-    Variable,
-    members_of,
-)
+from bylaw.logic import terms as t
 from bylaw.names import FINAL_ANSWER
 from bylaw.trace.event import MISSING, Call, Event, Message
 from bylaw.values import Json, equal
@@ -93,38 +77,38 @@ class LocalCompiler:
 
     # ── values ───────────────────────────────────────────────────────────────────────────
 
-    def term(self, term: Term, slots: Slots) -> Reader:
+    def term(self, term: t.Term, slots: Slots) -> Reader:
         """A function that reads the value at a moment."""
         match term:
-            case Literal():
+            case t.Literal():
                 value = term.value
                 return lambda now: value
-            case Variable(name):
+            case t.Variable(name):
                 slot = slots[name]
                 return lambda now: now.values[slot]
-            case Reading(field):
+            case t.Reading(field):
                 return self._field(field)
-            case At(base, key):
+            case t.At(base, key):
                 of_base, of_key = self.term(base, slots), self.term(key, slots)
                 return lambda now: found_at(of_base(now), of_key(now))
-            case Apply(function, operands):
+            case t.Apply(function, operands):
                 readers = [self.term(operand, slots) for operand in operands]
                 return lambda now: _applied(function, [reader(now) for reader in readers])
-            case Last(condition):
+            case t.Last(condition):
                 return self.last(condition, slots)
-            case Counted(variable, domain, body):
+            case t.Counted(variable, domain, body):
                 return self._counted(variable, domain, body, slots)
-            case ListTerm(items):
+            case t.ListTerm(items):
                 readers = [self.term(item, slots) for item in items]
                 return lambda now: together([reader(now) for reader in readers])
-            case ObjectTerm(entries):
+            case t.ObjectTerm(entries):
                 keys = [entry.key for entry in entries]
                 readers = [self.term(entry.value, slots) for entry in entries]
                 return lambda now: _object(keys, together([reader(now) for reader in readers]))
-            case Labels():
+            case t.Labels():
                 labels = self.labels
                 return lambda now: labels
-            case Answer():
+            case t.Answer():
                 raise NotLocal("the answer is only known at the end")
 
     def _field(self, field: str) -> Reader:
@@ -197,16 +181,16 @@ class LocalCompiler:
             case _:
                 return self.elsewhere(formula, slots)
 
-    def _event(self, tool: Tool | None, patterns: Sequence[f.Pattern], slots: Slots) -> Test:
+    def _event(self, tool: t.Tool | None, patterns: Sequence[f.Pattern], slots: Slots) -> Test:
         called = self._tool(tool, slots)
         if not patterns:
             return called
         tests = [called, *(self._pattern(pattern, slots) for pattern in patterns)]
         return lambda now: junction(tests, now, False)
 
-    def _tool(self, tool: Tool | None, slots: Slots) -> Test:
+    def _tool(self, tool: t.Tool | None, slots: Slots) -> Test:
         if tool is not None and tool.free:
-            bound = [slots[m.name] for m in members_of(tool) if isinstance(m, ToolVariable)]
+            bound = [slots[m.name] for m in t.members_of(tool) if isinstance(m, t.ToolVariable)]
 
             def is_bound(now: EventContext) -> Kleene:
                 event = now.event

@@ -10,21 +10,7 @@ from collections.abc import Mapping, Sequence
 from enum import Enum
 from typing import Final, Protocol, TypeAlias
 
-from bylaw.logic.terms import (
-    FIELDS,
-    Answer,
-    Apply,
-    At,
-    Counted,
-    Labels,
-    Last,
-    ListTerm,
-    Literal,
-    ObjectTerm,
-    Reading,
-    Term,
-    Variable,
-)
+from bylaw.logic import terms as t
 from bylaw.trace.event import MISSING, Call, Event, Missing
 from bylaw.values import Json, is_list, write_json
 from bylaw.vocabulary.functions import apply
@@ -65,43 +51,43 @@ class Place(Protocol):
         """The labels of the trace."""
         ...
 
-    def last(self, term: Last) -> Seen:
+    def last(self, term: t.Last) -> Seen:
         """The event that `last` finds, as an object."""
         ...
 
-    def counted(self, term: Counted) -> Seen:
+    def counted(self, term: t.Counted) -> Seen:
         """For how many values the body holds."""
         ...
 
 
-def value_at(term: Term, place: Place) -> Seen:
+def value_at(term: t.Term, place: Place) -> Seen:
     """The value of a term at a place."""
     match term:
-        case Literal():
+        case t.Literal():
             return term.value
-        case Reading(field):
+        case t.Reading(field):
             return place.field(field)
-        case At(base, key):
+        case t.At(base, key):
             return found_at(value_at(base, place), value_at(key, place))
-        case Apply(function, operands):
+        case t.Apply(function, operands):
             values = [value_at(operand, place) for operand in operands]
             return UNSEEN if UNSEEN in values else apply(function, values)
-        case Last():
+        case t.Last():
             return place.last(term)
-        case Counted():
+        case t.Counted():
             return place.counted(term)
-        case ListTerm(items):
+        case t.ListTerm(items):
             return together([value_at(item, place) for item in items])
-        case ObjectTerm(entries):
+        case t.ObjectTerm(entries):
             whole = together([value_at(entry.value, place) for entry in entries])
             if whole is MISSING or whole is UNSEEN:
                 return whole
             return {entry.key: value for entry, value in zip(entries, whole, strict=True)}
-        case Answer():
+        case t.Answer():
             return place.answer()
-        case Labels():
+        case t.Labels():
             return place.labels()
-        case Variable(name):
+        case t.Variable(name):
             return place.variable(name)
 
 
@@ -120,14 +106,14 @@ class _Nowhere:
     def labels(self) -> Seen:
         return MISSING
 
-    def last(self, term: Last) -> Seen:
+    def last(self, term: t.Last) -> Seen:
         return MISSING
 
-    def counted(self, term: Counted) -> Seen:
+    def counted(self, term: t.Counted) -> Seen:
         return MISSING
 
 
-def written_value(term: Term) -> Json | Missing:
+def written_value(term: t.Term) -> Json | Missing:
     """The value of a term that depends on nothing but itself."""
     found = value_at(term, _Nowhere())
     return MISSING if found is UNSEEN else found
@@ -193,7 +179,7 @@ def known_before_result(name: str) -> bool:
 
 def as_object(event: Event) -> Json:
     """An event as the object that `last` denotes."""
-    fields = ((name, field_of(event, name)) for name in FIELDS)
+    fields = ((name, field_of(event, name)) for name in t.FIELDS)
     return {name: value for name, value in fields if value is not MISSING}
 
 
