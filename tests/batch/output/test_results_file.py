@@ -112,7 +112,14 @@ def _killed(out: Path, corpus: Path, jobs: int, chance: random.Random) -> bool:
         return run.wait() != 0
 
 
-@pytest.mark.parametrize(("jobs", "name"), [(1, "s.jsonl"), (2, "s.jsonl"), (1, "s.parquet")])
+@pytest.mark.parametrize(
+    ("jobs", "name"),
+    [
+        (1, "s.jsonl"),
+        pytest.param(2, "s.jsonl", marks=pytest.mark.slow),
+        pytest.param(1, "s.parquet", marks=pytest.mark.slow),
+    ],
+)
 def test_a_run_that_is_killed_again_and_again_loses_and_repeats_nothing(
     tmp_path: Path, corpus: Path, jobs: int, name: str
 ) -> None:

@@ -10,8 +10,8 @@ import heapq
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Final, Self
+from dataclasses import dataclass, field, fields
+from typing import Any, Final, NamedTuple, Self
 
 import numpy as np
 
@@ -31,8 +31,7 @@ ERRORS: Final = 20
 """The number of errors in records that are kept."""
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class NotableTrace:
+class NotableTrace(NamedTuple):
     """A trace to look at. In order, the worst come first, and of equals the first in the corpus."""
 
     score: float
@@ -41,18 +40,8 @@ class NotableTrace:
     row: int
     """Its number in the chunk."""
     name: str
-    violated: int = field(compare=False)
+    violated: int
     """The number of rules that it violates."""
-
-    def state(self) -> list[Json]:
-        """The trace as JSON."""
-        return [self.score, list(self.cursor), self.row, self.name, self.violated]
-
-    @classmethod
-    def from_state(cls, state: Sequence[Any]) -> Self:
-        """The trace that `state` wrote."""
-        score, cursor, row, name, violated = state
-        return cls(score, Cursor(*cursor), row, name, violated)
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,29 +240,19 @@ class Summary:
 
     # ── saving ────────────────────────────────────────────────────────────────────────────
 
-    def state(self) -> dict[str, Json]:
-        """The summary as JSON, for a run that is resumed."""
-        return {
-            "traces": self.traces,
-            "calls": self.calls,
-            "labels": [*self.labels],
-            "outcomes": [[*row] for row in self.outcomes],
-            "lost": [*self.lost],
-            "unusable": dict(self.unusable),
-            "errors": [*self.errors],
-            "notes": dict(self.notes),
-            "alone": dict(self.alone),
-            "worst": [each.state() for each in self.worst],
-            "examples": {
-                name: [each.state() for each in found] for name, found in self.examples.items()
-            },
-        }
+    def state(self) -> dict[str, Any]:
+        """The fields that make the summary, ready for JSON, for a run that is resumed."""
+        kept = (each.name for each in fields(self) if each.name != "procedure")
+        return {name: getattr(self, name) for name in kept}
 
     @classmethod
     def from_state(cls, procedure: Procedure, state: Mapping[str, Any]) -> Self:
-        """The summary that `state` wrote."""
-        read = NotableTrace.from_state
+        """The summary with this state, read from JSON."""
+
+        def notable(found: Sequence[Sequence[Any]]) -> list[NotableTrace]:
+            return [NotableTrace(score, Cursor(*cursor), *rest) for score, cursor, *rest in found]
+
         counters = {name: Counter(state[name]) for name in ("unusable", "notes", "alone")}
-        worst = [read(each) for each in state["worst"]]
-        examples = {name: [*map(read, found)] for name, found in state["examples"].items()}
-        return cls(procedure, **{**state, **counters, "worst": worst, "examples": examples})
+        examples = {name: notable(found) for name, found in state["examples"].items()}
+        notables = {"worst": notable(state["worst"]), "examples": examples}
+        return cls(procedure, **{**state, **counters, **notables})
