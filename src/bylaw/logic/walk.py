@@ -6,23 +6,9 @@ from collections.abc import Callable, Generator, Iterator, Mapping
 from functools import lru_cache
 from typing import Any, TypeAlias, TypeVar, cast
 
+from bylaw.logic import terms as t
 from bylaw.logic.formula import Exists, ForAll, Formula, FormulaNode
 from bylaw.logic.node import Node
-from bylaw.logic.terms import (
-    NO_TOOL,
-    Counted,
-    Labels,
-    ListTerm,
-    Literal,
-    ObjectTerm,
-    ToolName,
-    ToolSet,
-    ToolVariable,
-    Variable,
-    list_term,
-    members_of,
-    object_term,
-)
 from bylaw.names import FINAL_ANSWER
 from bylaw.values import Json
 
@@ -70,7 +56,7 @@ def subformulas(formula: Formula) -> tuple[Formula, ...]:
 
 def tools_in(node: Node) -> list[str]:
     """The tool names a formula writes, in order of appearance."""
-    names = (part.name for part in everything(node) if isinstance(part, ToolName))
+    names = (part.name for part in everything(node) if isinstance(part, t.ToolName))
     return list(dict.fromkeys(names))
 
 
@@ -87,8 +73,8 @@ def substitute(part: _Part, variable: str, value: Json) -> _Part:
 
 def with_labels(formula: Formula, labels: Mapping[str, Json]) -> Formula:
     """The formula with the labels of a trace written out."""
-    written = Literal.computed(dict(labels))
-    return rewritten(formula, lambda part: written if isinstance(part, Labels) else None)
+    written = t.Literal.computed(dict(labels))
+    return rewritten(formula, lambda part: written if isinstance(part, t.Labels) else None)
 
 
 def rewritten(formula: Formula, change: Callable[[Node], Node | None]) -> Formula:
@@ -120,15 +106,15 @@ def _substituted(node: Node, variable: str, value: Json) -> Steps[Node]:
     if variable not in node.free:
         return node
     match node:
-        case Variable():
-            return Literal.computed(value)
-        case ToolVariable():
+        case t.Variable():
+            return t.Literal.computed(value)
+        case t.ToolVariable():
             return _tool_named(value)
-        case ToolSet(members):
+        case t.ToolSet(members):
             bound = [m if variable not in m.free else _tool_named(value) for m in members]
-            return ToolSet(tuple(flat for member in bound for flat in members_of(member)))
+            return t.ToolSet(tuple(flat for member in bound for flat in t.members_of(member)))
         case (
-            ForAll(name, domain, body) | Exists(name, domain, body) | Counted(name, domain, body)
+            ForAll(name, domain, body) | Exists(name, domain, body) | t.Counted(name, domain, body)
         ) if name == variable:
             return type(node)(name, (yield _substituted(domain, variable, value)), body)
     fields: list[object] = []
@@ -144,16 +130,16 @@ def _substituted(node: Node, variable: str, value: Json) -> Steps[Node]:
         fields.append(field)
     rebuilt = type(node)(*fields)
     match rebuilt:
-        case ListTerm(items_):
-            return list_term(items_)
-        case ObjectTerm(entries):
-            return object_term({entry.key: entry.value for entry in entries})
+        case t.ListTerm(items_):
+            return t.list_term(items_)
+        case t.ObjectTerm(entries):
+            return t.object_term({entry.key: entry.value for entry in entries})
         case _:
             return rebuilt
 
 
-def _tool_named(value: Json) -> ToolName | ToolSet:
+def _tool_named(value: Json) -> t.ToolName | t.ToolSet:
     """The tool that a bound value names. The answer is never reached through a variable."""
     if isinstance(value, str) and value and value != FINAL_ANSWER:
-        return ToolName(value)
-    return NO_TOOL
+        return t.ToolName(value)
+    return t.NO_TOOL

@@ -13,20 +13,7 @@ from random import Random
 from typing import Any, Final
 
 from bylaw.logic import formula as f
-from bylaw.logic.terms import (
-    Apply,
-    At,
-    Counted,
-    Last,
-    ListTerm,
-    Literal,
-    ObjectTerm,
-    Reading,
-    Term,
-    ToolGlob,
-    ToolName,
-    Variable,
-)
+from bylaw.logic import terms as t
 from bylaw.logic.walk import everything
 from bylaw.names import FINAL_ANSWER
 from bylaw.trace.event import MISSING, Call, Event, Message
@@ -69,8 +56,8 @@ class Maker:
 
     def __init__(self, formulas: Iterable[f.Formula], *, messages: bool) -> None:
         parts = [part for formula in formulas for part in everything(formula)]
-        names = [p.name for p in parts if isinstance(p, ToolName) and p.name != FINAL_ANSWER]
-        forms = [p.pattern.replace("*", "x") for p in parts if isinstance(p, ToolGlob)]
+        names = [p.name for p in parts if isinstance(p, t.ToolName) and p.name != FINAL_ANSWER]
+        forms = [p.pattern.replace("*", "x") for p in parts if isinstance(p, t.ToolGlob)]
         self.tools: Final = list(dict.fromkeys([*names, *forms])) or ["something_else"]
         roles = [p.role for p in parts if isinstance(p, f.Says)]
         self.roles: Final[list[Any]] = list(dict.fromkeys(roles)) if messages else []
@@ -91,12 +78,12 @@ class Maker:
                 looks.values += _written(expected)
             case f.Compare(symbol, left, right):
                 self._compared(symbol, left, right)
-            case f.ForAll(x, domain, _) | f.Exists(x, domain, _) | Counted(x, domain, _):
+            case f.ForAll(x, domain, _) | f.Exists(x, domain, _) | t.Counted(x, domain, _):
                 self._ranged(x, domain)
-            case At() | Apply():
+            case t.At() | t.Apply():
                 self._looks(part)
 
-    def _compared(self, symbol: str, left: Term, right: Term) -> None:
+    def _compared(self, symbol: str, left: t.Term, right: t.Term) -> None:
         for mine, term in ((left, right), (right, left)):
             looks = self._looks(mine)
             if looks is None:
@@ -127,35 +114,35 @@ class Maker:
         if looks is not None:
             self._variables[variable] = looks
 
-    def _looks(self, term: Term) -> Looks | None:
+    def _looks(self, term: t.Term) -> Looks | None:
         """Where a term's value comes from, as far as it can be told."""
         match term:
-            case Reading(name):
+            case t.Reading(name):
                 return self.fields.get(name)
-            case Variable(name):
+            case t.Variable(name):
                 return self._variables.setdefault(name, Looks())
-            case At(Last(), Literal() as key) if key.value in self.fields:
+            case t.At(t.Last(), t.Literal() as key) if key.value in self.fields:
                 return self.fields[key.value]
-            case At(base, key):
+            case t.At(base, key):
                 looks = self._looks(base)
                 if looks is None:
                     return None
-                if isinstance(key, Literal) and is_text(key.value):
+                if isinstance(key, t.Literal) and is_text(key.value):
                     return looks.at(key.value)
-                by_number = isinstance(key, Literal) and is_number(key.value)
+                by_number = isinstance(key, t.Literal) and is_number(key.value)
                 return looks.inside() if by_number else looks.under_any()
-            case Apply("keys" | "values", (base,)):
+            case t.Apply("keys" | "values", (base,)):
                 looks = self._looks(base)
                 if looks is not None:
                     looks.under_any()
                 return None
-            case Apply("find", (base, Literal() as pattern)):
+            case t.Apply("find", (base, t.Literal() as pattern)):
                 looks = self._looks(base)
                 sample = sample_of(pattern.value) if is_text(pattern.value) else None
                 if looks is not None and sample is not None:
                     looks.values.append(sample)
                 return None
-            case Apply(name, operands):
+            case t.Apply(name, operands):
                 found = [self._looks(operand) for operand in operands]
                 for looks in found if name in _LISTS else ():
                     if looks is not None:
@@ -213,14 +200,14 @@ class Maker:
                 return random.choice([*looks.values, *pool])
 
 
-def _written(term: Term) -> list[Json]:
+def _written(term: t.Term) -> list[Json]:
     """The values that a term writes out."""
     match term:
-        case Literal():
+        case t.Literal():
             return [term.value]
-        case ListTerm(items):
+        case t.ListTerm(items):
             return [value for item in items for value in _written(item)]
-        case ObjectTerm(entries):
+        case t.ObjectTerm(entries):
             return [value for entry in entries for value in _written(entry.value)]
         case _:
             return []
