@@ -5,8 +5,8 @@
     G(call("search") >> F(call("cite")))
 
 Operators are named as in text (`G`, `F`, `X`, `WX`, `U`, `W`, `R`, `Y`, `O`, `H`, `S`), the
-connectives are `~ & | >>` and `.iff()`, predicates keep their names. `var("x")` may replace any
-value or tool.
+connectives are `~ & | >>` and `.iff()`, and predicates keep their names. `var("x")` can stand for
+any value or tool.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ answer = t.Answer()
 labels = t.Labels()
 
 
-class this:  # noqa: N801  # it is written like a value of the language
+class this:  # noqa: N801  # it is used like a value of the language
     """The event being tested: `this.args`, `this.result`, `this.tool`, `this.step`, …"""
 
     args = t.Reading("args")
@@ -120,7 +120,7 @@ def var(name: str) -> t.Variable:
 
 
 def call(tool: ToolLike = None, /, *patterns: f.Pattern, **arguments: object) -> f.EventAtom:
-    """The current event is a call that matches: `call("search", ok, q="foo")`; `call()` is any."""
+    """The current event is such a call: `call("search", ok, q="foo")`; `call()` is any call."""
     named = tuple(f.ArgumentIs((key,), term_of(value)) for key, value in arguments.items())
     return f.EventAtom(None if tool is None else tool_of(tool), (*named, *patterns))
 
@@ -131,7 +131,7 @@ def where(*path: str, equals: object) -> f.ArgumentIs:
 
 
 def result_is(value: object, *path: str) -> f.ResultIs:
-    """A result pattern, for the whole result or for the value at a path of keys."""
+    """A pattern for the whole result, or for the value at a path of keys."""
     return f.ResultIs(path, term_of(value))
 
 
@@ -172,17 +172,17 @@ def apply(function: str, *operands: object) -> t.Apply:
 
 
 def earlier(operand: f.Formula) -> f.Earlier:
-    """`earlier operand`: it held at some event of a strictly smaller step."""
+    """`earlier operand`: the operand held at some event of a strictly smaller step."""
     return f.Earlier(operand)
 
 
 def later(operand: f.Formula) -> f.Later:
-    """`later operand`: it holds at some event of a strictly larger step."""
+    """`later operand`: the operand holds at some event of a strictly larger step."""
     return f.Later(operand)
 
 
 def last(condition: f.Formula) -> t.Last:
-    """`last(condition)`: the latest event of a strictly earlier step where it holds."""
+    """`last(condition)`: the latest event of a strictly earlier step where the condition holds."""
     return t.Last(condition)
 
 
@@ -204,7 +204,7 @@ def like(form: str) -> t.ToolGlob:
 
 
 def found(term: object) -> f.Listed | f.Found:
-    """The domain of a list, or a single value, at the current event."""
+    """The domain of a list's elements, or of a single value, at the current event."""
     domain = f.each_of(term_of(term))
     if domain is None:
         raise SpecError(Diagnostic("E106", "the list of values is empty"))
@@ -232,7 +232,7 @@ def metrics(path: str) -> f.FromMetrics:
 
 
 def extracted(name: str, *operands: object) -> f.Extracted:
-    """The domain that a registered extractor yields."""
+    """The domain of the values that a registered extractor yields."""
     return f.Extracted(name, tuple(map(term_of, operands)))
 
 

@@ -22,7 +22,7 @@ from bylaw.trace.trace import Events
 from bylaw.vocabulary.domains import elements
 from bylaw.vocabulary.functions import FUNCTIONS
 from bylaw.vocabulary.predicates import PREDICATES
-from bylaw.vocabulary.relations import RELATIONS
+from bylaw.vocabulary.reading import RELATION_TESTS
 from bylaw.vocabulary.view import Order, View
 
 Environment: TypeAlias = Mapping[str, Any]
@@ -62,7 +62,7 @@ def _at(formula: f.Formula, view: View, i: int, env: Environment) -> bool:
         case f.Compare(symbol, left, right):
             a, b = _value(left, view, i, env), _value(right, view, i, env)
             undefined = any(value is MISSING or value is None for value in (a, b))
-            return not undefined and RELATIONS[symbol](a, b)
+            return not undefined and RELATION_TESTS[symbol](a, b)
         case f.Not(a):
             return not at(a, i)
         case f.And(parts):

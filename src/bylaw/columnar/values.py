@@ -26,8 +26,15 @@ from bylaw.trace.event import MISSING, Missing
 from bylaw.values import Json
 from bylaw.vocabulary.domains import contributed, distinct
 from bylaw.vocabulary.functions import apply
-from bylaw.vocabulary.reading import Seen, as_object, elements_of, field_of, found_at, together
-from bylaw.vocabulary.relations import related
+from bylaw.vocabulary.reading import (
+    Seen,
+    as_object,
+    elements_of,
+    field_of,
+    found_at,
+    related,
+    together,
+)
 from bylaw.vocabulary.tracker import Probe
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""The nodes of a formula: a closed union of frozen values. What they mean is said elsewhere."""
+"""The nodes of a formula: a closed union of frozen values. Their meaning is in `semantics`."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class _Binary(_Operator):
 
 
 class _Nary(_Operator):
-    """Flat by construction: a conjunction inside a conjunction dissolves into it."""
+    """Flat by construction: a conjunction inside a conjunction is merged into it."""
 
     __slots__ = ()
 
@@ -184,7 +184,7 @@ class WeakUntil(_Binary):
 
 @frozen
 class Release(_Binary):
-    """`a R b`: `b` holds up to and including the first event where `a` holds, or for ever."""
+    """`a R b`: `b` holds up to and including the first event where `a` holds, or to the end."""
 
     left: Formula
     right: Formula
@@ -274,7 +274,7 @@ class Exists(_Quantifier):
 
 @frozen
 class Listed(Node):
-    """`[1, args.id]`: the values themselves, those that are undefined left out.
+    """`[1, args.id]`: the values themselves, without those that are undefined.
 
     `let x = t: a` is `forall x in [t]: a`.
     """
@@ -284,15 +284,13 @@ class Listed(Node):
 
 @frozen
 class Found(Node):
-    """`args.items`: the elements of a list found at the current event; another value is one."""
+    """`args.items`: the elements of a list at the current event; any other value is one element."""
 
     term: Term
 
 
 def each_of(term: Term) -> Listed | Found | None:
-    """The domain of a value's elements; a value that is written out is a list of its elements,
-    of which there must be one.
-    """
+    """The domain of a term's elements; for a literal, the list of them, or None if it is empty."""
     if not isinstance(term, Literal):
         return Found(term)
     value = term.value
@@ -302,7 +300,7 @@ def each_of(term: Term) -> Listed | Found | None:
 
 @frozen
 class FromArgs(Node):
-    """`args(tool, "path")`: what the path finds in the arguments of each call of the tool."""
+    """`args(tool, "path")`: the values at the path in the arguments of each call of the tool."""
 
     tool: Tool
     path: str
@@ -310,7 +308,7 @@ class FromArgs(Node):
 
 @frozen
 class FromResults(Node):
-    """`results(tool, "path")`: what the path finds in the result of each call of the tool."""
+    """`results(tool, "path")`: the values at the path in the result of each call of the tool."""
 
     tool: Tool
     path: str
@@ -318,14 +316,14 @@ class FromResults(Node):
 
 @frozen
 class FromMetrics(Node):
-    """`metrics("path")`: what the path finds in the metrics record."""
+    """`metrics("path")`: the values at the path in the metrics record."""
 
     path: str
 
 
 @frozen
 class Extracted(Node):
-    """`name(…)`: what a registered extractor yields."""
+    """`name(…)`: the values that a registered extractor yields."""
 
     name: str
     operands: tuple[Term, ...] = ()
@@ -342,7 +340,7 @@ class _Pattern(Node):
 
     def __post_init__(self) -> None:
         if not is_constant(self.expected):  # type: ignore[attr-defined]
-            message = "a pattern expects a value that is the same at every event"
+            message = "a pattern must expect a value that is the same at every event"
             raise SpecError(Diagnostic("E105", message, "Compare the two values instead."))
         Node.__post_init__(self)
 
@@ -365,7 +363,7 @@ class ResultIs(_Pattern):
 
 @frozen
 class OutcomeIs(Node):
-    """`ok` or `failed`: how the call came out."""
+    """`ok` or `failed`: the outcome of the call."""
 
     outcome: Choice["ok", "failed"]
 
@@ -400,7 +398,7 @@ class Compare(FormulaNode):
 
 @frozen
 class Count(Node):
-    """`<= 3`: how a number of calls must compare."""
+    """`<= 3`: a comparison with a number of calls."""
 
     comparison: str
     number: Term
@@ -408,7 +406,7 @@ class Count(Node):
 
 @frozen
 class ToolList(Node):
-    """`[a, b]`: several tools, each spoken of by itself."""
+    """`[a, b]`: several tools, each for itself; a `ToolSet` behaves as one tool."""
 
     tools: tuple[Tool, ...]
 
@@ -417,9 +415,9 @@ class _Arguments(Node):
     __slots__ = ("key", "literals")
 
     literals: Mapping[str, Json] | None
-    """The arguments as a mapping, where all of them are literal and none is nested."""
+    """The arguments as a mapping, if all are literal and none is nested."""
     key: Hashable | None
-    """The key that calls with just these arguments share, likewise."""
+    """The key shared by calls with exactly these arguments, under the same condition."""
 
     def __post_init__(self) -> None:
         Node.__post_init__(self)
@@ -433,7 +431,7 @@ class _Arguments(Node):
 
 @frozen
 class Arguments(_Arguments):
-    """`amount = 5, currency = "EUR"`: what a predicate says of a call's arguments."""
+    """`amount = 5, currency = "EUR"`: the arguments that a predicate expects of a call."""
 
     patterns: tuple[ArgumentIs, ...] = ()
 
@@ -451,7 +449,7 @@ class TracePredicate(FormulaNode):
 
 @frozen
 class OpenPredicate(FormulaNode):
-    """`paid_twice()`: a registered Python function, asked at the current position."""
+    """`paid_twice()`: a registered Python function, evaluated at the current position."""
 
     name: str
     operands: tuple[Term, ...] = ()
@@ -465,4 +463,4 @@ Nary: TypeAlias = And | Or
 Quantifier: TypeAlias = ForAll | Exists
 Atom: TypeAlias = Truth | EventAtom | Says | Compare | TracePredicate | OpenPredicate
 Formula: TypeAlias = Unary | Binary | Nary | Quantifier | Atom
-"""A formula: a frozen value, whichever node it is."""
+"""Any formula."""

@@ -1,4 +1,4 @@
-"""What every part of a formula is: a frozen value with a cheap hash and a known depth.
+"""The base class of all parts of a formula: frozen values with a cheap hash and a known depth.
 
 Formulas may be a thousand operators deep, so nothing here calls itself: equality, hashing and
 printing work on deep formulas without touching the interpreter's recursion limit.
@@ -12,9 +12,9 @@ from typing import ClassVar, Final
 from bylaw.errors import Diagnostic, SpecError
 
 MAX_DEPTH: Final = 1000
-"""How many operators a formula may nest."""
+"""The deepest nesting of operators in a formula."""
 MAX_NESTING: Final = 100
-"""How many values may nest in each other; everything that reads values may then recurse."""
+"""The deepest nesting of values. It is small, so code that reads values may recurse."""
 
 
 class Node:
@@ -23,9 +23,9 @@ class Node:
     __slots__ = ("_hash", "_nesting", "constant", "depth", "free")
 
     constant: bool
-    """Does nothing in it depend on the event it is read at?"""
+    """Is its value the same at every event?"""
     depth: int
-    """How many operators nest in it."""
+    """The depth of the operators nested in it."""
     _nesting: int
     _hash: int
     free: frozenset[str]
@@ -33,7 +33,7 @@ class Node:
     deepens: ClassVar[bool] = False
     """Does this part count as a level of nesting?"""
     nests: ClassVar[bool] = False
-    """Is it a value that is made of others?"""
+    """Is it a value that is composed of other values?"""
     reads: ClassVar[bool] = False
     """Is it a value that depends on the event it is read at?"""
 
@@ -109,11 +109,11 @@ class Node:
 
 
 class _Verbatim(str):
-    """Text that `repr` writes as it is."""
+    """Text that `repr` writes unchanged."""
 
 
 def _bracketed(opening: str, items: list[object], closing: str) -> list[object]:
-    """What to write, last first: the opening, the items with commas between, the closing."""
+    """The opening, the items separated by commas, and the closing, in reverse order."""
     separated: list[object] = [_Verbatim(opening)]
     for index, item in enumerate(items):
         separated += [_Verbatim(", "), item] if index else [item]

@@ -11,13 +11,13 @@ from bylaw.logic import formula as f
 from bylaw.logic.terms import FIELDS
 
 Fixity = Literal["prefix", "right", "flat", "binder"]
-"""How an operator stands: before its operand, between two (grouping to the right), between
-many, or before a variable and its domain."""
+"""The position of an operator: before its operand, between two (grouping to the right),
+between many, or before a variable and its domain."""
 
 
 @frozen
 class Operator:
-    """One operator: its names in each form, how tightly it binds, and its node."""
+    """One operator: its names in each form, its precedence and its node."""
 
     tag: str
     symbol: str
@@ -66,18 +66,18 @@ BY_SPELLING: Final = {
 }
 
 COMPARISONS: Final = ("=", "!=", "<=", ">=", "<", ">")
-"""How two numbers may be compared."""
+"""Comparisons of two numbers."""
 RELATIONS: Final = (*COMPARISONS, "in", "contains", "~")
-"""How two values may be compared."""
+"""Comparisons of two values."""
 ARITHMETIC: Final = {"+": 70, "-": 70, "*": 80, "/": 80}
-"""How tightly the symbols of arithmetic bind. They are functions, written between operands."""
+"""The precedence of the arithmetic symbols. They are functions, written between operands."""
 
 KEYWORDS: Final = frozenset(
     {spelling for spelling in BY_SPELLING if spelling.isidentifier()}
     | {"true", "false", "null", "call", "ok", "failed", "in", "let", "contains"}
     | {"last", "says", "count", "like"}
 )
-"""Names that a tool can carry only in quotes."""
+"""Words that are tool names only in quotes."""
 
 
 _NAME: Final = re.compile(r"[^\W\d]\w*")

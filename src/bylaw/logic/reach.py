@@ -1,4 +1,4 @@
-"""How far a formula looks: at one event, back, or ahead."""
+"""The reach of a formula: one event, the past, or the future."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from bylaw.logic.terms import Answer, Labels, Last
 from bylaw.logic.walk import everything
 
 BACK: Final = (f.Earlier, f.Once, f.Historically, f.Since, f.Yesterday, Last)
-"""What looks at earlier events."""
+"""Nodes that look at earlier events."""
 _WHOLE: Final = (f.FromArgs, f.FromResults, f.FromMetrics, f.Extracted)
 _AHEAD: Final = (
     f.Next,
@@ -26,7 +26,7 @@ _AHEAD: Final = (
     Answer,
     *_WHOLE,
 )
-"""What depends on events to come, or on the trace as a whole."""
+"""Nodes that depend on later events, or on the trace as a whole."""
 
 
 @lru_cache(maxsize=65536)
@@ -37,14 +37,14 @@ def is_past(formula: f.Formula) -> bool:
 
 @lru_cache(maxsize=65536)
 def is_past_but_for_functions(formula: f.Formula) -> bool:
-    """Is it, apart from the functions of users that it asks?"""
+    """The same, ignoring the registered functions that the formula calls."""
     ahead = tuple(kind for kind in _AHEAD if kind is not f.OpenPredicate)
     return not any(isinstance(part, ahead) for part in everything(formula))
 
 
 @lru_cache(maxsize=65536)
 def stays_here(formula: f.Formula) -> bool:
-    """Is the formula decided by the event alone, and by its variables from outside?"""
+    """Is the formula decided by the event and the values of its free variables?"""
     refused = (*_AHEAD, *BACK, Labels)
     return not any(isinstance(part, refused) for part in everything(formula))
 

@@ -1,4 +1,4 @@
-"""Values and tools as a formula writes them: what stands where a value or a tool may stand."""
+"""Terms and tools: the nodes of a formula that denote values and sets of calls."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Literal(Node):
 
     @classmethod
     def computed(cls, value: Json) -> Literal:
-        """The literal of a value that was made of JSON values, and may nest deeper than those."""
+        """The literal of a value that was computed from JSON values, and may be nested deeper."""
         return cls(canonical(value))
 
     @property
@@ -50,7 +50,7 @@ def _value(text: str) -> Json:
 
 @frozen
 class Variable(Node):
-    """A name that a quantifier binds, where a value may stand."""
+    """A variable in the place of a value."""
 
     name: str
 
@@ -91,7 +91,7 @@ class Answer(Node):
 
 @frozen
 class Labels(Node):
-    """`labels`: what the trace is labelled with."""
+    """`labels`: the labels of the trace."""
 
 
 Field: TypeAlias = Choice["args", "result", "tool", "step", "text", "error"]
@@ -100,7 +100,7 @@ FIELDS: Final[tuple[str, ...]] = get_args(Field)
 
 @frozen
 class Reading(Node):
-    """`args`, `result`, `tool`, `step`, `text`, `error`: read from the event being tested."""
+    """`args`, `result`, `tool`, `step`, `text`, `error`: a field of the event being tested."""
 
     field: Field
     reads = True
@@ -108,7 +108,7 @@ class Reading(Node):
 
 @frozen
 class At(Node):
-    """`base.key`, `base[key]`: what a key or an index finds; a key is looked up in every element
+    """`base.key`, `base[key]`: the value at a key or an index; a key is looked up in every element
     of a list.
     """
 
@@ -120,7 +120,7 @@ class At(Node):
 
 @frozen
 class Apply(Node):
-    """`length(x)`, `x + 1`: a function of the closed set, applied."""
+    """`length(x)`, `x + 1`: a built-in function applied to its operands."""
 
     function: str
     operands: tuple[Term, ...]
@@ -140,7 +140,7 @@ class Last(Node):
 
 @frozen
 class Counted(Node):
-    """`count(x in D: a)`: for how many values of the domain `a` holds."""
+    """`count(x in D: a)`: the number of values of the domain for which `a` holds."""
 
     variable: str
     domain: Domain
@@ -199,7 +199,7 @@ def object_term(entries: Mapping[str, Term]) -> Term:
 
 
 def term_of(value: object) -> Term:
-    """The term for a Python object: terms stand for themselves, also inside lists and dicts."""
+    """The term for a Python object; terms are kept, also inside lists and dicts."""
     match value:
         case Node() if isinstance(value, _TERMS):
             return cast(Term, value)
@@ -223,7 +223,7 @@ class ToolName(Node):
 
 @frozen
 class ToolVariable(Node):
-    """A name that a quantifier binds, where a tool may stand."""
+    """A variable in the place of a tool."""
 
     name: str
 
@@ -233,19 +233,19 @@ class ToolVariable(Node):
 
 @frozen
 class ToolGlob(Node):
-    """`like("get_*")`: every tool whose name has this form; `*` stands for any characters."""
+    """`like("get_*")`: every tool whose name matches; `*` stands for any characters."""
 
     pattern: str
 
     @property
     def name(self) -> str:
-        """What the member of a set is sorted by."""
+        """The sort key among the members of a set."""
         return self.pattern
 
 
 @frozen
 class ToolSet(Node):
-    """`{cancel, refund}`: behaves as one tool whose occurrences are its members' together."""
+    """`{cancel, refund}`: behaves as one tool; a call of any member is a call of it."""
 
     members: tuple[ToolMember, ...]
 
@@ -259,7 +259,7 @@ ToolMember: TypeAlias = ToolName | ToolVariable | ToolGlob
 Tool: TypeAlias = ToolMember | ToolSet
 
 NO_TOOL = ToolSet(())
-"""What a variable becomes whose value names no tool: it never occurs."""
+"""The tool of a variable whose value names no tool: it is never called."""
 
 
 def tool_of(value: object) -> Tool:
@@ -280,5 +280,5 @@ def tool_of(value: object) -> Tool:
 
 
 def members_of(tool: Tool) -> tuple[ToolMember, ...]:
-    """The names, forms and variables that a tool stands for."""
+    """The names, globs and variables that a tool consists of."""
     return tool.members if isinstance(tool, ToolSet) else (tool,)

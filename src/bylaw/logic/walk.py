@@ -19,7 +19,7 @@ Steps: TypeAlias = Generator["Steps[Any]", Any, Result]
 
 
 def run(steps: Steps[Result]) -> Result:
-    """Carries out a recursive computation with a list in place of the call stack."""
+    """The result of a recursive computation, carried out with a list as its stack."""
     stack: list[Steps[Any]] = [steps]
     answer: Any = None
     while stack:
@@ -42,7 +42,7 @@ def everything(node: Node) -> Iterator[Node]:
 
 
 def subformulas(formula: Formula) -> tuple[Formula, ...]:
-    """The formulas directly below this one, also those inside its values."""
+    """The formulas directly below this one, including those inside its terms."""
     found: list[Node] = []
     pending = list(formula.parts())[::-1]
     while pending:
@@ -55,30 +55,30 @@ def subformulas(formula: Formula) -> tuple[Formula, ...]:
 
 
 def tools_in(node: Node) -> list[str]:
-    """The tool names a formula writes, in order of appearance."""
+    """The tools that a formula names, in order of appearance."""
     names = (part.name for part in everything(node) if isinstance(part, t.ToolName))
     return list(dict.fromkeys(names))
 
 
 @lru_cache(maxsize=4096)
 def sees_answer(formula: Formula) -> bool:
-    """Does the formula name `final_answer`? Only such formulas see the answer as an event."""
+    """Does the formula name `final_answer`? Only then is the answer an event for it."""
     return FINAL_ANSWER in tools_in(formula)
 
 
 def substitute(part: _Part, variable: str, value: Json) -> _Part:
-    """A part of a formula with a value in place of every free occurrence of the variable."""
+    """The part with the value in place of every free occurrence of the variable."""
     return cast(_Part, run(_substituted(part, variable, value)))
 
 
 def with_labels(formula: Formula, labels: Mapping[str, Json]) -> Formula:
-    """The formula with the labels of a trace written out."""
+    """The formula with the labels of a trace substituted for `labels`."""
     written = t.Literal.computed(dict(labels))
     return rewritten(formula, lambda part: written if isinstance(part, t.Labels) else None)
 
 
 def rewritten(formula: Formula, change: Callable[[Node], Node | None]) -> Formula:
-    """The formula with every part that `change` gives something else for, outermost first."""
+    """The formula with parts replaced: `change` gives the replacement, or None; outermost first."""
     if all(change(part) is None for part in everything(formula)):
         return formula
     return cast(Formula, run(_rebuilt(formula, change)))
@@ -88,18 +88,7 @@ def _rebuilt(node: Node, change: Callable[[Node], Node | None]) -> Steps[Node]:
     changed = change(node)
     if changed is not None:
         return changed
-    fields: list[object] = []
-    for field in node.values():
-        if isinstance(field, Node):
-            field = yield _rebuilt(field, change)
-        elif isinstance(field, tuple):
-            items: list[object] = []
-            for item in field:
-                is_part = isinstance(item, Node)
-                items.append((yield _rebuilt(item, change)) if is_part else item)
-            field = tuple(items)
-        fields.append(field)
-    return type(node)(*fields)
+    return (yield from _mapped(node, lambda part: _rebuilt(part, change)))
 
 
 def _substituted(node: Node, variable: str, value: Json) -> Steps[Node]:
@@ -117,29 +106,33 @@ def _substituted(node: Node, variable: str, value: Json) -> Steps[Node]:
             ForAll(name, domain, body) | Exists(name, domain, body) | t.Counted(name, domain, body)
         ) if name == variable:
             return type(node)(name, (yield _substituted(domain, variable, value)), body)
-    fields: list[object] = []
-    for field in node.values():
-        if isinstance(field, Node):
-            field = yield _substituted(field, variable, value)
-        elif isinstance(field, tuple):
-            items: list[object] = []
-            for item in field:
-                is_part = isinstance(item, Node)
-                items.append((yield _substituted(item, variable, value)) if is_part else item)
-            field = tuple(items)
-        fields.append(field)
-    rebuilt = type(node)(*fields)
+    rebuilt = yield from _mapped(node, lambda part: _substituted(part, variable, value))
     match rebuilt:
-        case t.ListTerm(items_):
-            return t.list_term(items_)
+        case t.ListTerm(items):
+            return t.list_term(items)
         case t.ObjectTerm(entries):
             return t.object_term({entry.key: entry.value for entry in entries})
         case _:
             return rebuilt
 
 
+def _mapped(node: Node, new: Callable[[Node], Steps[Node]]) -> Steps[Node]:
+    """The node with new parts."""
+    fields: list[object] = []
+    for field in node.values():
+        if isinstance(field, Node):
+            field = yield new(field)
+        elif isinstance(field, tuple):
+            items: list[object] = []
+            for item in field:
+                items.append((yield new(item)) if isinstance(item, Node) else item)
+            field = tuple(items)
+        fields.append(field)
+    return type(node)(*fields)
+
+
 def _tool_named(value: Json) -> t.ToolName | t.ToolSet:
-    """The tool that a bound value names. The answer is never reached through a variable."""
+    """The tool that a value names. A variable never stands for the final answer."""
     if isinstance(value, str) and value and value != FINAL_ANSWER:
         return t.ToolName(value)
     return t.NO_TOOL

@@ -32,8 +32,7 @@ from bylaw.trace.event import MISSING
 from bylaw.values import Json, identity
 from bylaw.vocabulary.domains import distinct
 from bylaw.vocabulary.predicates import PREDICATES
-from bylaw.vocabulary.reading import UNSEEN
-from bylaw.vocabulary.relations import related
+from bylaw.vocabulary.reading import UNSEEN, related
 from bylaw.vocabulary.view import positions_of
 
 if TYPE_CHECKING:

@@ -1,7 +1,7 @@
-"""What quantifiers over the whole trace range over, wherever the quantifier stands.
+"""The domains of quantifiers over the whole trace.
 
-A path that yields a list contributes its elements, null or missing nothing, anything else
-itself. Equal values count once.
+A path that yields a list contributes its elements. Null and missing values contribute nothing,
+any other value itself. Equal values count once.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ class Elements:
 
     values: tuple[Json, ...]
     complete: bool
-    """Could hidden events add no more?"""
+    """Are these all the values? Hidden events may add others."""
 
 
 WholeTrace: TypeAlias = FromArgs | FromResults | FromMetrics
-"""The domains that are the same wherever the quantifier stands."""
+"""The domains that are the same at every event."""
 
 
 def elements(domain: WholeTrace, view: View) -> Elements:
@@ -49,7 +49,7 @@ def elements(domain: WholeTrace, view: View) -> Elements:
 def extracted(name: str, operands: Sequence[Seen], view: View) -> Elements:
     """The values that a registered extractor yields; none if an operand is undefined."""
     if view.hidden or UNSEEN in operands:
-        return Elements((), False)  # the function may look at any event
+        return Elements((), False)  # the function may read any event
     if MISSING in operands:
         return Elements((), True)
     extract = view.vocabulary.extractors[name]
@@ -68,20 +68,20 @@ def _calls(view: View, tool: Any) -> Iterator[Call]:
 
 
 def contributed(path: str, values: Iterable[Json]) -> Iterator[Json]:
-    """What a path finds in each of the values."""
+    """The values that a path finds in each of these."""
     expression = compile_path(path)
     for value in values:
         try:
             found = expression.search(value)
         except _PATH_FAILURES:
-            continue  # a function met a value it is not made for: nothing is found there
+            continue  # a JMESPath function got a value of the wrong type: nothing is found
         for item in found if isinstance(found, list) else [found] if found is not None else []:
-            if problem(item) is None:  # a path can compute what is no JSON value, such as NaN
+            if problem(item) is None:  # a path can compute values that are not JSON, such as NaN
                 yield item
 
 
 def distinct(values: Iterable[Json]) -> tuple[Json, ...]:
-    """The values, equal ones once."""
+    """The values without duplicates."""
     found: dict[str, Json] = {}
     for value in values:
         found.setdefault(identity(value), value)
@@ -89,7 +89,7 @@ def distinct(values: Iterable[Json]) -> tuple[Json, ...]:
 
 
 class PathError(ValueError):
-    """A text is not a JMESPath expression."""
+    """A text that is not a JMESPath expression."""
 
 
 _PATH_FAILURES: Final = (
@@ -99,7 +99,7 @@ _PATH_FAILURES: Final = (
     TypeError,
     ValueError,
 )
-"""What JMESPath is known to raise, on paths and on values; its own errors are ValueErrors."""
+"""The errors that JMESPath raises on paths and on values; its own are ValueErrors."""
 
 
 @lru_cache(maxsize=4096)
@@ -109,7 +109,7 @@ def compile_path(path: str) -> Any:
 
     try:
         with warnings.catch_warnings():
-            # A literal that is no JSON is only warned about by the library; here it is a mistake.
+            # The library only warns about literals that are not JSON; here they are errors.
             warnings.simplefilter("error")
             return jmespath.compile(path)
     except (*_PATH_FAILURES, Warning) as error:

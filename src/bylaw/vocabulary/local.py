@@ -1,7 +1,7 @@
-"""Formulas that read one event, made into functions of it: true, false, or unknown.
+"""Formulas about one event, compiled to functions of it: true, false, or unknown.
 
-Unknown is what depends on a result that has not arrived. Everything that looks at other events
-is left to subclasses.
+A value is unknown if it depends on a result that has not arrived. Subclasses compile the parts
+that look at other events.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ from bylaw.vocabulary.reading import (
     field_of,
     found_at,
     known_before_result,
+    related,
     together,
 )
-from bylaw.vocabulary.relations import related
 from bylaw.vocabulary.view import Kleene
 
 Slots: TypeAlias = Mapping[str, int]
-"""Where the value of each variable is kept."""
+"""The slot that holds the value of each variable."""
 
 
 class NotLocal(Exception):
-    """A formula looks at more than one event; the message says how."""
+    """A formula looks at more than one event; the message gives the reason."""
 
 
 class EventContext:
-    """An event, where it stands, and the values that the rule's variables have there."""
+    """An event, its position, and the values of the rule's variables there."""
 
     __slots__ = ("event", "pending", "position", "step", "values")
 
@@ -56,23 +56,23 @@ Reader: TypeAlias = Callable[[EventContext], Seen]
 
 
 class LocalCompiler:
-    """Compiles what can be decided at one event; `elsewhere` and `last` look at others."""
+    """Compiles formulas about one event; override `elsewhere` and `last` to look at others."""
 
     def __init__(self, labels: Mapping[str, Json]) -> None:
         self.labels: Final = labels
         self.size = 0
-        """How many variables there are."""
+        """The number of slots for variables."""
 
     def _slot(self) -> int:
         self.size += 1
         return self.size - 1
 
     def elsewhere(self, formula: f.Formula, slots: Slots) -> Test:
-        """A formula that looks at other events."""
+        """A function that decides a formula about other events."""
         raise NotLocal("it looks at other events")
 
     def last(self, condition: f.Formula, slots: Slots) -> Reader:
-        """The event that `last` finds."""
+        """A function that reads the event that `last` finds."""
         raise NotLocal("it looks at other events")
 
     # ── values ───────────────────────────────────────────────────────────────────────────
@@ -212,15 +212,15 @@ class LocalCompiler:
             case f.OutcomeIs(outcome):
                 wanted = outcome == "ok"
                 return lambda now: (
-                    None if now.pending else now.event.ok if wanted else now.event.failed  # type: ignore[union-attr]  # asked of calls only
+                    None if now.pending else now.event.ok if wanted else now.event.failed  # type: ignore[union-attr]  # only tested on calls
                 )
             case f.ArgumentIs(path, expected):
                 value = self.term(expected, slots)
-                return lambda now: same(lookup(now.event.args, path), value(now))  # type: ignore[union-attr]  # of calls
+                return lambda now: same(lookup(now.event.args, path), value(now))  # type: ignore[union-attr]  # as above
             case f.ResultIs(path, expected):
                 value = self.term(expected, slots)
                 return lambda now: (
-                    None if now.pending else same(lookup(now.event.value, path), value(now))  # type: ignore[union-attr]  # of calls
+                    None if now.pending else same(lookup(now.event.value, path), value(now))  # type: ignore[union-attr]  # as above
                 )
 
     def _quantified(
@@ -250,7 +250,7 @@ class LocalCompiler:
 
 @lru_cache(maxsize=4096)
 def local_test(formula: f.Formula) -> Callable[[Event], bool]:
-    """Whether a formula without variables holds at an event, whatever else happened."""
+    """A function that decides a formula without variables at an event, ignoring all others."""
     compiler = LocalCompiler({})
     test = compiler.formula(formula, {})
 
@@ -261,7 +261,7 @@ def local_test(formula: f.Formula) -> Callable[[Event], bool]:
 
 
 def same(left: Seen, right: Seen) -> Kleene:
-    """Are two values equal, as a pattern asks it: a present null counts?"""
+    """Are two values equal in a pattern, where null equals null?"""
     if left is MISSING or right is MISSING:
         return False
     if left is UNSEEN or right is UNSEEN:
@@ -277,14 +277,14 @@ def _not(value: Kleene) -> Kleene:
 
 
 def both(left: Kleene, right: Kleene) -> Kleene:
-    """Left and right."""
+    """The conjunction."""
     if left is False or right is False:
         return False
     return None if left is None or right is None else True
 
 
 def either(left: Kleene, right: Callable[[], Kleene]) -> Kleene:
-    """Left or right, which is asked only if it matters."""
+    """The disjunction; `right` is evaluated only if needed."""
     if left:
         return True
     second = right()
@@ -292,7 +292,7 @@ def either(left: Kleene, right: Callable[[], Kleene]) -> Kleene:
 
 
 def junction(tests: Sequence[Test], now: EventContext, decided: bool) -> Kleene:
-    """All of the tests, or one of them: the first that has the deciding value ends it."""
+    """The conjunction or disjunction of the tests, up to the first with the deciding value."""
     answer: Kleene = not decided
     for test in tests:
         here = test(now)
@@ -326,7 +326,7 @@ def _object(keys: Sequence[str], values: Seen) -> Seen:
 
 
 def _defined(values: list[Seen]) -> Seen:
-    """What is not undefined; some may be unseen."""
+    """The values that are not undefined; some may be unseen."""
     return [value for value in values if value is not MISSING]
 
 

@@ -1,23 +1,25 @@
-"""What a value of the language denotes at an event.
+"""The value of a term at an event, and comparisons of two values.
 
-A value may be undefined (MISSING), and it may be UNSEEN: it exists, but the event is hidden, or
-the result has not arrived. What is computed from something unseen is unseen.
+A value may be undefined (MISSING). It may also be UNSEEN, because the event is hidden or its
+result has not arrived; a value computed from an unseen one is unseen.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import operator
+from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
-from typing import Final, Protocol, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias
 
 from bylaw.logic import terms as t
 from bylaw.trace.event import MISSING, Call, Event, Missing
-from bylaw.values import Json, is_list, write_json
-from bylaw.vocabulary.functions import apply
+from bylaw.trace.trace import Trace
+from bylaw.values import Json, equal, is_list, is_number, is_text, write_json
+from bylaw.vocabulary.functions import apply, compiled
 
 
 class Unseen(Enum):
-    """The one value that says: there may be a value, and it is not known."""
+    """The type of `UNSEEN`: there may be a value, but it is not known."""
 
     UNSEEN = "unseen"
 
@@ -29,14 +31,14 @@ UNSEEN: Final = Unseen.UNSEEN
 Seen: TypeAlias = Json | Missing | Unseen
 
 _OF_RESULT: Final = ("result", "text", "error")
-"""What is not known of a call before its result is."""
+"""The fields of a call that are known only with its result."""
 
 
 class Place(Protocol):
-    """Where values are read: an event, and what leads away from it."""
+    """A place to read values from: an event, its trace, and the variables bound there."""
 
     def field(self, name: str) -> Seen:
-        """What the event says in this field."""
+        """The event's field of this name."""
         ...
 
     def variable(self, name: str) -> Seen:
@@ -56,7 +58,7 @@ class Place(Protocol):
         ...
 
     def counted(self, term: t.Counted) -> Seen:
-        """For how many values the body holds."""
+        """The number of values for which the body holds."""
         ...
 
 
@@ -91,8 +93,11 @@ def value_at(term: t.Term, place: Place) -> Seen:
             return place.variable(name)
 
 
-class _Nowhere:
-    """No event and no trace: only what is written out has a value."""
+class NoEvent:
+    """No event in particular: only values that belong to the whole trace, if any, can be read."""
+
+    def __init__(self, trace: Trace | None = None) -> None:
+        self._trace = trace
 
     def field(self, name: str) -> Seen:
         return MISSING
@@ -101,10 +106,11 @@ class _Nowhere:
         return MISSING
 
     def answer(self) -> Seen:
-        return MISSING
+        trace = self._trace
+        return MISSING if trace is None or trace.answer is None else trace.answer
 
     def labels(self) -> Seen:
-        return MISSING
+        return MISSING if self._trace is None else self._trace.labels
 
     def last(self, term: t.Last) -> Seen:
         return MISSING
@@ -115,17 +121,17 @@ class _Nowhere:
 
 def written_value(term: t.Term) -> Json | Missing:
     """The value of a term that depends on nothing but itself."""
-    found = value_at(term, _Nowhere())
+    found = value_at(term, NoEvent())
     return MISSING if found is UNSEEN else found
 
 
 def together(values: list[Seen]) -> Seen:
-    """A list, if all its parts are there."""
+    """The list of these values; undefined or unseen if one of them is."""
     return UNSEEN if UNSEEN in values else MISSING if MISSING in values else values
 
 
 def found_at(base: Seen, key: Seen) -> Seen:
-    """What a key finds in an object, or in each element of a list; or an index in a list."""
+    """The value of a key in an object, or in each element of a list; or of an index in a list."""
     if base is UNSEEN or key is UNSEEN:
         return UNSEEN
     if base is MISSING or key is MISSING:
@@ -144,7 +150,7 @@ def found_at(base: Seen, key: Seen) -> Seen:
 
 
 def field_of(event: Event, name: str) -> Json | Missing:
-    """What an event says in a field."""
+    """The event's field of this name; MISSING if the event has none."""
     if name == "step":
         return MISSING if event.step is None else event.step
     if not isinstance(event, Call):
@@ -163,7 +169,7 @@ def field_of(event: Event, name: str) -> Json | Missing:
 
 
 def _text(call: Call) -> str | Missing:
-    """The raw result, and the error text where it says something else."""
+    """The raw result, followed by the error if that is a different text."""
     parts = []
     if call.result is not MISSING:
         parts.append(call.result if isinstance(call.result, str) else write_json(call.result))
@@ -173,7 +179,7 @@ def _text(call: Call) -> str | Missing:
 
 
 def known_before_result(name: str) -> bool:
-    """Is this field of a call known when it is proposed?"""
+    """Is this field known when a call is proposed?"""
     return name not in _OF_RESULT
 
 
@@ -184,7 +190,51 @@ def as_object(event: Event) -> Json:
 
 
 def elements_of(value: Json | Missing) -> Sequence[Json]:
-    """What a quantifier ranges over: a list's elements; null or nothing, none; else the value."""
+    """A domain of one value: a list's elements; none for null or MISSING; else the value itself."""
     if value is MISSING or value is None:
         return ()
     return value if is_list(value) else (value,)
+
+
+# ── comparisons ───────────────────────────────────────────────────────────────────────────
+
+
+def _ordered(compare: Callable[[Any, Any], bool]) -> Callable[[Json, Json], bool]:
+    """Numbers and texts are ordered among themselves; other values have no order."""
+
+    def holds(left: Json, right: Json) -> bool:
+        alike = (is_number(left) and is_number(right)) or (is_text(left) and is_text(right))
+        return alike and compare(left, right)
+
+    return holds
+
+
+def _contains(whole: Json, part: Json) -> bool:
+    if is_list(whole):
+        return any(equal(element, part) for element in whole)
+    return is_text(whole) and is_text(part) and part in whole
+
+
+def _matches(text: Json, pattern: Json) -> bool:
+    expression = compiled(pattern) if is_text(pattern) and is_text(text) else None
+    return expression is not None and expression.search(text) is not None
+
+
+RELATION_TESTS: Final[dict[str, Callable[[Json, Json], bool]]] = {
+    "=": equal,
+    "!=": lambda left, right: not equal(left, right),
+    "<": _ordered(operator.lt),
+    "<=": _ordered(operator.le),
+    ">": _ordered(operator.gt),
+    ">=": _ordered(operator.ge),
+    "contains": _contains,
+    "in": lambda part, whole: _contains(whole, part),
+    "~": _matches,
+}
+
+
+def related(left: Json | Missing, symbol: str, right: Json | Missing) -> bool:
+    """Does the comparison hold? An undefined or null operand makes every comparison false."""
+    if left is MISSING or right is MISSING or left is None or right is None:
+        return False
+    return RELATION_TESTS[symbol](left, right)

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from bylaw.vocabulary.functions import compiled
 
-codes: Any = import_module("re._constants")  # the parser that `re` itself uses: none is public
+codes: Any = import_module("re._constants")  # `re` has no public parser
 parser: Any = import_module("re._parser")
 
 _CATEGORIES: Final = {
@@ -58,7 +58,7 @@ def _part(code: Any, argument: Any) -> str:
         case codes.ATOMIC_GROUP:
             return _written(argument)
         case codes.AT | codes.ASSERT | codes.ASSERT_NOT:
-            return ""  # whether it holds is tried at the end
+            return ""  # the whole text is tested at the end
         case _:
             raise ValueError(f"no sample for {code}")
 

@@ -1,6 +1,6 @@
 """Functions that users register: open predicates, extractors, and the result comparator.
 
-Registering is the only way code gets into an evaluation; loading a file never imports any.
+Registration is the only way to add code to an evaluation; loading a file never imports any.
 """
 
 from __future__ import annotations
@@ -64,9 +64,9 @@ class Vocabulary:
     ) -> _Function | Callable[[_Function], _Function]:
         """Registers `f(trace, at, metrics, *operands) -> bool` under its own name.
 
-        With `@vocabulary.predicate(false_is_final=True)` its author declares that once it is false
-        at an event whose predecessors have their results, nothing that comes later makes it true:
-        then a gate can refuse a call because of it.
+        `@vocabulary.predicate(false_is_final=True)` declares that once the predicate is false at an
+        event whose predecessors have their results, no later event makes it true. Then a gate can
+        refuse a call because of it.
         """
 
         def register(function: _Function) -> _Function:
@@ -79,7 +79,7 @@ class Vocabulary:
 
     @property
     def final_when_false(self) -> Set[str]:
-        """The open predicates whose author declares that false is final."""
+        """The open predicates declared with `false_is_final`."""
         return frozenset(self._final_when_false)
 
     def extractor(self, function: _Function) -> _Function:
@@ -88,18 +88,18 @@ class Vocabulary:
         return function
 
     def comparator(self, function: _Function) -> _Function:
-        """Replaces how `CalledWithResult` compares a result with what it expects."""
+        """Sets the function by which `CalledWithResult` compares actual and expected results."""
         self._comparator = function
         return function
 
     @property
     def compares_plainly(self) -> bool:
-        """Are results compared as JSON, and not by a function of the user's?"""
+        """Are results compared as JSON, not by a registered function?"""
         return self._comparator is same_result
 
     @property
     def may_fail(self) -> bool:
-        """Are there functions of the user's, which can raise?"""
+        """Are there registered functions? They can raise."""
         return bool(self._predicates or self._extractors or not self.compares_plainly)
 
     def results_match(self, actual: Json | Missing, expected: Json) -> bool:
@@ -112,7 +112,7 @@ class Vocabulary:
         name = function.__name__
         taken = name in self._predicates or name in self._extractors
         if not is_plain(name) or taken or name in FUNCTIONS:
-            reason = "is registered already" if taken else "cannot be written in a formula"
+            reason = "is already registered" if taken else "cannot be written in a formula"
             reason = "is a function of the language" if name in FUNCTIONS else reason
             raise SpecError(Diagnostic("E114", f"the name '{name}' {reason}", "Rename it."))
         try:
@@ -124,7 +124,7 @@ class Vocabulary:
 
 
 def _operand_count(function: Callable[..., Any], least: int) -> int:
-    """How many operands a function needs beyond the leading ones."""
+    """The number of operands that a function requires after the leading parameters."""
     kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     parameters = inspect.signature(function).parameters.values()
     required = [p for p in parameters if p.kind in kinds and p.default is p.empty]
@@ -132,4 +132,4 @@ def _operand_count(function: Callable[..., Any], least: int) -> int:
 
 
 EMPTY = Vocabulary()
-"""No registered functions: what is used where none are given."""
+"""The default: no registered functions."""

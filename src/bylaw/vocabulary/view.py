@@ -1,12 +1,11 @@
 """The events of a trace that a rule sees, and the paper's auxiliary functions on them.
 
-Some events may be hidden: then it is unknown which call stood there, and a question may have
-no answer yet. Results may be pending: then only what depends on them is unknown. `True`,
-`False` and `None` (unknown) are the answers; on a complete trace there is always one. Hiding
-events is how an explanation is tested: what still follows with the others hidden was decided
-by those that remain.
+Events may be hidden, so that their calls are unknown, and results may be pending. An answer is
+`True`, `False`, or `None` if it depends on something unknown; on a complete trace it is never
+`None`. Explanations are tested by hiding events: a verdict that still follows was decided by the
+events that remain.
 
-Sets of positions are integers, one bit for each.
+A set of positions is an integer with one bit for each of them.
 """
 
 from __future__ import annotations
@@ -20,8 +19,8 @@ from itertools import compress, count
 from typing import Any, Final, Literal, NamedTuple, Protocol, TypeAlias
 
 from bylaw.logic.formula import ArgumentIs, Arguments, EventAtom, Pattern
-from bylaw.logic.terms import Counted, Last, Term, Tool, ToolName
 from bylaw.logic.terms import Literal as LiteralTerm
+from bylaw.logic.terms import Term, Tool, ToolName
 from bylaw.names import FINAL_ANSWER
 from bylaw.trace.event import MISSING, Call, Event, Message, Missing
 from bylaw.trace.trace import Trace
@@ -29,6 +28,7 @@ from bylaw.values import Json, arguments_key, equal, write_json
 from bylaw.vocabulary.patterns import ValueOf, fits, is_tool, names_among, whole_number
 from bylaw.vocabulary.reading import (
     UNSEEN,
+    NoEvent,
     Seen,
     as_object,
     field_of,
@@ -39,22 +39,22 @@ from bylaw.vocabulary.registry import EMPTY, Vocabulary
 
 Order: TypeAlias = Literal["position", "step"]
 Kleene: TypeAlias = bool | None
-"""True, False, or None where it depends on what is not known."""
+"""True, False, or None if it depends on something unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """When something happens: between two times if hidden events leave it open."""
+    """The time of a call, between two bounds if hidden events leave it open."""
 
     earliest: int | None
-    """None if it cannot happen."""
+    """None if there is no such call."""
     latest: int | None
-    """The latest it can happen, if it happens."""
+    """The upper bound, if there is such a call."""
     certain: bool
-    """Does it happen, whatever the hidden events are?"""
+    """Is there such a call, whatever the hidden events are?"""
 
     def __lt__(self, other: Moment) -> Kleene:
-        """Does this come strictly first? False if either does not happen."""
+        """Does this call come strictly first? False if either call is missing."""
         if self.earliest is None or self.latest is None:
             return False
         if other.earliest is None or other.latest is None or self.earliest >= other.latest:
@@ -65,7 +65,7 @@ class Moment:
 
 
 _SHORT: Final = 1024
-"""How many positions a set may span before shifting a bit through it costs too much."""
+"""The number of positions above which shifting a bit through a set is too slow."""
 
 
 def mask_of(positions: Collection[int]) -> int:
@@ -94,24 +94,24 @@ def positions_of(mask: int) -> Iterable[int]:
 
 
 class Instant(Protocol):
-    """When something happens, as ordering predicates compare it."""
+    """The time of a call, as ordering predicates compare it."""
 
     def __lt__(self, other: Any, /) -> Kleene: ...
 
 
 NEVER: Final = float("nan")
-"""What does not happen comes neither before nor after anything."""
+"""The time of a missing call: neither before nor after any other."""
 
 
 class Occurrences(NamedTuple):
-    """The positions where something occurs: for certain, and possibly (hidden events included)."""
+    """The positions of some calls: the certain ones, and all possible ones (hidden included)."""
 
     certain: Sequence[int]
     possible: Sequence[int]
 
 
 class View:
-    """The events of one trace that a rule sees, in the order that the rule asks for."""
+    """The events of one trace that a rule sees, with the order that ordering predicates compare."""
 
     def __init__(
         self,
@@ -132,7 +132,7 @@ class View:
         self.hidden_mask: Final = mask_of(hidden) if hidden else 0
         self.pending: Final = pending
         self.ongoing: Final = ongoing
-        """May more come? Then what a function of the user's says of the trace may change."""
+        """May more events follow? Then the result of a registered function may change."""
         self.masks: Final = self._by_tool()
         """For each tool, the positions of its calls."""
         self._matching: Final[dict[EventAtom, tuple[int, int]]] = {}
@@ -169,7 +169,7 @@ class View:
         return self._fits(at, patterns, self.value)
 
     def matching(self, atom: EventAtom) -> tuple[int, int]:
-        """Where an event atom without variables holds for certain, and where it may."""
+        """The certain and the possible positions of an event atom without variables."""
         found = self._matching.get(atom)
         if found is None:
             found = self.fitting(atom.tool, atom.patterns, self.value)
@@ -179,7 +179,7 @@ class View:
     def fitting(
         self, tool: Tool | None, patterns: Sequence[Pattern], value_of: ValueOf, where: int = -1
     ) -> tuple[int, int]:
-        """The positions of such calls, among some; for certain, and possibly."""
+        """The certain and the possible positions of such calls; patterns are tested in `where`."""
         if isinstance(tool, ToolName):
             found = self.masks.get(tool.name, 0)
         else:
@@ -206,7 +206,7 @@ class View:
         """Does the call at this position fit the patterns?"""
         event: Call = self.events[at]  # type: ignore[assignment]  # only calls have a tool
         if at not in self.pending:
-            for pattern in patterns:  # noqa: SIM110 - a generator would cost more than the question
+            for pattern in patterns:  # noqa: SIM110 - a generator would cost more than the test
                 if not fits(event, pattern, value_of):
                     return False
             return True
@@ -225,7 +225,7 @@ class View:
         return {role: mask_of(positions) for role, positions in found.items()}
 
     def field(self, at: int, name: str) -> Seen:
-        """What the event at this position says in a field; nothing behind the end."""
+        """The field of the event at this position; MISSING past the end."""
         if at >= len(self.events):
             return MISSING
         if at in self.hidden or (at in self.pending and not known_before_result(name)):
@@ -246,18 +246,18 @@ class View:
         return step
 
     def in_steps_before(self, at: int) -> int:
-        """The positions in steps strictly before that of a position."""
+        """The positions in steps strictly before the step of this one."""
         step = self.step(at)
         while at and self.events[at - 1].step == step:
             at -= 1
         return (1 << at) - 1
 
     def in_earlier_steps(self, mask: int) -> int:
-        """The positions in steps before that of the last position in a set."""
+        """The positions in steps before the step of the last position in the set."""
         return self.in_steps_before(mask.bit_length() - 1) if mask else 0
 
     def in_later_steps(self, mask: int) -> int:
-        """The positions in steps after that of the first position in a set."""
+        """The positions in steps after the step of the first position in the set."""
         if not mask:
             return 0
         at, end = (mask & -mask).bit_length() - 1, len(self.events)
@@ -284,7 +284,7 @@ class View:
         return found
 
     def calls(self, tool: Tool, patterns: Sequence[Pattern] = ()) -> tuple[int, int]:
-        """The positions of such calls as sets: for certain, and possibly."""
+        """The positions of such calls as sets: the certain and the possible ones."""
         if patterns or not isinstance(tool, ToolName):
             return self.fitting(tool, patterns, self.value)
         certain = self.masks.get(tool.name, 0)
@@ -331,10 +331,10 @@ class View:
         return self._instant(calls) if calls else NEVER
 
     def _instant(self, calls: int) -> Instant:
-        """The earliest of some positions, as the order compares it."""
+        """The time of the earliest of these calls."""
         earliest = calls & -calls
         if self.order == "position":
-            return earliest  # sets of one position compare like the positions
+            return earliest  # sets of one position compare as the positions do
         return self.events[earliest.bit_length() - 1].step  # type: ignore[return-value]  # all have one
 
     def nth(self, tool: Tool, index: int) -> Instant:
@@ -354,16 +354,16 @@ class View:
         return Moment(self.time(possible[index]), self.time(latest), is_certain)
 
     def time(self, position: int) -> int:
-        """What ordering predicates compare: the position, or the step under `order: step`."""
+        """The time of an event: its position, or its step under `order: step`."""
         return position if self.order == "position" else self.step(position)
 
     def positions(self, *tools: Tool, index: int = 0) -> list[int]:
-        """The certain positions of the first (or nth) calls of these tools, where there are any."""
+        """The certain positions of the first (or nth) calls of these tools that were called."""
         found = (self.occurrences(tool).certain for tool in tools)
         return sorted({certain[index] for certain in found if len(certain) > index})
 
     def mark(self, position: int) -> str:
-        """How people refer to an event: `call #3`, counted from 1."""
+        """The name of an event in sentences: `call #3`, counted from 1."""
         event = self.events[position]
         if isinstance(event, Message):
             return f"the {event.role} message (event #{position + 1})"
@@ -375,23 +375,23 @@ class View:
     # ── values ───────────────────────────────────────────────────────────────────────────
 
     def value(self, term: Term) -> Json | Missing:
-        """The value of a term that is the same at every event, and has no variables."""
+        """The value of a term without variables that is the same at every event."""
         if isinstance(term, LiteralTerm):
             return term.value
-        found = value_at(term, _Everywhere(self.trace))
+        found = value_at(term, NoEvent(self.trace))
         return MISSING if found is UNSEEN else found
 
     def shown(self, term: Term) -> str:
-        """The value of a term as people read it."""
+        """The value of a term, as sentences write it."""
         value = self.value(term)
         return "nothing" if value is MISSING else write_json(value)
 
     def after(self, lowest: int) -> int:
-        """All positions strictly later than the one in a set of one, in the order asked for."""
+        """All positions strictly later than the only one in the set, in the rule's order."""
         return -lowest << 1 if self.order == "position" else self.in_later_steps(lowest)
 
     def number(self, term: Term) -> int | None:
-        """The whole number that a term denotes, or None if it denotes something else."""
+        """The whole number that a term denotes; None if it denotes something else."""
         if isinstance(term, LiteralTerm):
             return _written_number(term.text)
         return whole_number(self.value(term))
@@ -400,31 +400,6 @@ class View:
 @lru_cache(maxsize=4096)
 def _written_number(text: str) -> int | None:
     return whole_number(LiteralTerm(text).value)
-
-
-class _Everywhere:
-    """No event in particular: only what belongs to the whole trace can be read."""
-
-    def __init__(self, trace: Trace) -> None:
-        self.trace = trace
-
-    def variable(self, name: str) -> Seen:
-        return MISSING
-
-    def answer(self) -> Seen:
-        return MISSING if self.trace.answer is None else self.trace.answer
-
-    def labels(self) -> Seen:
-        return self.trace.labels
-
-    def field(self, name: str) -> Seen:
-        return MISSING
-
-    def last(self, term: Last) -> Seen:
-        return MISSING
-
-    def counted(self, term: Counted) -> Seen:
-        return MISSING
 
 
 def at_or_after(positions: Sequence[int], position: int) -> int | None:
