@@ -70,7 +70,7 @@ class _ShapeParser:
     def __init__(self, text: str) -> None:
         self.text: Final = text
         self.end = 0
-        """Where the last token ended."""
+        """The end of the last token."""
         self._move(0)
 
     def _move(self, end: int) -> None:
@@ -206,7 +206,7 @@ class _ShapeParser:
         return s.Invocation(Span(start, self.end), name, operands)
 
     def _items(self, closing: str) -> Steps[tuple[s.Item, ...]]:
-        """What stands in brackets, and the closing bracket."""
+        """The items in brackets, up to and including the closing bracket."""
         items: list[s.Item] = []
         while not (self.symbol == closing and not items):
             item: s.Item
