@@ -20,6 +20,7 @@ from bylaw.values import kind_of
 from bylaw.vocabulary.registry import Vocabulary
 
 _Choice = TypeVar("_Choice", bound=str)
+_Default = TypeVar("_Default", bound=str | None)
 
 
 class FieldReader:
@@ -99,17 +100,19 @@ class FieldReader:
             return 1.0
         return float(node.value)
 
-    def choice(self, node: Located | None, where: str, choices: Sequence[_Choice]) -> _Choice:
-        """One of the choices; the first is the default."""
+    def choice(
+        self, node: Located | None, where: str, choices: Sequence[_Choice], default: _Default
+    ) -> _Choice | _Default:
+        """One of the choices, or the default if there is no value."""
         if node is None or node.value is None:
-            return choices[0]
-        if node.value not in choices:
-            given = node.value if isinstance(node.value, str) else kind_of(node.value)
-            message, help = not_a_choice(where.rpartition(".")[2], given, choices)
-            self.complain(node.span, where, "E212", message, help)
-            return choices[0]
-        chosen: _Choice = node.value
-        return chosen
+            return default
+        for choice in choices:
+            if choice == node.value:
+                return choice
+        given = node.value if isinstance(node.value, str) else kind_of(node.value)
+        message, help = not_a_choice(where.rpartition(".")[2], given, choices)
+        self.complain(node.span, where, "E212", message, help)
+        return default
 
     def names(self, node: Located, where: str) -> list[str]:
         """The tool names in a list."""

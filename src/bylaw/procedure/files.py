@@ -105,9 +105,9 @@ class _ProcedureReader(FieldReader):
             constants=constants,
             define=define,
             failed=self.failed(fields.get("failed"), scope),
-            order=self.choice(fields.get("order"), "order", _ORDERS),
-            events=self.choice(fields.get("events"), "events", _EVENTS),
-            finish=self.choice(fields.get("finish"), "finish", FINISH),
+            order=self.choice(fields.get("order"), "order", _ORDERS, _ORDERS[0]),
+            events=self.choice(fields.get("events"), "events", _EVENTS, _EVENTS[0]),
+            finish=self.choice(fields.get("finish"), "finish", FINISH, FINISH[0]),
             constraints=self.constraints(document, scope),
         )
         if self.problems:
@@ -236,13 +236,9 @@ class _ProcedureReader(FieldReader):
             self.string(fields.get(each), f"{where}.{each}")
             for each in ("layer", "why", "fix", "name")
         )
-        severity_node = fields.get("severity")
-        severity: Severity = "SOFT_BLOCK"
-        if severity_node is not None and severity_node.value is not None:
-            severity = self.choice(severity_node, f"{where}.severity", SEVERITIES)
-        events: Events | None = None
-        if "events" in fields and fields["events"].value is not None:
-            events = self.choice(fields["events"], f"{where}.events", _EVENTS)
+        default: Severity = "SOFT_BLOCK"
+        severity = self.choice(fields.get("severity"), f"{where}.severity", SEVERITIES, default)
+        events = self.choice(fields.get("events"), f"{where}.events", _EVENTS, None)
         rule = self.rule(fields.get("rule"), f"{where}.rule", scope)
         if rule is None or not name:
             return None
