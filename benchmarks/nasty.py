@@ -21,7 +21,7 @@ import table
 from bylaw import Call, parse
 from bylaw.logic import formula as f
 from bylaw.logic.walk import tools_in
-from bylaw.semantics.machine.follower import Follower
+from bylaw.semantics.machine.follower import Follower, PlainFollower
 from bylaw.semantics.monitor import Monitor
 
 LENGTH: Final = 100
@@ -59,7 +59,7 @@ def random_calls(formula: f.Formula, seed: int) -> list[Call]:
 def states(monitor: Monitor) -> int:
     """How many states were explored."""
     engine = monitor._engine
-    return len(engine.machine.configurations) if isinstance(engine, Follower) else 0
+    return len(engine.machine.configurations) if isinstance(engine, Follower | PlainFollower) else 0
 
 
 def measured(rule: str, seeds: Sequence[int]) -> list[str]:

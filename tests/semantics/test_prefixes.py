@@ -17,7 +17,7 @@ from bylaw.logic.formula import Formula
 from bylaw.semantics.enforceability import enforceability
 from bylaw.semantics.examples.shortest import ReadingOptions, difference, examples
 from bylaw.semantics.machine.alphabet import Alphabet, Letter
-from bylaw.semantics.machine.follower import Follower
+from bylaw.semantics.machine.follower import Follower, PlainFollower
 from bylaw.semantics.monitor import Monitor
 from bylaw.semantics.verdict import Verdict
 from bylaw.trace.event import MISSING, Call
@@ -60,7 +60,7 @@ def test_exact_on_prefixes(order: Order, bound: int) -> None:
 def _way(monitor: Monitor, goal: bool) -> list[tuple[str, bool]]:
     """A continuation after which the formula comes out so."""
     engine = monitor._engine
-    assert isinstance(engine, Follower)
+    assert isinstance(engine, Follower | PlainFollower)
     machine = engine.machine
     path = engine.explorer.shortest(lambda s: machine.accepts(s) is goal, engine.now)
     assert path is not None, "the monitor left this open"

@@ -125,7 +125,7 @@ def test_memories_say_what_the_whole_trace_says(
     lost = False
     for position, event in enumerate(subject.seen(kind, sees_answer(formula))):
         monitor.step(event)
-        kept.take(event, position, event.step or 0)
+        kept.take(event, position, event.step or 0, False)
         theirs = kept.verdict()
         assert monitor.verdict.holds_now is theirs.holds_now
         lost = lost or theirs is Verdict.VIOLATED
@@ -215,7 +215,7 @@ def test_nothing_is_kept_that_no_question_can_ask_for() -> None:
     buckets = [m.buckets.values() for m in engine.memories if isinstance(m, Index)]
     kept = sum(len(bucket) for each in buckets for bucket in each)
     assert kept <= 2 * 7
-    assert len(monitor._waiting) <= 64
+    assert len(monitor._monitors.outstanding) <= 64
 
 
 def test_texts_are_kept_only_for_evidence_by_substring() -> None:

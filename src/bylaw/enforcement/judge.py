@@ -52,7 +52,7 @@ class Judge:
             events=[procedure.events_of(constraint) for constraint in rules],
             vocabulary=procedure.vocabulary,
             labels=labels,
-            warm=shared.machines,
+            cache=shared.machines,
         )
         self.retired: dict[int, str] = {}
         """The rules that are not enforced any more, and why."""

@@ -13,7 +13,7 @@ from bylaw.procedure.procedure import Procedure
 from bylaw.scoring.definitions import Definitions
 from bylaw.scoring.narrate import sentence
 from bylaw.scoring.score import Label, score_of
-from bylaw.semantics.evaluation import Evaluation, Scope
+from bylaw.semantics.evaluation import Evaluation, EvaluationScope
 from bylaw.semantics.reasons import witness
 from bylaw.semantics.reference import TruthFunction, reading
 from bylaw.semantics.verdict import Outcome
@@ -54,7 +54,7 @@ class CheckedTrace:
         self.trace: Final = procedure.marked(trace)
         self.procedure: Final = procedure
         self.compiled: Final = procedure.derived(CompiledProcedure)
-        self._scopes: Final[dict[_Sees, Scope]] = {}
+        self._scopes: Final[dict[_Sees, EvaluationScope]] = {}
 
     def outcomes(self) -> dict[str, Outcome]:
         """The outcome of every constraint, by its name, in the order of the procedure."""
@@ -77,12 +77,12 @@ class CheckedTrace:
         """The outcome of one constraint, and why."""
         return ConstraintResult(self, constraint, self.outcome(constraint))
 
-    def _scope(self, sees: _Sees) -> Scope:
+    def _scope(self, sees: _Sees) -> EvaluationScope:
         scope = self._scopes.get(sees)
         if scope is None:
             procedure = self.procedure
             view = View(self.trace, self.trace.seen(*sees), procedure.order, procedure.vocabulary)
-            scope = self._scopes[sees] = Scope(view)
+            scope = self._scopes[sees] = EvaluationScope(view)
         return scope
 
 

@@ -12,11 +12,11 @@ from typing import Final
 
 from bylaw.logic import formula as f
 from bylaw.names import FINAL_ANSWER
+from bylaw.semantics.engine import may_get_result
 from bylaw.semantics.evaluation import check_closed
 from bylaw.semantics.examples.trials import Trials
 from bylaw.semantics.machine.alphabet import Letter
 from bylaw.semantics.machine.closure import Unsupported
-from bylaw.semantics.machine.follower import may_get_result
 from bylaw.semantics.machine.machine import Machine, Move, StateNumber
 from bylaw.semantics.machine.search import Explorer, OutOfBudget, Path
 from bylaw.semantics.monitor import Monitor

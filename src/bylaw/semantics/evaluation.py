@@ -96,7 +96,7 @@ def check_closed(formula: f.Formula, vocabulary: Vocabulary) -> None:
 _SATISFIED, _VACUOUS, _VIOLATED, _ERROR = Outcome  # looked up often
 
 
-class Scope:
+class EvaluationScope:
     """What formulas are read against: a view, and the values of the variables around them."""
 
     __slots__ = (
@@ -129,7 +129,7 @@ class Scope:
         self.values: dict[str, Json] = {}
         self._known: Final[dict[object, int | Kleene]] = {}
 
-    def with_value(self, variable: str, value: Json) -> Scope:
+    def with_value(self, variable: str, value: Json) -> EvaluationScope:
         """The scope of an instance of a quantifier."""
         inner = copy.copy(self)
         inner.values = {**self.values, variable: value}
@@ -283,7 +283,7 @@ class _Spot:
 
     __slots__ = ("at", "scope")
 
-    def __init__(self, scope: Scope, at: int) -> None:
+    def __init__(self, scope: EvaluationScope, at: int) -> None:
         self.scope = scope
         self.at = at
 
@@ -321,7 +321,7 @@ class Evaluation:
     def __init__(self, formula: f.Formula, view: View) -> None:
         self.formula: Final = formula
         self.view: Final = view
-        self.scope: Final = Scope(view)
+        self.scope: Final = EvaluationScope(view)
         self.awaits: dict[Node, bool] = {}
         """Which parts wait for something to happen; see `reasons`."""
         self._rows: dict[f.Formula, list[Value]] = {}

@@ -8,48 +8,94 @@ The cost of a call is that of the few rules it concerns, not of all.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
-from bylaw.frozen import frozen
 from bylaw.logic import formula as f
-from bylaw.names import FINAL_ANSWER
+from bylaw.logic.reach import is_past_but_for_functions
+from bylaw.logic.walk import everything, sees_answer, with_labels
+from bylaw.semantics.engine import Engine, Mark, heard_role, may_get_result
+from bylaw.semantics.evaluation import check_closed
 from bylaw.semantics.history import History
-from bylaw.semantics.machine.follower import Follower, Token, may_get_result
+from bylaw.semantics.machine.closure import Unsupported
+from bylaw.semantics.machine.follower import Follower, PlainFollower
 from bylaw.semantics.machine.machine_cache import MachineCache
-from bylaw.semantics.machine.search import Leap
+from bylaw.semantics.machine.search import Explorer
 from bylaw.semantics.machine.slices import Slices
-from bylaw.semantics.monitor import Engine, engine_for
-from bylaw.semantics.past.compiled import heard_role
+from bylaw.semantics.past.compiled import past_bodies
 from bylaw.semantics.past.memories import event_of, event_record
 from bylaw.semantics.past.registers import Registers
-from bylaw.semantics.steps import StepCounter
 from bylaw.semantics.verdict import Verdict
-from bylaw.trace.event import Call, Event
+from bylaw.trace.event import Call, Event, Message
 from bylaw.trace.trace import Events
 from bylaw.values import Json, copied
 from bylaw.vocabulary.registry import EMPTY, Vocabulary
 from bylaw.vocabulary.view import Order
 
+_CROWD: Final = 64
+"""When so many results are outstanding, those that no longer matter are let go."""
 
-@frozen
+
+def engine_for(
+    formula: f.Formula,
+    order: Order,
+    events: Events,
+    vocabulary: Vocabulary,
+    metrics: Mapping[str, Json],
+    labels: Mapping[str, Json],
+    cache: MachineCache | None = None,
+) -> Engine:
+    """The cheapest way to follow a formula."""
+    if cache is not None and not labels and (known := cache.known(formula, order, events)):
+        return _following(known)
+    check_closed(formula, vocabulary)
+    original, formula = formula, with_labels(formula, labels)
+    if cache is None or formula is not original:  # labels are those of one run
+        cache = MachineCache(vocabulary)
+    if any(isinstance(part, f.Compare | f.Says | f.Found) for part in everything(formula)):
+        # A machine would follow most rules about data, too, but would have to hear every event.
+        with suppress(Unsupported):
+            return Registers(formula, labels)
+    try:
+        return _following(cache.explorer(formula, order, events))
+    except Unsupported as error:
+        reason = str(error)
+    if not sees_answer(formula):
+        try:
+            return Slices(formula, order, events, vocabulary)
+        except Unsupported as error:
+            reason = str(error)
+    with suppress(Unsupported):
+        return Registers(formula, labels)
+    past = past_bodies(formula, is_past_but_for_functions) is not None
+    late = None if past else reason
+    return History(formula, order, events, vocabulary, metrics, labels, past=past, reason=late)
+
+
+def _following(explorer: Explorer) -> Engine:
+    plain = explorer.machine.alphabet.never_waits
+    return PlainFollower(explorer) if plain else Follower(explorer)
+
+
+@dataclass(slots=True)
 class Attempt:
     """An event that was taken in on trial."""
 
     doomed: list[int]
     """The formulas that it dooms."""
     take_back: Callable[[], None]
-    """Makes it as if the event had not been."""
+    """Takes the event back, as if it had not been."""
 
 
-_Before: TypeAlias = tuple[int, Token, Verdict]
-"""A formula, where it stood, and its verdict."""
+_Before: TypeAlias = tuple[int, Mark, Verdict]
+"""A formula, the state of its engine, and its verdict."""
 
 
 class Monitors:
     """Follows several formulas; `verdicts` are theirs, in the order given.
 
-    `events` may be one for all, or one for each formula. `warm` holds machines that other runs of
+    `events` may be one for all, or one for each formula. `cache` holds machines that other runs of
     the same formulas have used.
     """
 
@@ -60,79 +106,66 @@ class Monitors:
         order: Order = "position",
         events: Events | Sequence[Events] = "calls",
         vocabulary: Vocabulary = EMPTY,
+        metrics: Mapping[str, Json] | None = None,
         labels: Mapping[str, Json] | None = None,
-        warm: MachineCache | None = None,
+        cache: MachineCache | None = None,
     ) -> None:
         rules = list(formulas)
-        self._kinds: Final = [events] * len(rules) if isinstance(events, str) else list(events)
+        kinds = [events] * len(rules) if isinstance(events, str) else list(events)
         self.length = 0
-        """How many events have been taken in."""
+        """The number of events so far."""
         self._calls = 0
         self._steps = StepCounter()
         self._opened = False
-        """Has a message opened the step, so that rules that see only calls have not heard of it?"""
-        self._waiting: dict[int, tuple[Call, int, frozenset[int]]] = {}
-        """Calls without a result yet: the call, its number among calls, who took it in."""
-        self._engines: list[Engine] = [
-            engine_for(rule, order, kind, vocabulary, {}, labels or {}, warm)[0]
-            for rule, kind in zip(rules, self._kinds, strict=True)
+        """Has a message opened the step, which rules about calls alone have not heard of?"""
+        self.outstanding: dict[int, tuple[Call, int, frozenset[int]]] = {}
+        """Calls without a result yet: each with its number among calls and the formulas concerned."""
+        self._crowd = _CROWD
+        self.engines: Final = [
+            engine_for(rule, order, kind, vocabulary, metrics or {}, labels or {}, cache)
+            for rule, kind in zip(rules, kinds, strict=True)
         ]
-        self._plain = [
-            engine if isinstance(engine, Follower) and engine.machine.alphabet.never_waits else None
-            for engine in self._engines
-        ]
-        """The machines that no result can move; they are the most, and the quickest."""
-        self._unmoved = frozenset(i for i, each in enumerate(self._plain) if each is not None)
-        self._overhearing = {
-            i
-            for i, each in enumerate(self._engines)
-            if isinstance(each, History) and each.asks_functions
-        }
-        """The rules that ask functions of users, which see every message."""
-        self._histories = [(i, e) for i, e in enumerate(self._engines) if isinstance(e, History)]
-        self.verdicts: list[Verdict] = [engine.verdict() for engine in self._engines]
+        engines = list(enumerate(self.engines))
+        self._sees_messages: Final = frozenset(i for i, kind in enumerate(kinds) if kind == "all")
+        self._hears_messages: Final = self._sees_messages | {i for i, e in engines if e.overhears}
+        self._unmoved: Final = frozenset(i for i, e in engines if not e.waits)
+        self._fallible: Final = [(i, e) for i, e in engines if e.may_fail]
+        self.verdicts: list[Verdict] = [engine.verdict() for engine in self.engines]
         self._open = {i for i, verdict in enumerate(self.verdicts) if not verdict.final}
-        self._always = {i for i in self._open if self._hears_everything(i)}
-        self._restless = {i for i in self._open - self._always if self._is_machine(i)}
-        """Those that any call might move, at present; before the first call that is all."""
-        self._concerned = {} if warm is None or labels else warm.concerned
+        self._always = {i for i in self._open if self.engines[i].hears_everything}
+        self._restless = self._those_restless()
+        """The formulas that any call might move at present; before the first call, most."""
+        self._concerned = {} if cache is None or labels else cache.concerned
         self._broken: dict[int, str] = {}
-        """The formulas whose engine failed, because a function of the user's did, and how."""
+        """The formulas that cannot be decided because a function of the user's failed."""
 
-    def _is_machine(self, index: int) -> bool:
-        return isinstance(self._engines[index], Follower)
-
-    def _hears_everything(self, index: int) -> bool:
-        engine = self._engines[index]
-        if isinstance(engine, Follower):
-            return engine.machine.alphabet.elsewhere is None
-        return not isinstance(engine, Registers)
+    def _those_restless(self) -> set[int]:
+        return {i for i in self._open - self._always if not self.engines[i].idles()}
 
     def _concerned_by(self, name: str) -> frozenset[int]:
-        """Those that name the tool or role, or must hear of every event."""
+        """The formulas that name the tool or role, or must hear of every event."""
         found = self._concerned.get(name)
         if found is None:
-            naming = {i for i, engine in enumerate(self._engines) if engine.concerns(name)}
+            naming = {i for i, engine in enumerate(self.engines) if engine.concerns(name)}
             found = self._concerned[name] = frozenset(naming | self._always)
         return found
 
     @property
     def keeps_events(self) -> list[bool]:
         """For each formula: does it keep events that later questions look through?"""
-        return [
-            isinstance(e, History) or (isinstance(e, Registers) and e.keeps_events)
-            for e in self._engines
-        ]
+        return [engine.keeps_events for engine in self.engines]
+
+    # ── taking in events ─────────────────────────────────────────────────────────────────
 
     def step(self, event: Event) -> list[int]:
-        """Takes in the next event; which formulas does it doom?"""
+        """Takes in the next event; returns the formulas that it dooms."""
         return self._step(event, None)
 
     def attempt(self, event: Event) -> Attempt:
-        """Takes in the next event on trial: `take_back` makes it as if it had not been.
+        """Takes in the next event on trial; `take_back` undoes that.
 
-        The event is judged as if its step ended with it. What that dooms may still be met within
-        the step: `verdicts` say how it stands.
+        The event is judged as if its step ended with it. A formula that is doomed so may still be
+        met within the step: `verdicts` leave it open.
         """
         here = (self.length, self._calls, self._steps.save(), self._opened)
         before: list[_Before] = []
@@ -140,13 +173,15 @@ class Monitors:
 
         def take_back() -> None:
             for each in reversed(before):
-                self._restore(*each)
-            self._back_to(*here)
+                self._undo(*each)
+            self.outstanding.pop(here[0], None)
+            self.length, self._calls, steps, self._opened = here
+            self._steps.restore(steps)
 
         return Attempt(doomed, take_back)
 
     def _step(self, event: Event, before: list[_Before] | None) -> list[int]:
-        """Takes in an event; on trial, notes in `before` where the formulas stood."""
+        """Takes in an event; on trial, notes in `before` the states of the formulas it moves."""
         step, new_step = self._steps.of(event)
         position, self.length = self.length, self.length + 1
         is_call = isinstance(event, Call)
@@ -154,114 +189,101 @@ class Monitors:
         self._opened = new_to_calls and not is_call
         number, self._calls = self._calls, self._calls + is_call
         name = event.tool if isinstance(event, Call) else heard_role(event.role)
-        final = name == FINAL_ANSWER
         concerned = self._concerned_by(name)
         if self._restless:
             concerned = concerned | self._restless
+        if not is_call:
+            concerned = concerned & self._hears_messages
         doomed = []
         for index in concerned & self._open:
-            everything = self._kinds[index] == "all"
-            if not is_call and not everything and index not in self._overhearing:
-                continue
-            engine = self._engines[index]
-            opens = new_step if everything else new_to_calls
+            engine = self.engines[index]
+            if before is not None:
+                before.append((index, engine.mark(), self.verdicts[index]))
             try:
-                plain = self._plain[index]
-                if plain is not None:
-                    if before is not None:
-                        before.append((index, plain.mark(), self.verdicts[index]))
-                    alphabet = plain.machine.alphabet
-                    letter = alphabet.fixed.get(name) if is_call else None
-                    if letter is None:
-                        letter = alphabet.letter(event)
-                    leap = plain.leap((letter, opens, final))
-                    verdict = self._landed(index, leap, before is not None)
+                if index in self._sees_messages:
+                    engine.take(event, position, step, new_step)
                 else:
-                    if isinstance(engine, Follower):
-                        engine.tidy()
-                    if before is not None:
-                        before.append((index, engine.mark(), self.verdicts[index]))
-                    place = position if everything else number
-                    verdict = self._moved(index, event, place, step, opens, before is not None)
+                    engine.take(event, number, step, new_to_calls)
+                verdict = self._settled(index, step_ends=before is not None)
             except Exception as error:  # a user's comparator
                 verdict = self._break(index, error)
             if verdict is Verdict.VIOLATED:
                 doomed.append(index)
         if may_get_result(event):
-            self._waiting[position] = (event, number, (concerned & self._open) - self._unmoved)
+            waiting = (concerned & self._open) - self._unmoved
+            self.outstanding[position] = (event, number, frozenset(waiting))
+            if len(self.outstanding) > self._crowd:
+                self._let_go()
         return doomed
 
-    def _moved(
-        self, index: int, event: Event, place: int, step: int, opens: bool, step_ends: bool
-    ) -> Verdict:
-        """One formula takes in an event; its verdict."""
-        engine = self._engines[index]
-        if isinstance(engine, Follower | Slices):
-            engine.step(event, place, opens)
-        else:
-            engine.take(event, place, step)
-        return self._settled(index, step_ends=step_ends)
+    def pass_over(self, message: Message) -> None:
+        """Notes the step of a message that no formula sees; it takes up no position."""
+        self._opened = self._steps.of(message)[1] or self._opened
 
-    def _landed(self, index: int, leap: Leap, step_ends: bool) -> Verdict:
-        """As `_settled`, for a machine that moved in one go."""
+    def end_step(self) -> None:
+        """Ends the current step: the next event is in a new one."""
+        self._steps.end()
+        for index in sorted(self._open):
+            self.engines[index].end_step()
+            self._settled(index)
+
+    def _settled(self, index: int, *, step_ends: bool = False) -> Verdict:
+        """The verdict on a formula that was moved; once it is final, nothing moves it again."""
+        engine = self.engines[index]
         if index not in self._always:
-            (self._restless.discard if leap.idles else self._restless.add)(index)
-        self.verdicts[index] = leap.verdict
-        if leap.final:
-            self._open.discard(index)
-            self._restless.discard(index)
-            return leap.verdict
-        return leap.verdict_if_step_ended if step_ends else leap.verdict
+            (self._restless.discard if engine.idles() else self._restless.add)(index)
+        verdict = self.verdicts[index] = engine.verdict()
+        if verdict is Verdict.VIOLATED or verdict is Verdict.SATISFIED:
+            self.retire(index)
+        elif step_ends:
+            return engine.verdict_if_step_ended()
+        return verdict
 
     def _break(self, index: int, error: Exception) -> Verdict:
-        """Stops following a formula that cannot be decided any more."""
+        """Stops following a formula that can no longer be decided."""
         self._broken[index] = f"raised {type(error).__name__}: {error}"
         self.verdicts[index] = Verdict.PRESUMABLY_VIOLATED
         self.retire(index)
         return self.verdicts[index]
 
-    def _back_to(self, length: int, calls: int, steps: Json, opened: bool) -> None:
-        self._waiting.pop(length, None)
-        self.length, self._calls, self._opened = length, calls, opened
-        self._steps.restore(steps)
-
-    def _restore(self, index: int, token: object, verdict: Verdict) -> None:
-        """Puts a formula back to where it stood before an attempt."""
-        engine = self._engines[index]
-        engine.undo(token)
+    def _undo(self, index: int, mark: Mark, verdict: Verdict) -> None:
+        """Takes a formula back to its state before an attempt."""
+        engine = self.engines[index]
+        engine.undo(mark)
         self.verdicts[index] = verdict
         self._broken.pop(index, None)
         self._open.add(index)
-        if isinstance(engine, Follower) and index not in self._always and not engine.idles():
+        if index not in self._always and not engine.idles():
             self._restless.add(index)
 
     def faults(self) -> dict[int, str]:
-        """The formulas that could not be decided at the latest event, and why."""
-        found = {i: engine.fault for i, engine in self._histories if i in self._open}
+        """The formulas that could not be decided at the latest event, with the reasons."""
+        found = {i: engine.fault for i, engine in self._fallible if i in self._open}
         return self._broken | {i: fault for i, fault in found.items() if fault is not None}
 
     def retire(self, index: int) -> None:
-        """Stops following a formula; its verdict stays what it is."""
+        """Stops following a formula; its verdict stays as it is."""
         self._open.discard(index)
         self._restless.discard(index)
 
+    # ── results ──────────────────────────────────────────────────────────────────────────
+
     def record(self, position: int, result: Json, *, error: str | None = None) -> list[int]:
-        """Takes in the result of the event at a position; which formulas does it doom?
+        """Takes in the result of the event at a position; returns the formulas that it dooms.
 
         Results come when the turn of their call is over, so that is how they are judged.
         """
-        if position not in self._waiting:
+        if position not in self.outstanding:
             return []
-        proposed, number, concerned = self._waiting.pop(position)
+        proposed, number, concerned = self.outstanding.pop(position)
         call = replace(proposed, result=result, error=error)
         doomed = []
         for index in concerned & self._open:
-            engine = self._engines[index]
-            place = position if self._kinds[index] == "all" else number
-            if not engine.awaits(place):
+            place = position if index in self._sees_messages else number
+            if not self.engines[index].awaits(place):
                 continue  # the result makes no difference to it
             try:
-                engine.record(place, call)
+                self.engines[index].record(place, call)
                 verdict = self._settled(index, step_ends=True)
             except Exception as failure:  # a user's comparator
                 verdict = self._break(index, failure)
@@ -269,38 +291,22 @@ class Monitors:
                 doomed.append(index)
         return doomed
 
-    def _settled(self, index: int, *, step_ends: bool = False) -> Verdict:
-        """The verdict on a formula that was moved; if it is final, nothing moves it again."""
-        engine = self._engines[index]
-        if isinstance(engine, Follower) and index not in self._always:
-            if engine.idles():
-                self._restless.discard(index)
-            else:
-                self._restless.add(index)
-        verdict = self.verdicts[index] = engine.verdict()
-        if verdict.final:
-            self._open.discard(index)
-            self._restless.discard(index)
-        elif step_ends:
-            return self._if_step_ended(engine, verdict)
-        return verdict
-
-    def _if_step_ended(self, engine: Engine, verdict: Verdict) -> Verdict:
-        """The verdict if nothing more happened in this step; the step itself goes on."""
-        if isinstance(engine, Follower):
-            return engine.verdict_if_step_ended() if engine.machine.counts_steps else verdict
-        if not isinstance(engine, Slices) or engine.queue or not engine.machine.counts_steps:
-            return verdict
-        token = engine.mark()
-        engine.end_step()
-        verdict = engine.verdict()
-        engine.undo(token)
-        return verdict
+    def _let_go(self) -> None:
+        """Forgets the outstanding results that no formula waits for any more."""
+        self.outstanding = {
+            position: (call, number, concerned)
+            for position, (call, number, concerned) in self.outstanding.items()
+            if any(
+                self.engines[i].awaits(position if i in self._sees_messages else number)
+                for i in concerned & self._open
+            )
+        }
+        self._crowd = max(_CROWD, 2 * len(self.outstanding))
 
     # ── saving ───────────────────────────────────────────────────────────────────────────
 
     def save(self) -> dict[str, Json]:
-        """Where all formulas stand, as JSON; `restore` goes on from there."""
+        """The states of all formulas as JSON, for `restore`."""
         standing = {
             "length": self.length,
             "calls": self._calls,
@@ -308,30 +314,67 @@ class Monitors:
             "opened": self._opened,
             "waiting": [
                 [position, event_record(call), number, sorted(concerned)]
-                for position, (call, number, concerned) in self._waiting.items()
+                for position, (call, number, concerned) in self.outstanding.items()
             ],
-            "engines": [engine.save() for engine in self._engines],
+            "engines": [engine.save() for engine in self.engines],
             "verdicts": [verdict.value for verdict in self.verdicts],
             "open": sorted(self._open),
             "broken": [[index, reason] for index, reason in self._broken.items()],
         }
-        return dict(copied(standing))  # the formulas go on
+        return dict(copied(standing))  # the engines keep changing theirs
 
     def restore(self, saved: Mapping[str, Json]) -> None:
-        """Puts these formulas where the same ones stood when they were saved."""
-        saved = copied(saved)  # it may be gone back to again
+        """Goes back to states that were saved from the same formulas."""
+        saved = copied(saved)  # it may be restored again
         self.length, self._calls = saved["length"], saved["calls"]
         self._steps.restore(saved["steps"])
         self._opened = saved["opened"]
-        self._waiting = {}
+        self.outstanding = {}
         for position, record, number, concerned in saved["waiting"]:
             call = event_of(record)
             assert isinstance(call, Call), "only calls wait for results"
-            self._waiting[position] = (call, number, frozenset(concerned))
-        for engine, state in zip(self._engines, saved["engines"], strict=True):
+            self.outstanding[position] = (call, number, frozenset(concerned))
+        for engine, state in zip(self.engines, saved["engines"], strict=True):
             engine.restore(state)
         self.verdicts[:] = [Verdict(value) for value in saved["verdicts"]]
         self._open = set(saved["open"])
         self._broken = dict(saved["broken"])
-        # Whoever might be moved by any call is asked again; the first call settles it.
-        self._restless = {i for i in self._open - self._always if self._is_machine(i)}
+        self._restless = self._those_restless()
+
+
+class StepCounter:
+    """Assigns steps to events as they come, as a finished trace would have them.
+
+    An event that carries no step gets the next; calls share that of the assistant's text.
+    """
+
+    def __init__(self) -> None:
+        self._last: int | None = None
+        self._said = False
+        """Was the previous event an assistant's message?"""
+        self._over = False
+        """Is the current step over, whatever the next event says?"""
+
+    def of(self, event: Event) -> tuple[int, bool]:
+        """The step of the next event, and whether it differs from that of the last."""
+        step = event.step
+        if step is None:
+            before = -1 if self._last is None else self._last
+            shares = self._said and isinstance(event, Call) and not self._over
+            step = before if shares else before + 1
+        new = step != self._last or self._over
+        self._last, self._over = step, False
+        self._said = isinstance(event, Message) and event.role == "assistant"
+        return step, new
+
+    def end(self) -> None:
+        """Ends the current step."""
+        self._over = True
+
+    def save(self) -> Json:
+        """The count as JSON."""
+        return [self._last, self._said, self._over]
+
+    def restore(self, saved: Json) -> None:
+        """Goes back to a saved count."""
+        self._last, self._said, self._over = saved

@@ -36,11 +36,11 @@ from bylaw.vocabulary.reading import UNSEEN, related
 from bylaw.vocabulary.view import positions_of
 
 if TYPE_CHECKING:
-    from bylaw.semantics.evaluation import Scope
+    from bylaw.semantics.evaluation import EvaluationScope
 
 Row: TypeAlias = tuple[int, int]
 """The positions where a formula is true, and those among them where something was checked."""
-TruthFunction: TypeAlias = "Callable[[Scope, int], Row]"
+TruthFunction: TypeAlias = "Callable[[EvaluationScope, int], Row]"
 """A formula as a function of a scope and of the positions that are asked about."""
 
 _Part = TypeVar("_Part", bound=Node)
@@ -76,7 +76,7 @@ def _built(formula: f.Formula, certain: bool) -> TruthFunction:
             return _judged(formula, certain)
         case f.OpenPredicate():
 
-            def asked(s: Scope, where: int) -> Row:
+            def asked(s: EvaluationScope, where: int) -> Row:
                 true = 0
                 for at in positions_of(where):
                     answer = s.asked(formula, at)
@@ -89,7 +89,7 @@ def _built(formula: f.Formula, certain: bool) -> TruthFunction:
         case f.Not(operand):
             a = _built(operand, not certain)
 
-            def negation(s: Scope, where: int) -> Row:
+            def negation(s: EvaluationScope, where: int) -> Row:
                 true = s.everywhere ^ a(s, where)[0]
                 return true, true
 
@@ -97,7 +97,7 @@ def _built(formula: f.Formula, certain: bool) -> TruthFunction:
         case f.And(operands):
             a, *others = (_built(each, certain) for each in operands)
 
-            def conjunction(s: Scope, where: int) -> Row:
+            def conjunction(s: EvaluationScope, where: int) -> Row:
                 true, checked = a(s, where)
                 for b in others:
                     also, more = b(s, where & true)
@@ -109,7 +109,7 @@ def _built(formula: f.Formula, certain: bool) -> TruthFunction:
         case f.Or(operands):
             a, *others = (_built(each, certain) for each in operands)
 
-            def disjunction(s: Scope, where: int) -> Row:
+            def disjunction(s: EvaluationScope, where: int) -> Row:
                 true, checked = a(s, where)
                 for b in others:
                     also, more = b(s, where & ~checked)
@@ -121,7 +121,7 @@ def _built(formula: f.Formula, certain: bool) -> TruthFunction:
         case f.Implies(left, right):
             a, b = _built(left, not certain), _built(right, certain)
 
-            def implication(s: Scope, where: int) -> Row:
+            def implication(s: EvaluationScope, where: int) -> Row:
                 applies = a(s, where)[0]
                 where &= applies
                 true, checked = b(s, where) if where else _NOWHERE
@@ -131,7 +131,7 @@ def _built(formula: f.Formula, certain: bool) -> TruthFunction:
         case f.Iff(left, right):
             a, b = _built(left, certain), _built(right, certain)
 
-            def equivalence(s: Scope, where: int) -> Row:
+            def equivalence(s: EvaluationScope, where: int) -> Row:
                 one, other = a(s, where)[0], b(s, where)[0]
                 if s.complete:
                     true = s.everywhere ^ one ^ other
@@ -148,7 +148,7 @@ def _built(formula: f.Formula, certain: bool) -> TruthFunction:
         case f.Next(operand):
             a = _built(operand, certain)
 
-            def following(s: Scope, where: int) -> Row:
+            def following(s: EvaluationScope, where: int) -> Row:
                 positions = s.positions
                 true, checked = a(s, positions)
                 return (true & positions) >> 1, (checked & positions) >> 1
@@ -157,7 +157,7 @@ def _built(formula: f.Formula, certain: bool) -> TruthFunction:
         case f.WeakNext(operand):
             a = _built(operand, certain)
 
-            def if_following(s: Scope, where: int) -> Row:
+            def if_following(s: EvaluationScope, where: int) -> Row:
                 positions = s.positions
                 true, checked = a(s, positions)
                 last = s.everywhere & ~(positions >> 1)
@@ -167,7 +167,7 @@ def _built(formula: f.Formula, certain: bool) -> TruthFunction:
         case f.Eventually(operand):
             a = _built(operand, certain)
 
-            def eventually(s: Scope, where: int) -> Row:
+            def eventually(s: EvaluationScope, where: int) -> Row:
                 positions = s.positions
                 true, checked = a(s, positions)
                 some = (1 << (true & positions).bit_length()) - 1  # up to the highest
@@ -179,7 +179,7 @@ def _built(formula: f.Formula, certain: bool) -> TruthFunction:
         case f.Always(operand):
             a = _built(operand, certain)
 
-            def always(s: Scope, where: int) -> Row:
+            def always(s: EvaluationScope, where: int) -> Row:
                 positions = s.positions
                 true, checked = a(s, positions)
                 true = s.everywhere & -1 << (positions & ~true).bit_length()  # above the highest
@@ -189,7 +189,7 @@ def _built(formula: f.Formula, certain: bool) -> TruthFunction:
         case f.Until(left, right):
             a, b = _built(left, certain), _built(right, certain)
 
-            def until(s: Scope, where: int) -> Row:
+            def until(s: EvaluationScope, where: int) -> Row:
                 positions = s.positions
                 kept, goal = a(s, positions)[0], b(s, positions)[0]
                 true = _until(kept & positions, goal & positions)
@@ -199,7 +199,7 @@ def _built(formula: f.Formula, certain: bool) -> TruthFunction:
         case f.WeakUntil(left, right):
             a, b = _built(left, certain), _built(right, certain)
 
-            def weak_until(s: Scope, where: int) -> Row:
+            def weak_until(s: EvaluationScope, where: int) -> Row:
                 positions = s.positions
                 kept, goal = a(s, positions)[0], b(s, positions)[0]
                 to_the_end = s.everywhere ^ _up_to(positions & ~kept)
@@ -210,7 +210,7 @@ def _built(formula: f.Formula, certain: bool) -> TruthFunction:
         case f.Release(left, right):
             a, b = _built(left, certain), _built(right, certain)
 
-            def release(s: Scope, where: int) -> Row:
+            def release(s: EvaluationScope, where: int) -> Row:
                 positions = s.positions
                 frees, kept = a(s, positions)[0], b(s, positions)[0] & positions
                 to_the_end = s.everywhere ^ _up_to(positions & ~kept)
@@ -225,7 +225,7 @@ def _built(formula: f.Formula, certain: bool) -> TruthFunction:
         case f.Yesterday(operand):
             a = _built(operand, certain)
 
-            def previously(s: Scope, where: int) -> Row:
+            def previously(s: EvaluationScope, where: int) -> Row:
                 positions = s.positions
                 true, checked = a(s, positions)
                 return true << 1 & positions, checked << 1 & positions
@@ -234,7 +234,7 @@ def _built(formula: f.Formula, certain: bool) -> TruthFunction:
         case f.Once(operand):
             a = _built(operand, certain)
 
-            def once(s: Scope, where: int) -> Row:
+            def once(s: EvaluationScope, where: int) -> Row:
                 positions = s.positions
                 true, checked = a(s, positions)
                 some = positions & _from(true)
@@ -244,7 +244,7 @@ def _built(formula: f.Formula, certain: bool) -> TruthFunction:
         case f.Historically(operand):
             a = _built(operand, certain)
 
-            def historically(s: Scope, where: int) -> Row:
+            def historically(s: EvaluationScope, where: int) -> Row:
                 positions = s.positions
                 true, checked = a(s, positions)
                 true = s.everywhere ^ (positions & _from(positions & ~true))
@@ -254,7 +254,7 @@ def _built(formula: f.Formula, certain: bool) -> TruthFunction:
         case f.Since(left, right):
             a, b = _built(left, certain), _built(right, certain)
 
-            def since(s: Scope, where: int) -> Row:
+            def since(s: EvaluationScope, where: int) -> Row:
                 positions = s.positions
                 begins = b(s, positions)[0] & positions
                 lasts = a(s, positions)[0] & positions | begins
@@ -268,7 +268,7 @@ def _built(formula: f.Formula, certain: bool) -> TruthFunction:
         case f.Earlier(operand):
             a = _built(operand, certain)
 
-            def earlier(s: Scope, where: int) -> Row:
+            def earlier(s: EvaluationScope, where: int) -> Row:
                 positions = s.positions
                 true, checked = a(s, positions)
                 later = s.view.in_later_steps
@@ -278,7 +278,7 @@ def _built(formula: f.Formula, certain: bool) -> TruthFunction:
         case f.Later(operand):
             a = _built(operand, certain)
 
-            def later(s: Scope, where: int) -> Row:
+            def later(s: EvaluationScope, where: int) -> Row:
                 positions = s.positions
                 true, checked = a(s, positions)
                 earlier = s.view.in_earlier_steps
@@ -300,7 +300,7 @@ def _quantified(formula: f.Quantifier, certain: bool) -> TruthFunction:
     matters = variable in formula.body.free
     instances = _found_here if reads_event(domain) else _found_anywhere
 
-    def quantified(s: Scope, where: int) -> Row:
+    def quantified(s: EvaluationScope, where: int) -> Row:
         found, incomplete = instances(s, domain, where)
         if not matters:
             found = found[:1] and [(None, reduce(or_, (asked for _, asked in found)))]
@@ -321,14 +321,14 @@ _Found: TypeAlias = tuple[list[tuple[Json, int]], int]
 """The values of a domain with the positions where it has them; where there may be more."""
 
 
-def _found_anywhere(s: Scope, domain: f.Domain, where: int) -> _Found:
+def _found_anywhere(s: EvaluationScope, domain: f.Domain, where: int) -> _Found:
     found = s.elements(domain, 0)
     return [
         (value, where) for value in distinct(found.values)
     ], 0 if found.complete else s.everywhere
 
 
-def _found_here(s: Scope, domain: f.Domain, where: int) -> _Found:
+def _found_here(s: EvaluationScope, domain: f.Domain, where: int) -> _Found:
     """Equal values are asked about together, at all the positions where they are found."""
     places: dict[str, tuple[Json, int]] = {}
     incomplete = 0
@@ -346,7 +346,7 @@ def _found_here(s: Scope, domain: f.Domain, where: int) -> _Found:
 
 
 def _named(name: str) -> TruthFunction:
-    def is_named(s: Scope, where: int) -> Row:
+    def is_named(s: EvaluationScope, where: int) -> Row:
         true = s.masks.get(name, 0)
         return true, true
 
@@ -354,7 +354,7 @@ def _named(name: str) -> TruthFunction:
 
 
 def _possibly_named(name: str) -> TruthFunction:
-    def may_be_named(s: Scope, where: int) -> Row:
+    def may_be_named(s: EvaluationScope, where: int) -> Row:
         true = s.masks.get(name, 0) | s.hidden
         return true, true
 
@@ -364,7 +364,7 @@ def _possibly_named(name: str) -> TruthFunction:
 def _compared(formula: f.Compare, certain: bool) -> TruthFunction:
     symbol, left, right = formula.symbol, formula.left, formula.right
 
-    def compared(s: Scope, where: int) -> Row:
+    def compared(s: EvaluationScope, where: int) -> Row:
         true = 0
         for at in positions_of(where):
             a, b = s.value(left, at), s.value(right, at)
@@ -388,7 +388,7 @@ def _judged(formula: f.TracePredicate, certain: bool) -> TruthFunction:
     """A trace predicate is the same everywhere."""
     holds, operands, free = PREDICATES[formula.name].holds, formula.operands, formula.free
 
-    def judged(s: Scope, where: int) -> Row:
+    def judged(s: EvaluationScope, where: int) -> Row:
         try:
             held = holds(s.view, *(bound(formula, s.values).operands if free else operands))
         except Exception as error:  # only a user's comparator can raise here

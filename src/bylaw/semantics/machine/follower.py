@@ -9,24 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
-from typing import Any, Final, TypeAlias, TypeGuard
+from typing import Final
 
 from bylaw.frozen import frozen
 from bylaw.names import FINAL_ANSWER
+from bylaw.semantics.engine import Engine, Mark, may_get_result
 from bylaw.semantics.machine.alphabet import Letter
-from bylaw.semantics.machine.machine import Move
 from bylaw.semantics.machine.search import Explorer, Leap
 from bylaw.semantics.verdict import Verdict
-from bylaw.trace.event import MISSING, Call, Event
+from bylaw.trace.event import Call, Event
 from bylaw.trace.trace import Trace
 from bylaw.values import Json
 
 MAX_BRANCHES: Final = 256
 """In how many ways unknown results may turn out before they are no longer told apart."""
-
-
-Token: TypeAlias = Any
-"""Where an engine stands, as it likes to put it."""
 
 
 @frozen
@@ -43,18 +39,8 @@ class WaitingEvent:
         return self.event, self.position, self.new_step
 
 
-def may_get_result(event: Event) -> TypeGuard[Call]:
-    """Is this a call whose result is not there yet?"""
-    return (
-        isinstance(event, Call)
-        and event.result is MISSING
-        and not event.failed
-        and event.tool != FINAL_ANSWER
-    )
-
-
-class Follower:
-    """A machine's state, or several while results are unknown. The core of `Monitor`.
+class Follower(Engine):
+    """A machine's state, or several while results are unknown.
 
     Its tables are replaced, never changed, so that where it stands can be noted at no cost.
     """
@@ -62,6 +48,7 @@ class Follower:
     def __init__(self, explorer: Explorer) -> None:
         self.explorer = explorer
         self.machine = explorer.machine
+        self.hears_everything = self.machine.alphabet.elsewhere is None
         self.pending: list[int] = []
         """The positions whose results are unknown and matter, in order."""
         self.branches: dict[tuple[Letter, ...], int] = {(): self.machine.start}
@@ -75,16 +62,21 @@ class Follower:
         self.overflowed = False
         """Have there been too many unknown results at once?"""
 
-    def step(self, event: Event, position: int, new_step: bool) -> None:
-        """Takes in an event. A call without a result may still get one."""
+    @property
+    def reason(self) -> str | None:
+        if self.overflowed:
+            return "too many results were unknown at once"
+        return _inexact(self.explorer)
+
+    def take(self, event: Event, position: int, step: int, new_step: bool) -> None:
+        self._tidy()
         if self.queue or not self._take(event, position, new_step):
             self.overflowed = True
             start = self.ahead if self.queue else self.branches[self.assumed]
             self.ahead = self._moved(start, event, new_step)
             self.queue = [*self.queue, WaitingEvent(event, position, new_step)]
 
-    def mark(self) -> Token:
-        """Where the follower stands, for `undo`."""
+    def mark(self) -> Mark:
         return (
             self.explorer,  # states are numbers in its tables
             self.pending,
@@ -95,8 +87,7 @@ class Follower:
             self.overflowed,
         )
 
-    def undo(self, token: Token) -> None:
-        """Goes back to where it stood."""
+    def undo(self, mark: Mark) -> None:
         (
             self.explorer,
             self.pending,
@@ -105,7 +96,7 @@ class Follower:
             self.queue,
             self.ahead,
             self.overflowed,
-        ) = token
+        ) = mark
         self.machine = self.explorer.machine
 
     def _moved(self, state: int, event: Event, new_step: bool) -> int:
@@ -131,16 +122,7 @@ class Follower:
         self.branches = {key: advance(state, move) for key, state in self.branches.items()}
         return True
 
-    def leap(self, move: Move) -> Leap:
-        """Moves in one go. Only for machines that never wait for a result."""
-        leap = self.explorer.leaps.get((self.branches[()], move))
-        if leap is None:
-            self.tidy()
-            leap = self.explorer.leap(self.branches[()], move)
-        self.branches = {(): leap.state}
-        return leap
-
-    def tidy(self) -> None:
+    def _tidy(self) -> None:
         """Goes on with new tables if a counter has filled those of the machine."""
         if not self.machine.crowded():
             return
@@ -152,7 +134,6 @@ class Follower:
         self.ahead = number(configurations[self.ahead])
 
     def end_step(self) -> None:
-        """The current step is over. With a queue, the next event's own step says so."""
         if not self.queue:
             end = self.machine.end_step
             self.branches = {key: end(state) for key, state in self.branches.items()}
@@ -169,11 +150,9 @@ class Follower:
         }
 
     def awaits(self, position: int) -> bool:
-        """Could a result of the call at this position still make a difference?"""
         return position in self.pending or any(each.position == position for each in self.queue)
 
     def record(self, position: int, call: Call) -> None:
-        """Takes in the result of an earlier call."""
         if position in self.pending:
             index = self.pending.index(position)
             letter = self.machine.alphabet.letter(call)
@@ -195,7 +174,6 @@ class Follower:
             self.ahead = self._moved(self.ahead, each.event, each.new_step)
 
     def save(self) -> Json:
-        """The states as JSON."""
         written = [
             [[sorted(letter) for letter in key], self.machine.written(state)]
             for key, state in self.branches.items()
@@ -210,7 +188,6 @@ class Follower:
         }
 
     def restore(self, saved: Json) -> None:
-        """Goes back to saved states."""
         self.pending = list(saved["pending"])
         self.assumed = tuple(frozenset(letter) for letter in saved["assumed"])
         self.branches = {
@@ -231,11 +208,9 @@ class Follower:
         return self.ahead if self.queue else self.branches[self.assumed]
 
     def verdict(self) -> Verdict:
-        """The verdict on what has happened so far: final if it is, however results turn out."""
         return self._verdict(set(self.branches.values()), self.now)
 
     def verdict_if_step_ended(self) -> Verdict:
-        """The verdict if nothing more happened in this step."""
         if self.queue or not self.machine.counts_steps:
             return self.verdict()
         end = self.machine.end_step
@@ -251,11 +226,85 @@ class Follower:
         return Verdict.PRESUMABLY_SATISFIED if holds else Verdict.PRESUMABLY_VIOLATED
 
     def concerns(self, name: str) -> bool:
-        """Does the formula name the tool?"""
         return name in self.machine.alphabet.named
 
     def idles(self) -> bool:
-        """Would a call of a tool that the formula does not name change nothing?"""
         if self.pending or self.queue:
             return False
         return self.machine.idles(self.branches[self.assumed])
+
+
+class PlainFollower(Engine):
+    """The state of a machine that no result can move: most machines are of this kind."""
+
+    waits = False
+
+    def __init__(self, explorer: Explorer) -> None:
+        self.explorer = explorer
+        self.machine = explorer.machine
+        self.hears_everything = self.machine.alphabet.elsewhere is None
+        self.now = self.machine.start
+        self._leap: Leap | None = None
+        """The latest move, with its verdict."""
+
+    @property
+    def reason(self) -> str | None:
+        return _inexact(self.explorer)
+
+    def take(self, event: Event, position: int, step: int, new_step: bool) -> None:
+        alphabet, final = self.machine.alphabet, False
+        letter = None
+        if isinstance(event, Call):
+            letter, final = alphabet.fixed.get(event.tool), event.tool == FINAL_ANSWER
+        move = (alphabet.letter(event) if letter is None else letter, new_step, final)
+        leap = self.explorer.leaps.get((self.now, move))
+        if leap is None:
+            if self.machine.crowded():
+                configuration = self.machine.configurations[self.now]
+                self.explorer = self.explorer.renewed()
+                self.machine = self.explorer.machine
+                self.now = self.machine.number(configuration)
+            leap = self.explorer.leap(self.now, move)
+        self.now, self._leap = leap.state, leap
+
+    def record(self, position: int, call: Call) -> None:
+        pass
+
+    def awaits(self, position: int) -> bool:
+        return False
+
+    def end_step(self) -> None:
+        self.now, self._leap = self.machine.end_step(self.now), None
+
+    def verdict(self) -> Verdict:
+        return self.explorer.verdict(self.now) if self._leap is None else self._leap.verdict
+
+    def verdict_if_step_ended(self) -> Verdict:
+        if self._leap is None:
+            return self.explorer.verdict(self.machine.end_step(self.now))
+        return self._leap.verdict_if_step_ended
+
+    def concerns(self, name: str) -> bool:
+        return name in self.machine.alphabet.named
+
+    def idles(self) -> bool:
+        return self.machine.idles(self.now) if self._leap is None else self._leap.idles
+
+    def mark(self) -> Mark:
+        return self.explorer, self.now, self._leap
+
+    def undo(self, mark: Mark) -> None:
+        self.explorer, self.now, self._leap = mark
+        self.machine = self.explorer.machine
+
+    def save(self) -> Json:
+        return self.machine.written(self.now)
+
+    def restore(self, saved: Json) -> None:
+        self.now, self._leap = self.machine.read(saved), None
+
+
+def _inexact(explorer: Explorer) -> str | None:
+    if explorer.exact:
+        return None
+    return "the search for a way out needs more states than the budget allows"

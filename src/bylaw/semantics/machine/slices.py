@@ -21,6 +21,7 @@ from bylaw.logic import formula as f
 from bylaw.logic.terms import Literal, ToolName
 from bylaw.logic.walk import everything, substitute
 from bylaw.names import FINAL_ANSWER
+from bylaw.semantics.engine import Engine, Mark
 from bylaw.semantics.machine.alphabet import Letter
 from bylaw.semantics.machine.closure import Unsupported
 from bylaw.semantics.machine.machine import Machine
@@ -47,7 +48,7 @@ class Group:
     keys: set[str] = field(default_factory=set)
 
 
-class Slices:
+class Slices(Engine):
     """The instances of a quantified formula, followed together."""
 
     def __init__(
@@ -86,7 +87,7 @@ class Slices:
 
     # ── taking in events ─────────────────────────────────────────────────────────────────
 
-    def step(self, event: Event, position: int, new_step: bool) -> None:
+    def take(self, event: Event, position: int, step: int, new_step: bool) -> None:
         """Takes in an event. The formula does not see the final answer."""
         if isinstance(event, Call) and event.tool == FINAL_ANSWER:
             return
@@ -94,25 +95,20 @@ class Slices:
         self.queue.append(event)
         self._drain()
 
-    def mark(self) -> object:
-        """Where the instances stand, for `undo`."""
+    @property
+    def reason(self) -> str | None:
+        return "values are still to come; it is final once one instance is"
+
+    def mark(self) -> Mark:
         return self._copied()
 
-    def undo(self, token: object) -> None:
-        """Goes back to where they stood."""
-        assert isinstance(token, Slices), "what `mark` gave"
-        self.__dict__.update(token.__dict__)
-
-    def concerns(self, name: str) -> bool:
-        """A value may turn up in any event."""
-        return True
+    def undo(self, mark: Mark) -> None:
+        self.__dict__.update(mark.__dict__)
 
     def awaits(self, position: int) -> bool:
-        """Could a result of the call at this position still make a difference?"""
         return position >= self.taken
 
     def record(self, position: int, call: Call) -> None:
-        """Takes in an earlier call again, with its result."""
         index = position - self.taken
         if index >= 0:
             self.queue[index] = call
@@ -236,6 +232,15 @@ class Slices:
         now = all(holds) if self.universal else any(holds)
         return Verdict.PRESUMABLY_SATISFIED if now else Verdict.PRESUMABLY_VIOLATED
 
+    def verdict_if_step_ended(self) -> Verdict:
+        if self.queue or not self.machine.counts_steps:
+            return self.verdict()
+        mark = self.mark()
+        self.end_step()
+        verdict = self.verdict()
+        self.undo(mark)
+        return verdict
+
     def _verdicts(self) -> set[Verdict]:
         found = {self.generic.verdict(g.state) for g in self.groups if g.in_domain and g.keys}
         for key in self.special_in_domain:
@@ -260,7 +265,6 @@ class Slices:
         return ahead
 
     def end_step(self) -> None:
-        """The current step is over."""
         for group in self.groups:
             group.state = self.machine.end_step(group.state)
         self.fresh = self.machine.end_step(self.fresh)
@@ -271,7 +275,6 @@ class Slices:
     # ── saving ───────────────────────────────────────────────────────────────────────────
 
     def save(self) -> Json:
-        """The states as JSON."""
         write = self.machine.written
         return {
             "fresh": write(self.fresh),
@@ -289,7 +292,6 @@ class Slices:
         }
 
     def restore(self, saved: Json) -> None:
-        """Goes back to saved states."""
         self.fresh = self.machine.read(saved["fresh"])
         self.groups, self.where, self.values = [], {}, {}
         for state, in_domain, values in saved["groups"]:

@@ -17,6 +17,7 @@ from bylaw.logic.node import Node
 from bylaw.logic.reach import BACK, is_past
 from bylaw.logic.terms import is_constant
 from bylaw.logic.walk import everything
+from bylaw.semantics.engine import heard_role
 from bylaw.semantics.machine.closure import Unsupported
 from bylaw.semantics.machine.conditions import reads_result
 from bylaw.semantics.past.memories import Carried, Index, Key, Memory, Previous
@@ -190,11 +191,6 @@ def heard_by(parts: Sequence[f.Formula]) -> frozenset[str] | None:
             case f.Says(role):
                 return frozenset({heard_role(role)})
     return None
-
-
-def heard_role(role: str) -> str:
-    """The name under which messages of a role are heard; no tool has it."""
-    return f"\0{role}"
 
 
 def triggers(body: f.Formula) -> frozenset[str] | None:

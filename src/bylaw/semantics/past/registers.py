@@ -12,13 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from bylaw.logic import formula as f
 from bylaw.logic.walk import sees_answer
 from bylaw.names import FINAL_ANSWER
+from bylaw.semantics.engine import Engine, Mark, heard_role
 from bylaw.semantics.machine.closure import Unsupported
-from bylaw.semantics.past.compiled import Compiler, heard_role, past_bodies, triggers
+from bylaw.semantics.past.compiled import Compiler, past_bodies, triggers
 from bylaw.semantics.past.memories import Index, Memory, Undo, event_of, event_record
 from bylaw.semantics.verdict import Verdict
 from bylaw.trace.event import MISSING, Call, Event
@@ -36,8 +37,10 @@ class UnsettledEvent:
     step: int
 
 
-class Registers:
+class Registers(Engine):
     """A rule's bodies and memories, and the events that wait for results."""
+
+    hears_everything = False
 
     def __init__(self, formula: f.Formula, labels: Mapping[str, Json]) -> None:
         bodies = past_bodies(formula)
@@ -64,7 +67,6 @@ class Registers:
         self.violated = False
 
     def concerns(self, name: str) -> bool:
-        """Does an event of this tool, or role, make any difference to the rule?"""
         bodies, memories = self._concerned_by(name)
         return bool(bodies or memories)
 
@@ -79,7 +81,7 @@ class Registers:
 
     # ── taking in events ─────────────────────────────────────────────────────────────────
 
-    def take(self, event: Event, position: int, step: int) -> None:
+    def take(self, event: Event, position: int, step: int, new_step: bool) -> None:
         """Takes in an event of a step. Events that make no difference may be left out."""
         if isinstance(event, Call) and event.tool == FINAL_ANSWER and not self._sees_answer:
             return
@@ -87,15 +89,14 @@ class Registers:
         self._tail = UnsettledEvent(event, position, step)
         self._judge_tail()
 
-    def mark(self) -> Any:
-        """Where the rule stands, for `undo`."""
+    def mark(self) -> Mark:
         self._settle_tail()
         return self.violated, self._undecided
 
-    def undo(self, token: Any) -> None:
+    def undo(self, mark: Mark) -> None:
         """Goes back to where it stood: the latest event was not taken in yet."""
         self._tail = None
-        self.violated, self._undecided = token
+        self.violated, self._undecided = mark
 
     def _settle_tail(self) -> None:
         """Takes in the latest event as far as it is known."""
@@ -157,12 +158,10 @@ class Registers:
     # ── results ──────────────────────────────────────────────────────────────────────────
 
     def awaits(self, position: int) -> bool:
-        """Could a result of the call at this position still make a difference?"""
         tail = self._tail is not None and self._tail.position == position
         return tail or any(waiting.position == position for waiting in self.queue)
 
     def record(self, position: int, call: Call) -> None:
-        """Takes in an earlier call again, with its result."""
         if self._tail is not None and self._tail.position == position:
             self._tail.event = call
             if not self.queue:
@@ -220,14 +219,12 @@ class Registers:
         return holds
 
     @property
-    def keeps_events(self) -> bool:
-        """Are events kept that later questions look through, so that the cost may grow?"""
+    def keeps_events(self) -> bool:  # type: ignore[override]  # it depends on what was met
         return any(isinstance(memory, Index) and memory.keeps_events for memory in self.memories)
 
     # ── saving ───────────────────────────────────────────────────────────────────────────
 
     def save(self) -> Json:
-        """What is remembered, and the events that wait, as JSON."""
         self._take_back()
         remembered = [memory.save() for memory in self.memories]
         for each in self.queue:
@@ -241,7 +238,6 @@ class Registers:
         }
 
     def restore(self, saved: Json) -> None:
-        """Goes back to what was remembered."""
         self._journal.clear()  # it tells how to undo what another run has done
         for memory, remembered in zip(self.memories, saved["memories"], strict=True):
             memory.restore(remembered, self._size)
