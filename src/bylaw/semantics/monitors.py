@@ -119,7 +119,7 @@ class Monitors:
         self._opened = False
         """Has a message opened the step, which rules about calls alone have not heard of?"""
         self.outstanding: dict[int, tuple[Call, int, frozenset[int]]] = {}
-        """Calls without a result yet: each with its number among calls and the formulas concerned."""
+        """Calls without a result yet: each with its number among calls, and the formulas."""
         self._crowd = _CROWD
         self.engines: Final = [
             engine_for(rule, order, kind, vocabulary, metrics or {}, labels or {}, cache)
