@@ -107,7 +107,7 @@ def test_verify_reads_standard_input(desk: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("command", "code", "told"),
+    ("command", "code", "shown"),
     [
         ("verify -p p.yaml many.jsonl | head -n 1", 141, ""),
         ("verify -p p.yaml many.jsonl --json | head -n 1", 141, ""),
@@ -123,7 +123,7 @@ def test_verify_reads_standard_input(desk: Path) -> None:
 def test_streams_that_go_away(
     command: str,
     code: int,
-    told: str,
+    shown: str,
     unbuffered: str,
     desk: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -133,8 +133,8 @@ def test_streams_that_go_away(
     script = f"{sys.executable} -m bylaw {command}; exit ${{PIPESTATUS[0]}}"
     run = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False)
     assert run.returncode == code
-    assert run.stderr.endswith(told)
-    assert len(run.stderr.splitlines()) == bool(told)
+    assert run.stderr.endswith(shown)
+    assert len(run.stderr.splitlines()) == bool(shown)
 
 
 def test_an_error_of_another_file_is_not_blamed_on_the_output(
@@ -228,9 +228,7 @@ def test_explain_tells_failure_as_the_procedure_does(
     assert "No shorter examples" in output
 
 
-def test_diff_sees_that_failure_is_told_otherwise(
-    desk: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_diff_shows_another_sign_of_failure(desk: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (desk / "f.yaml").write_text(FETCHING)
     (desk / "g.yaml").write_text(FETCHING.replace("failed: text ~ /^Error/\n", ""))
     assert main(["diff", "f.yaml", "f.yaml"]) == 0
@@ -312,7 +310,7 @@ def test_diff_shows_the_definition_that_changed(
     )
 
 
-def test_a_procedure_given_as_a_trace_is_told_once(
+def test_a_procedure_given_as_a_trace_is_reported_once(
     desk: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["verify", "-p", "p.yaml", "p.yaml"]) == 2
@@ -329,8 +327,8 @@ def test_a_tool_that_is_not_listed_is_noted(desk: Path, capsys: pytest.CaptureFi
     command = ["verify", "-p", "p.yaml", "renamed.json"]
     assert main(command) == 0, "a note is no violation"
     output = " ".join(capsys.readouterr().out.split())
-    told = "the procedure does not list the tool 'refund_it'; did you mean 'refund'? (at call #2)"
-    assert f"note[W522]: {told}" in output
+    shown = "the procedure does not list the tool 'refund_it'; did you mean 'refund'? (at call #2)"
+    assert f"note[W522]: {shown}" in output
     assert output.count("W522") == 2
     assert "score 1.0000 FULL" in output
     assert main([*command, "--json"]) == 0

@@ -34,8 +34,8 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def _run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
     code = main([*arguments])
-    told = capsys.readouterr()
-    return code, told.out, told.err
+    shown = capsys.readouterr()
+    return code, shown.out, shown.err
 
 
 def test_the_summary_says_what_the_corpus_comes_to(
@@ -54,12 +54,12 @@ def test_the_summary_says_what_the_corpus_comes_to(
 def test_every_way_to_store_and_to_score_a_corpus_prints_the_same(
     desk: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    told = [
+    shown = [
         _run(capsys, "verify", "-p", "p.json", "runs", "--json", *options)
         for options in (["--summary"], ["--jobs", "1"], ["--jobs", "2"], ["--out", "s.parquet"])
     ]
-    assert len({out for _, out, _ in told}) == 1
-    summary = json.loads(told[0][1])
+    assert len({out for _, out, _ in shown}) == 1
+    summary = json.loads(shown[0][1])
     lines = _run(capsys, "verify", "-p", "p.json", "runs", "--json")[1].splitlines()
     scores = [json.loads(line)["compliance_score"] for line in lines if "tool_sequence" in line]
     assert summary["traces"] == len(scores)
@@ -122,7 +122,7 @@ def test_an_unfinished_run_is_finished_or_given_up(
 
 
 @pytest.mark.parametrize("journal", ["", "[]", "{}", '{"key": 1, "cursor": 2}'])
-def test_a_damaged_journal_is_told_in_a_sentence(
+def test_a_damaged_journal_is_explained(
     desk: Path, capsys: pytest.CaptureFixture[str], journal: str
 ) -> None:
     command = ("verify", "-p", "p.json", "runs", "--out", "s.jsonl", "--jobs", "1")
@@ -154,7 +154,7 @@ def test_standard_input_is_a_corpus_too(desk: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "shown"),
     [
         (["--out", "scores.csv"], "error[E402]: 'scores.csv' does not name a format"),
         (["--out", "missing/s.jsonl"], "error[E403]: cannot write"),
@@ -164,12 +164,12 @@ def test_standard_input_is_a_corpus_too(desk: Path) -> None:
         (["--repair", "--summary"], "error[E402]: --repair works on one trace, and only a summary"),
     ],
 )
-def test_what_cannot_be_done_is_told(
-    desk: Path, capsys: pytest.CaptureFixture[str], options: list[str], told: str
+def test_impossible_options_are_explained(
+    desk: Path, capsys: pytest.CaptureFixture[str], options: list[str], shown: str
 ) -> None:
     code, _, err = _run(capsys, "verify", "-p", "p.json", "runs/a.jsonl", *options)
     assert code == 2
-    assert told in err
+    assert shown in err
 
 
 WITHOUT = """

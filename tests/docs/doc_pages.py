@@ -1,7 +1,7 @@
 """Markdown pages whose examples run.
 
-The blocks of a page are carried out from top to bottom, in one folder that also holds a copy of
-the repository's `examples`:
+The blocks of a page run from top to bottom, in one folder that also holds a copy of the
+repository's `examples`:
 
     ```yaml title="refund.yaml"    the block is written to that file
     ```console                     `$ ` lines are run, the lines below each are its exact output;
@@ -48,7 +48,7 @@ class Block:
     title: str | None
     text: str
     line: int
-    """Where its first line stands in the page, counted from 1."""
+    """The number of its first line in the page, counted from 1."""
     before: tuple[str, ...] = ()
     """The lines of prose between the previous block and this one."""
 
@@ -67,17 +67,17 @@ class Page:
             yield from _LINK.findall(_INLINE_CODE.sub("", line))
 
     def code(self) -> Iterator[str]:
-        """What stands between backticks in the prose."""
+        """The inline code of the prose."""
         return inline_code(self.prose)
 
     def anchors(self) -> set[str]:
-        """What links may name behind `#`: the headings, as GitHub spells them."""
+        """The anchors of the headings, as GitHub spells them."""
         headings = (_HEADING.fullmatch(line) for line in self.prose)
         return {_anchor(heading[1]) for heading in headings if heading}
 
 
 def inline_code(prose: Iterable[str]) -> Iterator[str]:
-    """What stands between backticks in these lines."""
+    """The inline code in these lines."""
     for line in prose:
         yield from (found[0].strip("`") for found in _INLINE_CODE.finditer(line))
 
@@ -126,7 +126,7 @@ def matches(expected: str, found: str) -> bool:
 
 
 class Runner:
-    """Carries out the blocks of one page in one folder, which is the current one meanwhile."""
+    """Runs the blocks of one page in one folder, which must be the current one."""
 
     def __init__(self, page: Page, folder: Path) -> None:
         self.page = page
@@ -134,7 +134,7 @@ class Runner:
         self.namespace: dict[str, Any] = {"__name__": page.path.stem}
 
     def run(self) -> None:
-        """Carries out every block; raises an AssertionError at the first that is not right."""
+        """Runs every block; raises an AssertionError at the first that fails."""
         for block in self.page.blocks:
             self.block(block)
 
@@ -162,9 +162,9 @@ class Runner:
             case "text" | "diff":
                 pass
             case other:
-                raise AssertionError(self.told(block.line, f"a block of the kind {other!r}"))
+                raise AssertionError(self.at(block.line, f"a block of the kind {other!r}"))
 
-    def told(self, line: int, message: str) -> str:
+    def at(self, line: int, message: str) -> str:
         return f"{self.page.path}:{line}: {message}"
 
     # ── commands ─────────────────────────────────────────────────────────────────────────
@@ -188,10 +188,10 @@ class Runner:
                     expected.splitlines(), done.stdout.splitlines(), "page", "output", lineterm=""
                 )
                 shown = "\n".join(changes)
-                raise AssertionError(self.told(line, f"$ {command} prints something else\n{shown}"))
+                raise AssertionError(self.at(line, f"$ {command} prints something else\n{shown}"))
             if done.returncode != code:
                 message = f"$ {command} exits with {done.returncode}, not {code}"
-                raise AssertionError(self.told(line, f"{message}\n{done.stdout}"))
+                raise AssertionError(self.at(line, f"{message}\n{done.stdout}"))
 
     # ── Python ───────────────────────────────────────────────────────────────────────────
 
@@ -203,7 +203,7 @@ class Runner:
         runner = doctest.DocTestRunner(_Checker(), verbose=False)
         runner.run(test, out=report.append, clear_globs=False)
         if runner.failures:
-            raise AssertionError(self.told(block.line, "".join(report)))
+            raise AssertionError(self.at(block.line, "".join(report)))
 
 
 class _Checker(doctest.OutputChecker):
@@ -233,7 +233,7 @@ def commands(block: Block) -> Iterator[tuple[int, str, str, int]]:
 
 
 def environment() -> dict[str, str]:
-    """What commands run in: this Python's scripts first, 80 columns, no colours."""
+    """The environment of commands: this Python's scripts first, 80 columns, no colours."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST")}
     scripts = str(Path(sys.executable).parent)
     return kept | {

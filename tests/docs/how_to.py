@@ -1,14 +1,14 @@
 """A how-to page for contributors, as edits to a copy of the repository.
 
-The file that a block is about is the one that was named last, in backticks, in the prose before
-it. A named file that does not exist is made by the first block about it.
+A block changes the file that was named last, in backticks, in the prose before it. The first block
+about a file that does not exist creates it.
 
-    ```diff                  the lines without `+` must occur in the file exactly once, one after
-                             the other; they become the lines without `-`. A line `@@` begins
-                             another place in the same file.
-    ```text                  about a truth table (`.cases`): rows, added at its end;
-                             else commands to type, of which `pytest …` and `mypy` are the page's
-                             own test of success
+    ```diff                  replaces the lines without `+`, which must occur in the file exactly
+                             once, by the lines without `-`. A line `@@` starts another place in
+                             the same file.
+    ```text                  about a truth table (`.cases`): rows to append;
+                             otherwise commands to run. `pytest …` and `mypy` are the page's own
+                             test of success
     ```python title="FILE"   (any language) the whole of a new file
 """
 
@@ -34,7 +34,7 @@ class Recipe:
     edits: list[tuple[str, Block]] = field(default_factory=list)
     """Each block that changes a file, with the file's path in the repository."""
     commands: list[str] = field(default_factory=list)
-    """What the page says to run when the edits are made, in order."""
+    """The commands to run after the edits, in order."""
 
     def __post_init__(self) -> None:
         file = ""
@@ -55,7 +55,7 @@ class Recipe:
 
     @property
     def rows(self) -> Counter[str]:
-        """How many rows the page adds to each truth table."""
+        """The number of rows that the page adds to each truth table."""
         tables: Counter[str] = Counter()
         for file, block in self.edits:
             if file.endswith(".cases"):
@@ -65,14 +65,14 @@ class Recipe:
     def apply(self, tree: Path) -> None:
         """Carries out the edits; raises an AssertionError at the first that does not fit."""
         for file, block in self.edits:
-            assert file, self._told(block, "no file is named before this block")
+            assert file, self._at(block, "no file is named before this block")
             path = tree / file
             if block.title is not None or (block.language == "diff" and not path.exists()):
-                assert block.title or _adds_only(block), self._told(block, f"{file} does not exist")
+                assert block.title or _adds_only(block), self._at(block, f"{file} does not exist")
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_text(block.text if block.title else _after(block.text), encoding="utf-8")
                 continue
-            assert path.exists(), self._told(block, f"{file} does not exist")
+            assert path.exists(), self._at(block, f"{file} does not exist")
             text = path.read_text(encoding="utf-8")
             if block.language == "diff":
                 for hunk in re.split(r"^@@.*\n", block.text, flags=re.MULTILINE):
@@ -83,12 +83,12 @@ class Recipe:
 
     def _edited(self, text: str, hunk: str, file: str, block: Block) -> str:
         lines, before = f"\n{text}", f"\n{_before(hunk)}"
-        assert before.strip(), self._told(block, f"nothing says where in {file} this belongs")
+        assert before.strip(), self._at(block, f"nothing says where in {file} this belongs")
         found = lines.count(before)
-        assert found == 1, self._told(block, f"{found} places in {file} read{before}")
+        assert found == 1, self._at(block, f"{found} places in {file} read{before}")
         return lines.replace(before, f"\n{_after(hunk)}").removeprefix("\n")
 
-    def _told(self, block: Block, message: str) -> str:
+    def _at(self, block: Block, message: str) -> str:
         return f"{self.page.path}:{block.line}: {message}"
 
 

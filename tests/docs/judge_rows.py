@@ -1,7 +1,7 @@
-"""Judges rows of truth tables in every way there is: `python judge_rows.py TABLE=COUNT …`.
+"""Judges rows of truth tables with every engine: `python judge_rows.py TABLE=COUNT …`.
 
-The last COUNT rows of each table are taken. Offline, live and in a corpus their verdict must be
-the one that is written, in each of the three forms of a formula; nothing may raise.
+Takes the last COUNT rows of each table. Their verdict must be the written one offline, live and
+in a corpus; the formula must survive all three forms; nothing may raise.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def judge(row: Row) -> None:
 
 
 def _guarded(subject: Trace, procedure: Procedure) -> bool | None:
-    """What a gate that lets everything pass says at the end of the run."""
+    """The verdict of a gate that lets everything pass, at the end of the run."""
     guard = Guard(procedure, labels=subject.labels)
     for _, turn in groupby(subject.calls, lambda call: call.step):
         calls = list(turn)

@@ -1,4 +1,4 @@
-"""What the pages for contributors say to do works: their own blocks are applied to a copy."""
+"""The pages for contributors work: their blocks are applied to a copy of the repository."""
 
 from __future__ import annotations
 

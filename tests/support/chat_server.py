@@ -1,4 +1,4 @@
-"""A chat endpoint on loopback that answers as it is told to, and remembers what it was asked.
+"""A scripted chat endpoint on loopback that records the requests it receives.
 
     with ChatServer(in_turn(Status(500), Says("hello"))) as server:
         ask(server.url)
@@ -101,7 +101,7 @@ class ChatServer:
 
     script: Script = echo
     per_second: int | None = None
-    """How many requests it takes in a second; more get a 429."""
+    """The requests it accepts per second; the others get a 429."""
     seen: list[Seen] = field(default_factory=list)
 
     def __enter__(self) -> Self:
@@ -130,7 +130,7 @@ class ChatServer:
         return [request.text for request in self.seen if request.answered]
 
     def take(self, request: Seen) -> Step:
-        """What to do about a request."""
+        """The script's step for a request."""
         with self._lock:
             before = sum(seen.text == request.text for seen in self.seen)
             self.seen.append(request)

@@ -1,4 +1,4 @@
-"""Pages in headless Chromium, and everything they complain about or ask the network for."""
+"""Pages in headless Chromium, with their console messages and network requests."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Opened:
         self.page.evaluate("new Promise((seen) => requestAnimationFrame(() => setTimeout(seen)))")
 
     def fragment(self) -> str:
-        """What the page's address says after `#`."""
+        """The fragment of the page's address, with `#`."""
         return str(self.page.evaluate("location.hash"))
 
     def close(self) -> None:

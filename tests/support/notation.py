@@ -34,7 +34,7 @@ class _Line:
         return self.position < len(self.text)
 
     def take(self, form: re.Pattern[str]) -> str | None:
-        """What has this form and stands next, if anything does."""
+        """The next text, if it has this form."""
         found = form.match(self.text, self.position)
         if found is None:
             return None
@@ -42,7 +42,7 @@ class _Line:
         return found.group()
 
     def value(self, opening: str) -> Any:
-        """The JSON value that stands next, if it is announced so; else MISSING."""
+        """The next JSON value, if this text introduces it; else MISSING."""
         if not self.text.startswith(opening, self.position):
             return MISSING
         start = self.position + (0 if opening in '{"' else len(opening))
@@ -94,7 +94,7 @@ def _call(line: _Line, step: int) -> Call:
 
 @dataclass(frozen=True)
 class Row:
-    """One row of a truth table, and what the directives above it say."""
+    """One row of a truth table, with the directives above it."""
 
     place: str
     formula: str
@@ -105,7 +105,7 @@ class Row:
     events: str = "calls"
     labels: str = "{}"
     failed: str = ""
-    """How the tools report failure: a formula, or nothing."""
+    """The formula by which tools report failure, if any."""
 
     def subject(self) -> Trace:
         """The trace with its labels, and its failures marked."""

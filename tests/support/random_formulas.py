@@ -81,7 +81,7 @@ class Generator:
 
 
 def moves(order: Order) -> list[tuple[str, bool]]:
-    """What can happen next."""
+    """The possible next moves."""
     return [
         (tool, new) for tool in LETTERS for new in ((True, False) if order == "step" else (True,))
     ]

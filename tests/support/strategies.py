@@ -192,7 +192,7 @@ def events(variables: tuple[str, ...] = ()) -> SearchStrategy[f.EventAtom]:
 
 @cache
 def domains(variables: tuple[str, ...] = ()) -> SearchStrategy[f.Domain]:
-    """What a quantifier may range over."""
+    """A domain of a quantifier."""
     listed = st.lists(terms(variables), min_size=1, max_size=2).map(tuple)
     paths = st.sampled_from(["i", "j", "i[]", "@"])
     return st.one_of(

@@ -128,7 +128,7 @@ def _step(view: View, i: int) -> int:
 
 
 def _values(domain: f.Domain, view: View, i: int, env: Environment) -> list[Any]:
-    """What a quantifier ranges over."""
+    """The values of a domain."""
     match domain:
         case f.Listed(items):
             found = [_value(item, view, i, env) for item in items]
@@ -143,7 +143,7 @@ def _values(domain: f.Domain, view: View, i: int, env: Environment) -> list[Any]
 
 
 def _value(term: t.Term, view: View, i: int, env: Environment) -> Any:
-    """What a term denotes at a position, or MISSING."""
+    """The value of a term at a position, or MISSING."""
 
     def value(part: t.Term) -> Any:
         return _value(part, view, i, env)

@@ -1,4 +1,4 @@
-"""Where tests need torch: they are skipped loudly without it, and use one thread with it."""
+"""For tests that need torch: skipped with a note without it, on one thread with it."""
 
 from __future__ import annotations
 
