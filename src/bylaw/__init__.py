@@ -9,15 +9,16 @@ if TYPE_CHECKING:
         Action,
         ConstraintViolationError,
         Decision,
+        Hints,
+        SoftBlockMode,
         Violation,
         ViolationKind,
     )
-    from bylaw.enforcement.events import EnforcementEvent, Resolution, Statistics
+    from bylaw.enforcement.events import EnforcementEvent, Resolution
     from bylaw.enforcement.guard import Guard
-    from bylaw.enforcement.hints import Hints
     from bylaw.enforcement.log import AuditLog, LogError
-    from bylaw.enforcement.report import ConstraintStanding, GuardReport
-    from bylaw.enforcement.severity import Setting, SoftBlockMode
+    from bylaw.enforcement.report import ConstraintStanding, GuardReport, Statistics
+    from bylaw.enforcement.severity import Setting
     from bylaw.errors import BylawError, Diagnostic, SpecError, TraceError, UsageError
     from bylaw.logic.formula import Formula
     from bylaw.procedure.constraint import Constraint, Severity
@@ -48,13 +49,14 @@ _HOMES = {
     name: f"bylaw.{module}"
     for module, names in {
         "enforcement.asking": "Ask",
-        "enforcement.decision": "Action ConstraintViolationError Decision Violation ViolationKind",
-        "enforcement.events": "EnforcementEvent Resolution Statistics",
+        "enforcement.decision": (
+            "Action ConstraintViolationError Decision Hints SoftBlockMode Violation ViolationKind"
+        ),
+        "enforcement.events": "EnforcementEvent Resolution",
         "enforcement.guard": "Guard",
-        "enforcement.hints": "Hints",
         "enforcement.log": "AuditLog LogError",
-        "enforcement.report": "ConstraintStanding GuardReport",
-        "enforcement.severity": "Setting SoftBlockMode",
+        "enforcement.report": "ConstraintStanding GuardReport Statistics",
+        "enforcement.severity": "Setting",
         "errors": "BylawError Diagnostic SpecError TraceError UsageError",
         "logic.formula": "Formula",
         "procedure.constraint": "Constraint Severity",

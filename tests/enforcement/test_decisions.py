@@ -16,11 +16,16 @@ from gate_notation import Scenario, play, said, scenarios
 from notation import trace
 
 from bylaw import BylawError, Call, Procedure, verify_trace
-from bylaw.enforcement.decision import Action, ConstraintViolationError, Violation
+from bylaw.enforcement.decision import (
+    HINTS,
+    SOFT_BLOCK_MODES,
+    Action,
+    ConstraintViolationError,
+    Violation,
+)
 from bylaw.enforcement.guard import Guard
-from bylaw.enforcement.hints import HINTS
 from bylaw.enforcement.report import GuardReport
-from bylaw.enforcement.severity import SETTINGS, SOFT_BLOCK_MODES
+from bylaw.enforcement.severity import SETTINGS
 from bylaw.procedure.constraint import SEVERITIES
 from bylaw.values import Json
 
@@ -293,7 +298,7 @@ def _played(guard: Guard, turns: list[str]) -> GuardReport:
 
 def test_only_what_waits_for_a_person_can_be_approved() -> None:
     guard = Guard(_procedure(no_pay="SOFT_BLOCK: G !pay"))
-    with pytest.raises(BylawError, match="the answer to the call was block, not ask"):
+    with pytest.raises(BylawError, match="the decision on the call was block, not ask"):
         guard.approve(guard.propose([PAY])[0])
 
 

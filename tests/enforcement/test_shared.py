@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from bylaw import Call, Guard, Procedure
-from bylaw.enforcement.rules import Rules
+from bylaw.enforcement.judge import PreparedRules
 from bylaw.semantics import machine
 
 RULES = [
@@ -60,9 +60,9 @@ def test_guards_in_many_threads_decide_as_each_would_alone() -> None:
 def test_the_second_guard_finds_the_rules_ready() -> None:
     procedure = _procedure()
     Guard(procedure)
-    ready = procedure.derived(Rules)
+    ready = procedure.derived(PreparedRules)
     Guard(procedure)
-    assert procedure.derived(Rules) is ready
+    assert procedure.derived(PreparedRules) is ready
 
 
 def test_full_tables_are_begun_anew_without_anybody_noticing(

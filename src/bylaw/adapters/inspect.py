@@ -25,8 +25,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from bylaw.enforcement.events import Statistics
 from bylaw.enforcement.guard import Guard
+from bylaw.enforcement.report import Statistics
 from bylaw.procedure.procedure import Procedure
 from bylaw.scoring.verify import verify_trace
 from bylaw.trace.event import MISSING, Event, Message

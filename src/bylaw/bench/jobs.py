@@ -18,8 +18,8 @@ from bylaw.bench.results import VERSION
 from bylaw.bench.templates import TEMPLATES
 from bylaw.bench.templates.template import DIFFICULTIES
 from bylaw.bench.tools import ANSWER, TOOLS, result_text, tool_result
+from bylaw.enforcement.decision import Hints
 from bylaw.enforcement.guard import Guard
-from bylaw.enforcement.hints import Hints
 from bylaw.enforcement.report import GuardReport
 from bylaw.enforcement.severity import Setting
 from bylaw.trace.event import Call

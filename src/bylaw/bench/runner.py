@@ -13,7 +13,7 @@ from bylaw.agents.protocol import ChatModel
 from bylaw.bench.jobs import Harness, Job, job_episode, run_record
 from bylaw.bench.recording import ActiveEpisode, JobRunner
 from bylaw.bench.results import Results
-from bylaw.enforcement.hints import Hints
+from bylaw.enforcement.decision import Hints
 from bylaw.errors import Diagnostic, UsageError
 from bylaw.values import Json
 

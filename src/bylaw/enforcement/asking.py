@@ -2,7 +2,7 @@
 
 The person may be slow, never answer, or fail to be reached. A question therefore runs in a daemon
 thread or in the event loop. Anything but a clear yes in time refuses the call, and the refusal
-says why. asyncio and futures are imported when a question is asked: they are slow to import.
+has the reason. asyncio and futures are slow to import, so they are imported by the first question.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from bylaw.enforcement.decision import Violation
-from bylaw.enforcement.tools import told
 from bylaw.errors import shown
 from bylaw.frozen import frozen
 from bylaw.trace.event import Call
@@ -39,7 +38,7 @@ class Question:
     violations: dict[int, Violation]
 
     def ask(self, ask: Ask, timeout: float | None) -> str | None:
-        """Asks and waits, at most `timeout` seconds. Returns why the call may not run, or None."""
+        """Asks, and waits at most `timeout` seconds. None approves; a text refuses."""
 
         def wait() -> str | None:
             import asyncio
@@ -104,7 +103,7 @@ def _reason(answer: object) -> str | None:
 
 def _failed(error: Exception) -> str:
     try:
-        why = told(error)
+        why = f"{type(error).__name__}: {error}"
     except Exception:  # its own `__str__` fails
         why = type(error).__name__
     return f"nobody could be asked: {why}"

@@ -1,33 +1,54 @@
-"""What a gate answers: a decision for every call, with the rules that it is about."""
+"""The decision on a proposed call: the rules that it would break, the action, the agent's message.
+
+No message writes a rule out: a rule may hold values that the agent is supposed to find itself. An
+agent reads the names of rules, the author's own words, and its own calls.
+"""
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias, get_args
 
 from bylaw.errors import BylawError, Diagnostic
-from bylaw.frozen import frozen
-from bylaw.procedure.constraint import Constraint, Severity
+from bylaw.procedure.constraint import SEVERITIES, Constraint, Severity
 from bylaw.trace.event import Call
 from bylaw.values import Json
 
 Action: TypeAlias = Literal["allow", "warn", "block", "stop", "ask"]
 """What happens to a proposed call. Only `allow` executes it. After `warn`, the same call in the
-next turn runs; after `stop`, the run has ended; after `ask`, a person may approve it."""
+next turn runs. After `stop`, the run has ended. After `ask`, a person may approve the call."""
 ViolationKind: TypeAlias = Literal["doomed", "joint", "unmet", "error", "stopped"]
-"""Why a rule speaks against a call: nothing could satisfy it any more; nothing could satisfy it
-together with the others; it is still to be met and the agent wants to finish; it could not be
-decided; the run has ended."""
+"""The reason for a violation: nothing can satisfy the rule any more; nothing can satisfy it with
+the others; it is not met yet and the agent wants to finish; it could not be decided; the run has
+ended."""
+Hints: TypeAlias = Literal["none", "rule", "open"]
+"""How much a refusal explains: nothing, the rules, or also the tools that can still be called."""
+HINTS: Final[tuple[Hints, ...]] = get_args(Hints)
+SoftBlockMode: TypeAlias = Literal["same-constraint", "in-a-row", "in-total"]
+"""Which soft blocks count towards the end of the run: those of one constraint, those with no call
+allowed in between, or all of them."""
+SOFT_BLOCK_MODES: Final[tuple[SoftBlockMode, ...]] = get_args(SoftBlockMode)
 
 
-@frozen
+# Ordinary dataclasses: every decision makes some, and theirs is the fastest constructor.
+
+
+@dataclass(frozen=True, slots=True)
 class Violation:
-    """One rule that speaks against a call."""
+    """One rule that a proposed call would break."""
 
     constraint: Constraint
     severity: Severity
     kind: ViolationKind = "doomed"
     reason: str = ""
-    """What went wrong, where that is more than the rule."""
+    """Further details, where the kind does not say everything."""
+
+    @property
+    def enforced(self) -> bool:
+        """Does the severity keep the call from running?"""
+        return self.severity != "TOLERATE"
 
     def to_dict(self) -> dict[str, Json]:
         """The violation as JSON."""
@@ -40,9 +61,9 @@ class Violation:
         }
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Decision:
-    """What a gate says to one proposed call."""
+    """The gate's decision on one proposed call."""
 
     call: Call
     action: Action
@@ -50,15 +71,15 @@ class Decision:
     index: int
     """The place of the call in its turn."""
     violations: tuple[Violation, ...] = ()
-    """The rules that it would break, whether or not they keep it from running."""
+    """The rules that the call would break, whether or not they keep it from running."""
     overridden: tuple[str, ...] = ()
-    """The rules that were passed because the agent insisted, or a person approved."""
+    """The rules that it was let past, because the agent insisted or a person approved."""
     message: str = ""
-    """What to tell the agent; empty for a call that runs without comment."""
+    """The text for the agent; empty if the call runs without comment."""
     named: tuple[str, ...] = ()
-    """The rules that the agent may be told the names of."""
+    """The names of rules that the agent may see."""
     position: int | None = None
-    """Where the call stands in the trace, if it runs."""
+    """The position of the call in the trace, if it runs."""
 
     @property
     def allowed(self) -> bool:
@@ -88,3 +109,121 @@ class ConstraintViolationError(BylawError):
             "constraints": list(self.decision.named),
             "message": self.decision.message,
         }
+
+
+# ── the action ───────────────────────────────────────────────────────────────────────────────
+
+
+class Escalation:
+    """Chooses actions by severity. Counts soft blocks, and ends the run when there are too many."""
+
+    def __init__(self, mode: SoftBlockMode, limit: int) -> None:
+        self.mode: Final = mode
+        self.limit: Final = limit
+        self.of_constraint: Counter[str] = Counter()
+        self.in_a_row = 0
+        self.in_total = 0
+
+    def action(self, violations: Sequence[Violation]) -> Action:
+        """The action of the strongest severity among these violations."""
+        severities = [violation.severity for violation in violations]
+        match min(severities, key=SEVERITIES.index, default="TOLERATE"):
+            case "HARD_STOP":
+                return "stop"
+            case "SOFT_BLOCK":
+                names = [v.constraint.name for v in violations if v.severity == "SOFT_BLOCK"]
+                return "stop" if self._soft_block(names) else "block"
+            case "ASK":
+                return "ask"
+            case "BLOCK_AND_WARN":
+                return "warn"
+            case _:
+                return "allow"
+
+    def _soft_block(self, names: Sequence[str]) -> bool:
+        """Counts a call that these constraints block. True if the run must end."""
+        self.of_constraint.update(names)
+        self.in_a_row += 1
+        self.in_total += 1
+        reached: dict[SoftBlockMode, int] = {
+            "same-constraint": max(self.of_constraint[name] for name in names),
+            "in-a-row": self.in_a_row,
+            "in-total": self.in_total,
+        }
+        return reached[self.mode] >= self.limit
+
+    def count_allowed(self) -> None:
+        """Counts an allowed call: it ends a row of soft blocks."""
+        self.in_a_row = 0
+
+    def save(self) -> Json:
+        """The counts as JSON."""
+        return {
+            "of_constraint": dict(self.of_constraint),
+            "in_a_row": self.in_a_row,
+            "in_total": self.in_total,
+        }
+
+    def restore(self, saved: Json) -> None:
+        """Resumes saved counts."""
+        self.of_constraint = Counter(saved["of_constraint"])
+        self.in_a_row, self.in_total = saved["in_a_row"], saved["in_total"]
+
+
+# ── the message ──────────────────────────────────────────────────────────────────────────────
+
+_OPENING: Final = {
+    "warn": "Not executed. To insist, make exactly the same call again now.",
+    "block": "Not executed.",
+    "stop": "Not executed. The run ends here.",
+    "ask": "Not executed: a person has to approve it first.",
+}
+MAX_EXPLAINED: Final = 3
+"""The number of rules that a message explains; others are only named."""
+
+
+def refusal_message(
+    action: Action,
+    tool: str,
+    violations: Sequence[Violation],
+    hints: Hints,
+    led_here: Sequence[str] = (),
+    open_tools: Sequence[str] | None = None,
+    *,
+    denied: str | None = None,
+) -> str:
+    """The text that an agent gets in place of a result.
+
+    `denied` is the reason why a person's approval is missing, if the call needed one.
+    """
+    lines = [f"{tool}: {f'Not executed: {denied}.' if denied else _OPENING[action]}"]
+    if hints == "none":
+        return lines[0]
+    for violation in violations[:MAX_EXPLAINED]:
+        lines.append(f"Rule {violation.constraint.name}: {_explained(violation)}")
+        if violation.constraint.fix:
+            lines.append(f"  What to do: {violation.constraint.fix}")
+    if more := [violation.constraint.name for violation in violations[MAX_EXPLAINED:]]:
+        lines.append(f"Rules that it would break as well: {', '.join(more)}.")
+    if led_here:
+        lines.append(f"Calls that led here: {', '.join(led_here)}.")
+    if hints == "open" and open_tools is not None:
+        lines.append(f"Tools that can still be called: {', '.join(open_tools) or 'none'}.")
+    return "\n".join(lines)
+
+
+def _explained(violation: Violation) -> str:
+    why = violation.constraint.why
+    match violation.kind:
+        case "joint":
+            others = f", {violation.reason}" if violation.reason else ""
+            text = f"after this call it could not be met any more{others}."
+        case "unmet":
+            text = "it is not met yet."
+        case "error":
+            text = f"it could not be decided ({violation.reason})."
+        case "stopped":
+            text = "the run has ended."
+        case _:
+            text = "this call would break it for good."
+    return f"{text} {why}" if why else text

@@ -1,22 +1,23 @@
-"""What a gate did, rule by rule, and what the agent made of it."""
+"""The record of a run: events rule by rule, the latest calls, and entries of the audit log."""
 
 from __future__ import annotations
 
 import time
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections import deque
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias
 
-from bylaw.enforcement.decision import Violation
-from bylaw.enforcement.hints import Hints
-from bylaw.frozen import frozen
+from bylaw.enforcement.decision import Decision, Hints, Violation
+from bylaw.enforcement.log import AuditLog, LogError
 from bylaw.trace.event import Call
 from bylaw.values import Json, equal
 
 Resolution: TypeAlias = Literal["insisted", "listened"]
 NO_CHOICE: Final = ("approve", "lost")
-"""The actions that the agent has no part in: what a person approved, and what a result cost."""
+"""The actions that the agent has no part in: a person approved, or a result broke a rule."""
+SHOWN_CALLS: Final = 5
+"""The number of earlier calls that a refusal names."""
 
 
 @dataclass(slots=True)
@@ -28,19 +29,11 @@ class EnforcementEvent:
     constraint: str
     layer: str | None
     action: str
-    """What became of the call, `tolerate` or `approve`; `lost` of a rule that a result broke."""
+    """The action of a refusal, `tolerate` or `approve`; `lost` if a result broke the rule."""
     hints: Hints
     resolution: Resolution | None = None
-    """Did the next turn with calls make the same call again? None: there was none."""
+    """Did the next turn with calls repeat the call? None if there was no such turn."""
     time: float = field(default_factory=time.time)
-
-    @classmethod
-    def of(
-        cls, turn: int, call: Call, violation: Violation, action: str, hints: Hints
-    ) -> EnforcementEvent:
-        """The event of one violation."""
-        constraint = violation.constraint
-        return cls(turn, call, constraint.name, constraint.layer, action, hints)
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Json]) -> EnforcementEvent:
@@ -58,7 +51,7 @@ class EnforcementEvent:
         )
 
     def resolve(self, proposed: Sequence[Call]) -> None:
-        """Takes note of the next turn that has calls."""
+        """Compares the call with the next turn that has calls."""
         same = any(
             call.tool == self.call.tool and equal(dict(call.args), dict(self.call.args))
             for call in proposed
@@ -80,60 +73,111 @@ class EnforcementEvent:
         }
 
 
-@frozen
-class Statistics:
-    """Events counted, over all and by layer. What the agent had no part in is apart."""
+class RecentCalls:
+    """Counts the calls of a run, and keeps the latest of each tool that a rule names."""
 
-    events: int
-    insisted: int
-    listened: int
-    lost: int
-    approved: int
-    by_action: dict[str, int]
+    def __init__(self, named: Collection[Collection[str]]) -> None:
+        self._named: Final = named
+        """The tools that each rule names; refusals mention no others."""
+        self._made = 0
+        self._latest: dict[str, deque[int]] = {}
 
-    @classmethod
-    def of(cls, events: Iterable[EnforcementEvent]) -> Statistics:
-        """The counts of some events."""
-        every = list(events)
-        apart = Counter(event.action for event in every if event.action in NO_CHOICE)
-        listed = [event for event in every if event.action not in NO_CHOICE]
-        ways = Counter(event.resolution for event in listed)
-        return cls(
-            len(listed),
-            ways["insisted"],
-            ways["listened"],
-            apart["lost"],
-            apart["approve"],
-            dict(Counter(event.action for event in listed)),
-        )
+    def add(self, tool: str) -> None:
+        """Counts a call."""
+        self._made += 1
+        latest = self._latest.get(tool)
+        if latest is None:
+            if not any(tool in named for named in self._named):
+                return
+            latest = self._latest[tool] = deque(maxlen=SHOWN_CALLS)
+        latest.append(self._made)
 
-    @classmethod
-    def by_layer(cls, events: Iterable[EnforcementEvent]) -> dict[str, Statistics]:
-        """The counts of each layer that has events; rules without a layer are under "none"."""
-        layers: dict[str, list[EnforcementEvent]] = {}
-        for event in events:
-            layers.setdefault(event.layer or "none", []).append(event)
-        return {layer: cls.of(layers[layer]) for layer in sorted(layers)}
+    def of(self, tools: Iterable[str]) -> list[str]:
+        """The latest calls of these tools, in order: `#3 issue_refund`."""
+        made = sorted((number, tool) for tool in tools for number in self._latest.get(tool, ()))
+        return [f"#{number} {tool}" for number, tool in made[-SHOWN_CALLS:]]
 
-    @property
-    def resolved(self) -> int:
-        """How many were followed by another turn with calls."""
-        return self.insisted + self.listened
-
-    @property
-    def insist_rate(self) -> float | None:
-        """The share of events after which the agent insisted."""
-        return self.insisted / self.events if self.events else None
-
-    def to_dict(self) -> dict[str, Json]:
-        """The statistics as JSON."""
+    def save(self) -> dict[str, Json]:
+        """The counts as JSON."""
         return {
-            "events": self.events,
-            "insisted": self.insisted,
-            "listened": self.listened,
-            "unresolved": self.events - self.resolved,
-            "lost": self.lost,
-            "approved": self.approved,
-            "insist_rate": self.insist_rate,
-            "by_action": self.by_action,
+            "made": self._made,
+            "latest": {tool: list(numbers) for tool, numbers in self._latest.items()},
         }
+
+    def restore(self, saved: Mapping[str, Json]) -> None:
+        """Resumes saved counts."""
+        self._made = saved["made"]
+        self._latest = {
+            tool: deque(numbers, maxlen=SHOWN_CALLS) for tool, numbers in saved["latest"].items()
+        }
+
+
+class Journal:
+    """The record of one run: its events and, if there is an audit log, entries in it."""
+
+    def __init__(self, log: AuditLog | None, hints: Hints) -> None:
+        self._log: Final = log
+        self._hints: Final[Hints] = hints
+        self.events: list[EnforcementEvent] = []
+        self._unresolved: list[EnforcementEvent] = []
+        self.unlogged: str | None = None
+        """The reason why the log is incomplete, if it is."""
+
+    def note(self, turn: int, call: Call, violation: Violation, action: str) -> None:
+        """Adds an event for one rule."""
+        rule = violation.constraint
+        event = EnforcementEvent(turn, call, rule.name, rule.layer, action, self._hints)
+        self.events.append(event)
+        if action not in NO_CHOICE:
+            self._unresolved.append(event)
+
+    def resolve(self, proposed: Sequence[Call]) -> None:
+        """Notes for each refusal of the turn before whether the agent insisted."""
+        if not proposed:
+            return
+        for event in self._unresolved:
+            event.resolve(proposed)
+        self._unresolved.clear()
+
+    def log_decisions(self, decisions: Sequence[Decision]) -> bool:
+        """Appends decisions to the log. False if that failed."""
+        return self.log([self._entry(decision) for decision in decisions])
+
+    def log(self, entries: list[dict[str, Json]]) -> bool:
+        """Appends to the log, if there is one. False if that failed; `unlogged` has the reason."""
+        if self._log is None or not entries:
+            return True
+        try:
+            self._log.append(entries)
+        except LogError as error:
+            self.unlogged = error.diagnostics[0].message
+            return False
+        return True
+
+    def _entry(self, decision: Decision) -> dict[str, Json]:
+        return {
+            "kind": "decision",
+            "turn": decision.turn,
+            "index": decision.index,
+            "tool": decision.call.tool,
+            "arguments": dict(decision.call.args),
+            "action": decision.action,
+            "violations": [violation.to_dict() for violation in decision.violations],
+            "overridden": list(decision.overridden),
+            "hints": self._hints,
+        }
+
+    def save(self) -> dict[str, Json]:
+        """The events as JSON. The log is a file of its own."""
+        unresolved = {id(event) for event in self._unresolved}
+        return {
+            "unlogged": self.unlogged,
+            "events": [event.to_dict() for event in self.events],
+            "unresolved": [n for n, e in enumerate(self.events) if id(e) in unresolved],
+        }
+
+    def restore(self, saved: Json) -> None:
+        """Resumes saved events."""
+        self.unlogged = saved["unlogged"]
+        self.events = [EnforcementEvent.from_dict(event) for event in saved["events"]]
+        self._unresolved = [self.events[n] for n in saved["unresolved"]]

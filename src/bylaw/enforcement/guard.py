@@ -1,9 +1,8 @@
 """The gate: a procedure that decides, call by call, what an agent may do.
 
-One guard is one run. The agent's turn is proposed as a whole and decided in order. Everything is
-decided under one lock, so that threads and tasks get the decisions of some order in which they
-could have come one after the other. The lock is not held while a person is asked: what an approval
-lets pass is judged again after it.
+One guard is one run. The agent's turn is proposed as a whole and decided in order. Decisions are
+made under one lock: concurrent turns are decided as if they came one after the other. The lock is
+not held while a person is asked, so an approved call is judged again.
 """
 
 from __future__ import annotations
@@ -15,25 +14,24 @@ from dataclasses import replace
 from typing import Any, Final, Self
 
 from bylaw.enforcement.asking import Ask, Question
-from bylaw.enforcement.deciding import advance
-from bylaw.enforcement.decision import Decision
-from bylaw.enforcement.events import EnforcementEvent
-from bylaw.enforcement.given import check_asking, check_procedure, checked, unusable
-from bylaw.enforcement.hints import HINTS, Hints
-from bylaw.enforcement.journal import Journal
+from bylaw.enforcement.decision import (
+    HINTS,
+    SOFT_BLOCK_MODES,
+    Decision,
+    Escalation,
+    Hints,
+    SoftBlockMode,
+)
+from bylaw.enforcement.events import EnforcementEvent, Journal
 from bylaw.enforcement.judge import Judge
 from bylaw.enforcement.log import AuditLog
 from bylaw.enforcement.report import GuardReport
 from bylaw.enforcement.run import Run
-from bylaw.enforcement.severity import (
-    SETTINGS,
-    SOFT_BLOCK_MODES,
-    Escalation,
-    Setting,
-    SoftBlockMode,
-)
+from bylaw.enforcement.saved_run import restore_run, save_run
+from bylaw.enforcement.severity import SETTINGS, Setting
 from bylaw.enforcement.tools import ToolFunction, run_turn, run_turn_async, wrap
 from bylaw.enforcement.turn import Turn
+from bylaw.enforcement.validation import check_asking, check_procedure, unusable
 from bylaw.errors import Diagnostic, UsageError, not_a_choice, shown
 from bylaw.procedure.procedure import Procedure
 from bylaw.trace.event import MISSING, ROLES, Call, Role
@@ -43,16 +41,15 @@ from bylaw.values import Json, copied, problem
 class Guard:
     """Decides what one run of an agent may do.
 
-    `propose` takes the calls of one model turn and decides each; `record` takes a result; `say`
-    a message; `finish` ends the run and scores it. `wrap` and `run_turn` do so around plain
-    Python functions. `setting` replaces the severities of the
-    procedure, unless it is "as-written". `ask` is called for severity ASK with the call and the
-    rules that it breaks, and has `ask_timeout` seconds to return True or False; without it, such
-    calls are refused until `approve` lets them pass. `save` and `restore` carry a run over to
-    another process.
+    `propose` decides the calls of one model turn, `record` takes a result and `say` a message, and
+    `finish` ends the run and scores it. `wrap` and `run_turn` do all this for plain Python
+    functions. `setting` replaces the severities of the procedure, unless it is "as-written". `ask`
+    is called for severity ASK with the call and the rules that it breaks, and has `ask_timeout`
+    seconds to return True or False. Without `ask`, such calls are refused until `approve` is
+    called. `save` and `restore` move a run to another process.
 
-    `with Guard(procedure) as guard:` finishes the run at the end of the block, unless that was
-    done: without an answer if none was proposed, also when an exception leaves the block.
+    `with Guard(procedure) as guard:` finishes the run at the end of the block, also after an
+    exception, unless `finish` was called in it. The answer is the one that was proposed, if any.
     """
 
     def __init__(
@@ -94,7 +91,7 @@ class Guard:
 
     @property
     def turn(self) -> int:
-        """How many turns there have been; a message is one, unless it comes with calls."""
+        """The number of turns so far. A message counts as a turn, unless it comes with calls."""
         return self._run.turn
 
     @property
@@ -109,67 +106,67 @@ class Guard:
 
     @property
     def events(self) -> list[EnforcementEvent]:
-        """What the gate did so far, rule by rule."""
+        """The enforcement events so far, one for each rule that was concerned."""
         return self._run.journal.events
 
     # ── proposing ────────────────────────────────────────────────────────────────────────
 
     def propose(self, calls: Iterable[Call]) -> list[Decision]:
-        """Decides the calls of one model turn, in order. A turn without calls is one, too."""
-        turn = Turn(checked(calls))
+        """Decides the calls of one model turn, in order. A turn may have no calls."""
+        turn = Turn.of(calls)
         while (question := self._advance(turn)) is not None and self._ask is not None:
-            with self._in_earnest(turn):
+            with self._abort_turn_on_error(turn):
                 turn.answer(question, question.ask(self._ask, self._ask_timeout))
         return turn.decisions
 
     async def propose_async(self, calls: Iterable[Call]) -> list[Decision]:
-        """As `propose`; while a person is asked, the event loop goes on."""
-        turn = Turn(checked(calls))
+        """As `propose`, without blocking the event loop while a person is asked."""
+        turn = Turn.of(calls)
         while (question := self._advance(turn)) is not None and self._ask is not None:
-            with self._in_earnest(turn):
+            with self._abort_turn_on_error(turn):
                 turn.answer(question, await question.ask_async(self._ask, self._ask_timeout))
         return turn.decisions
 
     @contextmanager
-    def _in_earnest(self, turn: Turn) -> Iterator[None]:
-        """If a turn is broken off, by Ctrl-C or with its task, what was allowed does not run."""
+    def _abort_turn_on_error(self, turn: Turn) -> Iterator[None]:
+        """Aborts the turn on any exception, Ctrl-C and cancellation included."""
         try:
             yield
         except BaseException:
             with self._lock:
-                self._run.break_off(turn)
+                self._run.abort(turn)
             raise
 
     def _advance(self, turn: Turn) -> Question | None:
         with self._lock:
-            return advance(self._run, turn, asks=self._ask is not None)
+            return self._run.advance(turn, asks=self._ask is not None)
 
     # ── running tools ────────────────────────────────────────────────────────────────────
 
     def wrap(
         self, tools: Mapping[str, ToolFunction], *, defaults: bool = False
     ) -> dict[str, ToolFunction]:
-        """The tools, each of which asks this guard before it runs, and tells it what came of it.
+        """The tools behind this guard: each call is proposed, runs if allowed, and is recorded.
 
-        A refusal is raised as `ConstraintViolationError`. Coroutine functions stay such. The
-        guard sees arguments left to their defaults only if `defaults` is true.
+        A refusal is raised as `ConstraintViolationError`. Coroutine functions remain coroutine
+        functions. The guard sees default arguments only if `defaults` is true.
         """
         return wrap(self, tools, defaults=defaults)
 
     def run_turn(self, tools: Mapping[str, ToolFunction], calls: Sequence[Call]) -> list[Any]:
-        """Decides one model turn and runs what is allowed; what the agent gets for each call."""
+        """Decides one model turn and runs the allowed calls. Returns what the agent should see."""
         return run_turn(self, tools, calls)
 
     async def run_turn_async(
         self, tools: Mapping[str, ToolFunction], calls: Sequence[Call]
     ) -> list[Any]:
-        """As `run_turn`, for tools of which some are awaited: those run at the same time."""
+        """As `run_turn`. Tools that are coroutine functions run concurrently."""
         return await run_turn_async(self, tools, calls)
 
     # ── results, messages, approvals ─────────────────────────────────────────────────────
 
     def record(self, decision: Decision, result: Json, *, error: str | None = None) -> None:
-        """Takes in the result of a call that ran. What is lost through it blocks nothing."""
+        """Takes in the result of an allowed call. Rules lost through it no longer block calls."""
         if decision.position is None:
             message = "the call did not run: it was refused"
             raise UsageError(Diagnostic("E413", message, "Record results of allowed calls."))
@@ -182,9 +179,9 @@ class Guard:
             self._run.record(decision.position, call)
 
     def say(self, role: Role, text: str) -> None:
-        """Takes in a message. What is lost through it blocks nothing.
+        """Takes in a message. Rules lost through it no longer block calls.
 
-        What the assistant says belongs to the calls that it proposes next.
+        An assistant's message belongs to the calls that it proposes next.
         """
         if role not in ROLES:
             raise unusable(*not_a_choice("role", role, ROLES))
@@ -192,17 +189,17 @@ class Guard:
             self._run.say(role, text)
 
     def approve(self, decision: Decision) -> None:
-        """A person approves a call that was refused with `ask`: proposed again, it may run."""
+        """Approves a call that was refused with `ask`: when proposed again, it may run."""
         if decision.action != "ask":
-            message = f"the answer to the call was {decision.action}, not ask"
-            raise UsageError(Diagnostic("E413", message, "Approve calls that wait for a person."))
+            message = f"the decision on the call was {decision.action}, not ask"
+            raise UsageError(Diagnostic("E413", message, "Approve calls refused with ask."))
         with self._lock:
             self._run.approve(decision)
 
     def withdraw(self) -> None:
-        """The answer that was allowed is not taken after all: the run goes on without it.
+        """Withdraws the answer that was allowed: the run continues without it.
 
-        For frameworks that check an answer, or let the agent try again, once it has been given.
+        For frameworks that check an answer once it is given, or let the agent try again.
         """
         with self._lock:
             self._run.withdraw()
@@ -210,14 +207,14 @@ class Guard:
     # ── the end ──────────────────────────────────────────────────────────────────────────
 
     def finish(self, answer: str | None = None) -> GuardReport:
-        """Ends the run and scores it. An answer that was proposed is not given again."""
+        """Ends the run and scores it. `answer` is ignored if one was proposed."""
         with self._lock:
             self._report = self._run.finish(answer)
             return self._report
 
     @property
     def report(self) -> GuardReport | None:
-        """What `finish` returned, once it was called."""
+        """The report that `finish` returned; None before that."""
         return self._report
 
     def __enter__(self) -> Self:
@@ -228,11 +225,11 @@ class Guard:
             self.finish()
 
     def save(self) -> dict[str, Json]:
-        """Where the run stands, as JSON; `restore` goes on from there."""
+        """The state of the run as JSON, for `restore`."""
         with self._lock:
-            return self._run.save()
+            return save_run(self._run)
 
     def restore(self, saved: Mapping[str, Json]) -> None:
-        """Puts a guard of the same procedure and setting where another one stood."""
+        """Resumes a run that a guard of the same procedure and setting saved."""
         with self._lock:
-            self._run.restore(saved)
+            restore_run(self._run, saved)

@@ -1,36 +1,61 @@
-"""Which rules speak against a call: each by itself, and together with the others."""
+"""The rules that a call would break: each by itself, or together with the others."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from bylaw.enforcement.decision import Violation, ViolationKind
 from bylaw.enforcement.joint.continuation import JointTest
+from bylaw.enforcement.joint.rules import JointRules
 from bylaw.enforcement.report import ConstraintStanding
-from bylaw.enforcement.rules import Rules
-from bylaw.enforcement.severity import Setting, blocks, severity_of
+from bylaw.enforcement.severity import Setting, severity_of
 from bylaw.errors import listing
-from bylaw.frozen import frozen
+from bylaw.logic.walk import tools_in
 from bylaw.names import FINAL_ANSWER
 from bylaw.procedure.procedure import Procedure
+from bylaw.semantics.machine.machine_cache import MachineCache
 from bylaw.semantics.monitors import Monitors
 from bylaw.semantics.verdict import Verdict
 from bylaw.trace.event import Call, Message
 from bylaw.values import Json
 
+_FINAL: Final = (Verdict.SATISFIED, Verdict.VIOLATED)
 
-@frozen
+
+class PreparedRules:
+    """The rules of a procedure, prepared once and shared by all of its guards."""
+
+    def __init__(self, procedure: Procedure) -> None:
+        formulas = [constraint.formula for constraint in procedure.constraints]
+        self.named: Final = [frozenset(tools_in(formula)) for formula in formulas]
+        """The tools that each rule names."""
+        self.joint: Final = JointRules(formulas, procedure.order)
+        self.machines: Final = MachineCache(procedure.vocabulary)
+        self._compatible: Final[dict[frozenset[int], tuple[bool, bool]]] = {}
+
+    def compatible(self, enforced: Iterable[int]) -> tuple[bool, bool]:
+        """Can these rules be satisfied together at all? And is the answer certain?"""
+        key = frozenset(enforced)
+        found = self._compatible.get(key)
+        if found is None:
+            joint = JointTest(self.joint)
+            found = self._compatible[key] = joint.possible(sorted(key)), joint.decided
+        return found
+
+
+@dataclass(slots=True)
 class Trial:
-    """A call that was taken in on trial, and the rules that speak against it."""
+    """A call that was appended on trial, and the rules that it breaks."""
 
     violations: dict[int, Violation]
     take_back: Callable[[], None]
-    """Makes it as if the call had not been."""
+    """Removes the call again."""
 
 
 class Judge:
-    """The rules of one run: how they stand, and which of them are no longer enforced."""
+    """The state of the rules in one run, and the rules that are no longer enforced."""
 
     def __init__(
         self,
@@ -43,7 +68,7 @@ class Judge:
         self.procedure: Final = procedure
         rules = procedure.constraints
         self.severities: Final = [severity_of(c, setting, enforce_l6=enforce_l6) for c in rules]
-        shared = procedure.derived(Rules)
+        shared = procedure.derived(PreparedRules)
         self.named: Final = shared.named
         """The tools that each rule names."""
         self.monitors: Final = Monitors(
@@ -55,18 +80,20 @@ class Judge:
             cache=shared.machines,
         )
         self.retired: dict[int, str] = {}
-        """The rules that are not enforced any more, and why."""
-        self._blocking: Final = {i for i, each in enumerate(self.severities) if blocks(each)}
+        """The rules that are no longer enforced, with the reason."""
+        self._blocking: Final = {
+            i for i, severity in enumerate(self.severities) if severity != "TOLERATE"
+        }
         self._joint: Final = JointTest(shared.joint, self._blocking)
         self._enforcing: Final = setting != "baseline"
-        # Rules that clash from the start would refuse everything: then only their own doom counts.
+        # Rules that clash from the start would refuse everything, so the joint test is then off.
         self._joint_on = False
         if self._enforcing:
             alive = self._enforced(self._joint.forms)
             self._joint_on, self._joint.decided = shared.compatible(alive)
 
     def attempt(self, call: Call, step: int) -> Trial:
-        """Takes a call in on trial."""
+        """Appends a call on trial."""
         attempt = self.monitors.attempt(call)
         violations = self._violations(call, attempt.doomed)
         if not self._joint_on:
@@ -81,7 +108,7 @@ class Judge:
         return Trial(violations, take_back)
 
     def _conflicts(self, call: Call, doomed: Collection[int]) -> dict[int, Violation]:
-        """The rules that the others leave no room for any more, now that the call is made."""
+        """The rules that, after this call, can no longer be satisfied together with the others."""
         found: dict[int, Violation] = {}
         if not self._joint.can_clash(call.tool):
             return found
@@ -91,40 +118,38 @@ class Judge:
             clashing = self._joint.conflict(alive)
             caps = [i for i in clashing if self._joint.forms[i].only_limits]
             blamed = [i for i in clashing if i not in caps] or caps
-            beside = [self.procedure.constraints[i].name for i in clashing if i not in blamed]
-            reason = f"together with {listing(beside, 3)}" if beside else ""
+            others = [self.procedure.constraints[i].name for i in clashing if i not in blamed]
+            reason = f"together with {listing(others, 3)}" if others else ""
             found |= {i: self.violation(i, "joint", reason) for i in blamed}
             alive = [i for i in alive if i not in blamed]
         return found
 
     def _enforced(self, among: Iterable[int]) -> list[int]:
-        """The rules that take part in the question whether all can still be met.
-
-        One that is decided for good does not: it asks for nothing more, or is lost.
-        """
+        """The rules that take part in the joint test: enforced, and not decided for good."""
         verdicts, retired, blocking = self.monitors.verdicts, self.retired, self._blocking
-        return [i for i in among if i in blocking and i not in retired and not verdicts[i].final]
+        return [
+            i for i in among if i in blocking and i not in retired and verdicts[i] not in _FINAL
+        ]
 
     def _violations(self, call: Call, doomed: Sequence[int]) -> dict[int, Violation]:
-        """The rules that speak against a call that was taken in on trial."""
+        """The rules that a call on trial breaks, each by itself."""
         found = {i: self.violation(i, "doomed") for i in sorted(doomed) if i not in self.retired}
         for i, reason in self.monitors.faults().items():
-            if i not in self.retired and blocks(self.severities[i]):
+            if i not in self.retired and i in self._blocking:
                 found[i] = self.violation(i, "error", reason)
         if call.tool == FINAL_ANSWER and self.procedure.finish == "met":
-            for i, verdict in enumerate(self.monitors.verdicts):
-                enforced = i not in self.retired and blocks(self.severities[i])
-                if enforced and i not in found and verdict is Verdict.PRESUMABLY_VIOLATED:
+            for i in sorted(self._blocking - self.retired.keys() - found.keys()):
+                if self.monitors.verdicts[i] is Verdict.PRESUMABLY_VIOLATED:
                     found[i] = self.violation(i, "unmet")
         return found
 
     def violation(self, index: int, kind: ViolationKind, reason: str = "") -> Violation:
-        """One rule that speaks against a call."""
+        """The violation of one rule."""
         constraint = self.procedure.constraints[index]
         return Violation(constraint, self.severities[index], kind, reason)
 
     def against(self, call: Call) -> list[int]:
-        """The enforced rules that speak against a call, each by itself; nothing is left of it."""
+        """The enforced rules that a call would break, each by itself. The call is not kept."""
         attempt = self.monitors.attempt(call)
         violations = self._violations(call, attempt.doomed)
         attempt.take_back()
@@ -133,7 +158,7 @@ class Judge:
     # ── results and messages ─────────────────────────────────────────────────────────────
 
     def record(self, position: int, call: Call) -> list[int]:
-        """Takes in the result of a call that ran; which enforced rules are lost through it?"""
+        """Takes in the result of a call; returns the enforced rules that are lost through it."""
         if self.procedure.failed is not None:
             marked = self.procedure.failed.marked(call)
             assert isinstance(marked, Call), "a call stays a call"
@@ -142,20 +167,20 @@ class Judge:
         return [i for i in lost if i not in self.retired]
 
     def hear(self, message: Message) -> list[int]:
-        """Takes in a message; which enforced rules are lost through it?"""
+        """Takes in a message; returns the enforced rules that are lost through it."""
         return [i for i in self.monitors.step(message) if i not in self.retired]
 
     # ── the end ──────────────────────────────────────────────────────────────────────────
 
     @property
     def fully_decided(self) -> bool:
-        """Was it certain, at every call, whether the rules could still be met together?"""
+        """Was it certain, at every call, whether the rules could be satisfied together?"""
         if not self._enforcing:
             return True
         return self._joint_on and self._joint.decided and self._joint.include(self._blocking)
 
     def outcomes(self) -> list[ConstraintStanding]:
-        """How each rule stands."""
+        """The standing of each rule."""
         faults = self.monitors.faults()
         return [
             ConstraintStanding(
@@ -171,7 +196,7 @@ class Judge:
         ]
 
     def save(self) -> Json:
-        """How the rules stand, as JSON."""
+        """The state of the rules as JSON."""
         return {
             "retired": [[i, reason] for i, reason in self.retired.items()],
             "monitors": self.monitors.save(),
@@ -179,7 +204,7 @@ class Judge:
         }
 
     def restore(self, saved: Json) -> None:
-        """Goes back to how they stood."""
+        """Resumes a saved state."""
         self.retired = dict(saved["retired"])
         self.monitors.restore(saved["monitors"])
         self._joint.restore(saved["joint"])

@@ -1,9 +1,9 @@
-"""The audit log: one JSON line per decision, chained by hashes, on disk before anybody acts on it.
+"""The audit log: one JSON line per decision, chained by hashes, on disk before the call may run.
 
-Each line names the hash of the line before it, and ends with its own. A line that was changed,
-removed or put in between breaks the chain; that lines were cut off at the end shows only to those
-who noted the last hash elsewhere. What was acknowledged is on disk: a crash can only leave a torn
-last line, which was acknowledged to nobody, and which is cut off when the log is opened again.
+Each line contains the hash of the line before it, and ends with its own. A line that was changed,
+removed or inserted breaks the chain. Lines missing at the end can be detected only by someone who
+noted a later hash elsewhere. An acknowledged line is on disk. A crash can leave a torn last line;
+it was never acknowledged, and is cut off when the log is opened again.
 """
 
 from __future__ import annotations
@@ -21,38 +21,38 @@ from bylaw.values import Json
 
 try:
     import fcntl
-except ImportError:  # not on every system; then one writer at a time is a promise, not a lock
+except ImportError:  # not on every system; there, nothing prevents a second writer
     fcntl = None  # type: ignore[assignment]  # a module, where there is one
 
 VERSION: Final = 1
 FIRST: Final = "0" * 64
-"""What the first line names in place of a line before it."""
+"""The hash that the first line names as that of its predecessor."""
 
 
 class LogError(TraceError):
-    """A log cannot be written, or is not what it was."""
+    """An audit log cannot be written, or was altered."""
 
 
 @frozen
 class LogCheck:
-    """What a log holds."""
+    """The result of checking a log."""
 
     entries: int
     last: str
     """The hash of the last entry."""
     good: int
-    """How many bytes are good."""
+    """The number of intact bytes."""
     torn: int = 0
-    """How many bytes behind them are a torn last line."""
+    """The number of bytes of a torn last line after them."""
     problem: str | None = None
-    """What is wrong with it, beyond a torn last line."""
+    """The first problem found, other than a torn last line."""
 
 
 class AuditLog:
-    """An open log, for one writer at a time. Several entries reach the disk together.
+    """An open log, for one writer at a time. Entries appended together are synced together.
 
-    Guards in several threads may share one. `durable=False` leaves it to the system when lines
-    reach the disk: they survive the end of the process, not that of the machine.
+    Guards in several threads may share one. With `durable=False` lines are not synced to disk:
+    they survive a crash of the process, but not one of the machine.
     """
 
     def __init__(self, path: str | Path, *, durable: bool = True) -> None:
@@ -74,7 +74,7 @@ class AuditLog:
         self.entries, self._last, self._size = found.entries, found.last, found.good
 
     def _claim(self) -> LogCheck:
-        """Makes this the only writer, and reads what is there."""
+        """Makes this the only writer, and checks the existing entries."""
         if fcntl is not None:
             try:
                 fcntl.flock(self._file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -95,7 +95,7 @@ class AuditLog:
         return LogError(Diagnostic("E412", message, help, source=str(self.path)))
 
     def append(self, contents: Sequence[dict[str, Json]]) -> None:
-        """Writes entries. When this returns they are on disk; if it raises, none of them is."""
+        """Writes entries. They are on disk when this returns; if it raises, none of them is."""
         with self._lock:
             self._append(contents)
 
@@ -119,11 +119,11 @@ class AuditLog:
         self.entries, self._last, self._size = entries, last, self._size + len(whole)
 
     def _cut(self) -> None:
-        """Takes back what was written in part. If that fails too, nothing more is written."""
+        """Removes a partial write. If that fails too, nothing more is written."""
         try:
             self._file.truncate(self._size)
         except (OSError, ValueError):
-            self._file.close()  # what follows half a line could not be told from tampering
+            self._file.close()  # an entry after half a line would look like tampering
 
     def _sync(self) -> None:
         os.fsync(self._file.fileno())
@@ -140,7 +140,7 @@ class AuditLog:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Makes sure that the file itself is found after a crash; not every system can."""
+    """Makes the file's own directory entry durable, on systems that support it."""
     try:
         handle = os.open(folder, os.O_RDONLY)
     except OSError:
@@ -154,7 +154,7 @@ def _sync_folder(folder: Path) -> None:
 
 
 _ENDING: Final = b',"hash":"'
-"""What stands between an entry and its own hash, which is that of the bytes before it."""
+"""The text between an entry and its hash."""
 
 
 _compact: Final = json.JSONEncoder(separators=(",", ":")).encode
@@ -180,10 +180,10 @@ def read_log(path: str | Path) -> Iterator[dict[str, Json]]:
 
 
 def check(path: str | Path, *, noted: str | None = None) -> LogCheck:
-    """Reads a log from its beginning, and says whether it is intact.
+    """Reads a log from its beginning, and checks that it is intact.
 
-    `noted` is the hash of an entry that must be in it: without it, nobody can tell that the last
-    entries were cut off.
+    `noted` is the hash of an entry that must be in it. Without it, missing entries at the end
+    cannot be detected.
     """
     entries, last, good = 0, FIRST, 0
     torn = 0

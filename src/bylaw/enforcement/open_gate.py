@@ -1,4 +1,4 @@
-"""A gate without rules. All calls may run; it only counts turns, as a guard does."""
+"""A gate without rules: it allows every call, and counts turns as a guard does."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from bylaw.values import Json
 
 
 class OpenGate:
-    """For runs that nobody holds to rules while they go on, thousands of them: it costs little."""
+    """The gate of runs without enforcement. It is cheap: training makes thousands of them."""
 
     stopped: Final = False
 
@@ -31,7 +31,7 @@ class OpenGate:
         """Takes in the result of a call."""
 
     def say(self, role: Role, text: str) -> None:
-        """Takes in a message; what the assistant says belongs to the calls that come next."""
+        """Takes in a message. An assistant's message belongs to the calls of its next turn."""
         self.turn += self._speaking
         self._speaking = role == "assistant"
         self.turn += not self._speaking

@@ -1,9 +1,9 @@
-"""What a gate would have done on a recorded run.
+"""A gate on a recorded run: the decisions that it would have made.
 
 The steps of the trace are the agent's turns. A recorded call that the gate refuses is left out, as
-if it had not been executed, and the replay goes on with the next: what the agent would have done
-instead is not known. Messages and results are taken in as they were recorded; the answer is
-proposed as an agent would propose it.
+if it had not been executed, and the replay continues with the next: nobody knows what the agent
+would have done instead. Messages and results are those of the record. The answer is proposed as an
+agent would propose it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Final
 
 from bylaw.enforcement.decision import Action
 from bylaw.enforcement.guard import Guard
-from bylaw.enforcement.severity import Setting, blocks
+from bylaw.enforcement.severity import Setting
 from bylaw.procedure.procedure import Procedure
 from bylaw.trace.event import MISSING, Call, Message
 from bylaw.trace.trace import Trace
@@ -26,10 +26,10 @@ from bylaw.vocabulary.view import Order
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A recorded call that the gate would not have let run."""
+    """A recorded call that the gate would have refused."""
 
     call: int
-    """The number of the call, counted from 0; the answer comes after the last."""
+    """The index of the call; the answer comes after the last call."""
     tool: str
     action: Action
     constraints: tuple[str, ...]
@@ -46,22 +46,22 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """One run behind a gate."""
+    """The decisions of a gate on one recorded run."""
 
     setting: Setting
     calls: int
     refusals: tuple[Refusal, ...]
     score: float | None
-    """The score of what would have been executed."""
+    """The score of the calls that would have been executed."""
     stopped: bool
     unreached: int = 0
-    """How many calls came after the run would have ended."""
+    """The number of calls after the one at which the run would have ended."""
     lost: tuple[str, ...] = ()
     """The rules that a result or a message broke: no call could have been refused for them."""
 
     @property
     def actions(self) -> Counter[str]:
-        """How often the gate would have done what."""
+        """The number of refusals by action."""
         return Counter(refusal.action for refusal in self.refusals)
 
     def to_dict(self) -> dict[str, Json]:
@@ -78,7 +78,7 @@ class Replay:
 
 
 class Replayer:
-    """A gate for one run after the other; its rules are made ready once."""
+    """Replays many traces with one procedure, whose rules are prepared once."""
 
     def __init__(self, procedure: Procedure, setting: Setting = "as-written") -> None:
         self.procedure: Final = procedure
@@ -87,23 +87,23 @@ class Replayer:
         self._start: Final = self._guard.save()
 
     def replay(self, trace: Trace) -> Replay:
-        """What the gate would have done on a trace."""
-        if trace.labels:  # they are worked into the rules
+        """The decisions of the gate on a trace."""
+        if trace.labels:  # the rules are compiled with them
             return _replay(trace, Guard(self.procedure, self.setting, labels=trace.labels))
         self._guard.restore(self._start)
         return _replay(trace, self._guard)
 
 
 def replay(trace: Trace, procedure: Procedure, setting: Setting = "as-written") -> Replay:
-    """What the gate would have done on a trace."""
+    """The decisions of the gate on a trace."""
     return _replay(trace, Guard(procedure, setting, labels=trace.labels))
 
 
 def _turns(trace: Trace, order: Order) -> Iterator[tuple[list[Message], list[Call]]]:
-    """The steps of a trace: what is said, and then done.
+    """The turns of a trace: messages, then calls.
 
-    By position, what is said after a call comes after it: it begins another turn. By steps, what
-    is in one step is at the same time.
+    If rules order events by position, a message after a call begins another turn. If by step, all
+    events of a step are simultaneous.
     """
     for _, events in groupby(trace.seen("all", answer=True), key=lambda event: event.step):
         said: list[Message] = []
@@ -130,8 +130,7 @@ def _replay(trace: Trace, guard: Guard) -> Replay:
                 if call.result is not MISSING or call.failed:
                     guard.record(decision, call.result, error=call.error)
             elif decision.violations:
-                acting = (each for each in decision.violations if blocks(each.severity))
-                names = tuple(violation.constraint.name for violation in acting)
+                names = tuple(v.constraint.name for v in decision.violations if v.enforced)
                 refusals.append(Refusal(number, call.tool, decision.action, names))
             else:
                 unreached += 1

@@ -1,10 +1,11 @@
-"""A run at its end: how each rule stands, the score, and what the gate did."""
+"""The report on a finished run: each rule, the score, and counts of what the gate did."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 
-from bylaw.enforcement.events import EnforcementEvent, Statistics
+from bylaw.enforcement.events import NO_CHOICE, EnforcementEvent, Resolution
 from bylaw.frozen import frozen
 from bylaw.scoring.score import UNDECIDED, score_of
 from bylaw.values import Json
@@ -18,7 +19,7 @@ class ConstraintStanding:
     layer: str | None
     weight: float
     passed: bool | None
-    """None where it could not be decided."""
+    """None if it could not be decided."""
     retired: str | None
     """Why it was no longer enforced: overridden, or lost through a result or a message."""
 
@@ -34,18 +35,73 @@ class ConstraintStanding:
 
 
 @frozen
+class Statistics:
+    """Counts of events. Those that the agent had no part in are counted separately."""
+
+    events: int
+    insisted: int
+    listened: int
+    lost: int
+    approved: int
+    by_action: dict[str, int]
+
+    @classmethod
+    def of(cls, events: Iterable[EnforcementEvent]) -> Statistics:
+        """The counts of some events."""
+        actions: Counter[str] = Counter()
+        resolutions: Counter[Resolution | None] = Counter()
+        for event in events:
+            actions[event.action] += 1
+            resolutions[event.resolution] += event.action not in NO_CHOICE
+        lost, approved = actions.pop("lost", 0), actions.pop("approve", 0)
+        insisted, listened = resolutions["insisted"], resolutions["listened"]
+        return cls(actions.total(), insisted, listened, lost, approved, dict(actions))
+
+    @classmethod
+    def by_layer(cls, events: Iterable[EnforcementEvent]) -> dict[str, Statistics]:
+        """The counts of each layer that has events; rules without a layer are under "none"."""
+        layers: dict[str, list[EnforcementEvent]] = {}
+        for event in events:
+            layers.setdefault(event.layer or "none", []).append(event)
+        return {layer: cls.of(layers[layer]) for layer in sorted(layers)}
+
+    @property
+    def resolved(self) -> int:
+        """The number of events that were followed by another turn with calls."""
+        return self.insisted + self.listened
+
+    @property
+    def insist_rate(self) -> float | None:
+        """The share of events after which the agent insisted."""
+        return self.insisted / self.events if self.events else None
+
+    def to_dict(self) -> dict[str, Json]:
+        """The statistics as JSON."""
+        return {
+            "events": self.events,
+            "insisted": self.insisted,
+            "listened": self.listened,
+            "unresolved": self.events - self.resolved,
+            "lost": self.lost,
+            "approved": self.approved,
+            "insist_rate": self.insist_rate,
+            "by_action": self.by_action,
+        }
+
+
+@frozen
 class GuardReport:
-    """A run at its end: the score, and what the gate did."""
+    """The report on a finished run: the score, and what the gate did."""
 
     score: float | None
-    """None where it is not known; then `reason` says why."""
+    """None if it is unknown; `reason` has the cause."""
     label: str | None
     constraints: tuple[ConstraintStanding, ...]
     events: tuple[EnforcementEvent, ...]
     statistics: Statistics
     stopped: bool
     fully_decided: bool = True
-    """Was it certain, at every call, whether the rules could still be met together?"""
+    """Was it certain, at every call, whether the rules could be satisfied together?"""
     reason: str | None = None
 
     @classmethod
@@ -58,7 +114,7 @@ class GuardReport:
         fully_decided: bool,
         reason: str | None,
     ) -> GuardReport:
-        """The report on these standings; with a reason, there is no score."""
+        """The report on these standings. With a reason, there is no score."""
         undecided = [each.name for each in standings if each.passed is None]
         if undecided and reason is None:
             reason = f"could not be decided: {', '.join(undecided)}"

@@ -1,32 +1,53 @@
-"""One run at the gate: where it stands, what it learns, how it ends, how it is carried over."""
+"""One run at the gate: its turns are decided, and results and messages are taken in.
+
+A call is appended on trial, the rules that it newly dooms are found, and the strongest of their
+severities acts. A refused call has no further effect.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Container
+from dataclasses import dataclass, field, replace
 from typing import Final
 
-from bylaw.enforcement.answer import PendingAnswer
-from bylaw.enforcement.decision import Decision
-from bylaw.enforcement.hints import Hints
-from bylaw.enforcement.journal import Journal
-from bylaw.enforcement.judge import Judge
-from bylaw.enforcement.recent import RecentCalls
+from bylaw.enforcement.asking import Question
+from bylaw.enforcement.decision import (
+    Action,
+    Decision,
+    Escalation,
+    Hints,
+    Violation,
+    refusal_message,
+)
+from bylaw.enforcement.events import Journal, RecentCalls
+from bylaw.enforcement.judge import Judge, Trial
+from bylaw.enforcement.open_tools import open_tools
 from bylaw.enforcement.report import GuardReport
-from bylaw.enforcement.severity import Escalation, Setting
-from bylaw.enforcement.turn import Turn, exactly
+from bylaw.enforcement.severity import Setting
+from bylaw.enforcement.turn import Turn, call_key
 from bylaw.errors import Diagnostic, UsageError
 from bylaw.names import FINAL_ANSWER
 from bylaw.procedure.procedure import Procedure
 from bylaw.trace.event import Call, Event, Message, Role
-from bylaw.values import Json, canonical
+from bylaw.values import Json
 
-SAVED: Final = 1
-"""The version of saved runs."""
+
+@dataclass(slots=True)
+class AcceptedAnswer:
+    """The answer that ended the run, and the state before it, so that it can be withdrawn."""
+
+    rules: Json
+    """The state of the rules before the answer."""
+    escalation: Json
+    """The counts of soft blocks before it."""
+    position: int
+    """Its position in the trace."""
+    since: list[tuple[int | None, Event]] = field(default_factory=list)
+    """Later events: calls with their positions and results, and messages."""
 
 
 class Run:
-    """What is known of one run. Who uses it sees to it that nobody else does so meanwhile."""
+    """The state of one run. Not thread-safe: the caller holds the lock."""
 
     def __init__(
         self,
@@ -44,21 +65,158 @@ class Run:
         self.journal: Final = journal
         self.escalation: Final = escalation
         self.recent: Final = RecentCalls(judge.named)
-        self.pointers: dict[str, set[int]] = {}
-        """The calls warned about in the latest turn, and the rules that were shown."""
+        self.warned: dict[str, set[int]] = {}
+        """The calls warned about in the latest turn, with the rules that were shown."""
         self.approved: dict[str, set[int]] = {}
-        """The calls that a person let pass afterwards, and the rules that were shown."""
+        """The refused calls that a person has approved since, with the rules that were shown."""
         self.turn = 0
-        """How many turns there have been; a message is one, unless it comes with calls."""
+        """The number of turns. A message counts as a turn, unless it comes with calls."""
         self.speaking = False
-        """Has the assistant said something that belongs to the turn that comes next?"""
+        """Has the assistant said something that belongs to its next turn?"""
         self.stopped = False
-        """Has the gate ended it?"""
+        """Has the gate ended the run?"""
         self.finished = False
-        self.answer: PendingAnswer | None = None
-        """The answer that it ended with, as long as that can be withdrawn."""
+        self.answer: AcceptedAnswer | None = None
+        """The answer that ended the run, for as long as it can be withdrawn."""
 
-    # ── what it learns ───────────────────────────────────────────────────────────────────
+    # ── turns ────────────────────────────────────────────────────────────────────────────
+
+    def advance(self, turn: Turn, *, asks: bool) -> Question | None:
+        """Decides the remaining calls, up to the next one that needs a person's approval.
+
+        Such a call gives a question only if `asks` is true; otherwise it is refused.
+        """
+        self._begin(turn)
+        while len(turn.decisions) < len(turn.calls):
+            decided = self._decide(turn, asks=asks)
+            if isinstance(decided, Decision):
+                turn.decide(decided)
+                continue
+            self._put_on_record(turn)
+            if not self.stopped:
+                return decided
+        self._put_on_record(turn)
+        return None
+
+    def _begin(self, turn: Turn) -> None:
+        """Begins a turn, or resumes it after a question."""
+        if turn.number < 0:
+            if self.finished:
+                help = "One guard is one run: make a new one."
+                raise UsageError(Diagnostic("E413", "the run has finished", help))
+            turn.warned, self.warned = self.warned, {}
+            self.journal.resolve(turn.calls)
+        elif self.turn == turn.number + 1 and not self.speaking:
+            return
+        # A new turn. Or others had turns while a person was asked: the rest comes after theirs.
+        turn.number, self.turn = self.turn, self.turn + 1
+        turn.occupied, self.speaking = self.speaking, False
+
+    def _decide(self, turn: Turn, *, asks: bool) -> Decision | Question:
+        proposed, index = turn.calls[len(turn.decisions)], len(turn.decisions)
+        if self.stopped or self.finished:
+            ended = f"{proposed.tool}: Not executed. The run has ended."
+            action: Action = "stop" if self.stopped else "block"
+            return Decision(proposed, action, turn.number, index, message=ended)
+        if turn.denied is not None:
+            (question, why), turn.denied = turn.denied, None
+            return self._refuse(turn, question.call, question.violations, "block", denied=why)
+        ends = proposed.tool == FINAL_ANSWER
+        step = turn.number + (ends and turn.occupied)  # an answer has a step of its own
+        call = Call(proposed.tool, proposed.args, step=step, id=proposed.id, agent=proposed.agent)
+        before = (self.judge.save(), self.escalation.save()) if ends else None
+        trial = self.judge.attempt(call, step)
+        violations = trial.violations
+        if violations:
+            key = call_key(call)
+            turn.excused |= turn.warned.pop(key, set())
+            turn.approve(self.approved.get(key, set()))
+        action = self.escalation.action([v for i, v in violations.items() if i not in turn.excused])
+        if action == "allow":
+            if before is not None:
+                self.finished = True
+                self.answer = AcceptedAnswer(*before, self.judge.monitors.length - 1)
+            return self._allow(turn, call, trial)
+        trial.take_back()
+        if action == "ask" and asks:
+            return Question(call, violations)
+        return self._refuse(turn, call, violations, action)
+
+    def _allow(self, turn: Turn, call: Call, trial: Trial) -> Decision:
+        violations = trial.violations
+        passed = [i for i in violations if i in turn.excused]
+        tolerated = [v for i, v in violations.items() if i not in passed]
+        for i in violations:
+            self.judge.retired.setdefault(i, "overridden" if i in passed else "tolerated")
+        if self.approved:  # an approval is for one call, whether or not that call needed it
+            self.approved.pop(call_key(call), None)
+        for violation in tolerated:
+            self.journal.note(turn.number, call, violation, "tolerate")
+        for i in passed:  # if the agent insisted, the event of the warning records it
+            if i in turn.approved:
+                self.journal.note(turn.number, call, violations[i], "approve")
+        self.escalation.count_allowed()
+        turn.occupied = True
+        if call.tool != FINAL_ANSWER:
+            self.recent.add(call.tool)
+        return Decision(
+            call,
+            "allow",
+            turn.number,
+            len(turn.decisions),
+            tuple(tolerated),
+            tuple(self.procedure.constraints[i].name for i in passed),
+            position=self.judge.monitors.length - 1,
+        )
+
+    def _refuse(
+        self,
+        turn: Turn,
+        call: Call,
+        violations: dict[int, Violation],
+        action: Action,
+        *,
+        denied: str | None = None,
+    ) -> Decision:
+        if action == "warn":
+            self.warned.setdefault(call_key(call), set()).update(violations)
+        if action == "stop":
+            self.stopped = True
+        for violation in violations.values():
+            self.journal.note(turn.number, call, violation, action)
+        # The agent does not see tolerated rules: one of layer L6 would reveal its values.
+        enforced = {i: v for i, v in violations.items() if v.enforced}
+        tools = frozenset().union(*(self.judge.named[i] for i in enforced))
+        message = refusal_message(
+            action,
+            call.tool,
+            tuple(enforced.values()),
+            self.hints,
+            self.recent.of(tools),
+            open_tools(self.judge, call) if self.hints == "open" else None,
+            denied=denied,
+        )
+        named = [v.constraint.name for v in enforced.values()] if self.hints != "none" else []
+        return Decision(
+            call,
+            action,
+            turn.number,
+            len(turn.decisions),
+            tuple(violations.values()),
+            message=message,
+            named=tuple(named),
+        )
+
+    def abort(self, turn: Turn) -> None:
+        """Ends the run if calls of the turn were allowed: they will not run.
+
+        The rules have seen calls that never happened, so nothing more is allowed.
+        """
+        if any(decision.allowed for decision in turn.decisions):
+            self.stopped = True
+            self._log({"kind": "broken off", "turn": turn.number})
+
+    # ── results, messages, approvals ─────────────────────────────────────────────────────
 
     def record(self, position: int, call: Call) -> None:
         """Takes in a call that ran, with its result."""
@@ -67,7 +225,7 @@ class Run:
         self._learn(position, call)
 
     def say(self, role: Role, text: str) -> None:
-        """Takes in a message. What the assistant says belongs to the calls of its next turn."""
+        """Takes in a message. An assistant's message belongs to the calls of its next turn."""
         self.turn += self.speaking
         number, self.speaking = self.turn, role == "assistant"
         self.turn += not self.speaking
@@ -77,14 +235,14 @@ class Run:
         self._learn(None, message)
 
     def approve(self, decision: Decision) -> None:
-        """A person lets a call pass that was refused, should it be proposed again."""
-        told = {violation.constraint.name for violation in decision.violations}
+        """Lets a refused call past the rules that were shown, when it is proposed again."""
+        shown = {violation.constraint.name for violation in decision.violations}
         names = [constraint.name for constraint in self.procedure.constraints]
-        waived = self.approved.setdefault(exactly(decision.call), set())
-        waived |= {i for i, name in enumerate(names) if name in told}
+        excused = self.approved.setdefault(call_key(decision.call), set())
+        excused |= {i for i, name in enumerate(names) if name in shown}
 
     def withdraw(self) -> None:
-        """Goes on as if the answer had not been given; what came after it still came."""
+        """Removes the answer. Events after it are kept."""
         if self.answer is None:
             message = "there is no answer to withdraw"
             help = "An answer can be withdrawn between its proposal and `finish`."
@@ -96,42 +254,30 @@ class Run:
         for position, event in answer.since:
             if position != answer.position:
                 self._learn(position, event, known)
-        self._write({"kind": "withdraw", "turn": self.turn})
+        self._log({"kind": "withdraw", "turn": self.turn})
 
     def _learn(self, position: int | None, event: Event, known: Container[int] = ()) -> None:
-        """Takes in a call's result, or a message. Which rules are lost is told, unless known."""
+        """Takes in a call's result or a message. Lost rules are noted, unless already known."""
         if isinstance(event, Message):
             call, reason = Call(f"{event.role} message", step=event.step), "lost through a message"
             lost = self.judge.hear(event)
         else:
-            assert position is not None, "a call has its place"
+            assert position is not None, "a call has a position"
             call, reason = event, "lost through a result"
             lost = self.judge.record(position, event)
-        self._lost(call, [i for i in lost if i not in known], reason)
         self.judge.retired |= dict.fromkeys(lost, reason)
-
-    def _lost(self, call: Call, lost: Sequence[int], reason: str) -> None:
-        for i in lost:
-            self.judge.retired[i] = reason
+        news = [i for i in lost if i not in known]
+        for i in news:
             violation = self.judge.violation(i, "doomed", reason)
             self.journal.note(call.step or 0, call, violation, "lost")
-        if lost:
-            names: Json = [self.procedure.constraints[i].name for i in lost]
-            self._write({"kind": "lost", "constraints": names, "reason": reason})
-
-    def break_off(self, turn: Turn) -> None:
-        """Nobody gets the decisions of a turn: calls that it allowed are in no trace, but here.
-
-        What the rules have seen then never happened, so nothing more is allowed.
-        """
-        if any(decision.allowed for decision in turn.decisions):
-            self.stopped = True
-            self._write({"kind": "broken off", "turn": turn.number})
+        if news:
+            names: Json = [self.procedure.constraints[i].name for i in news]
+            self._log({"kind": "lost", "constraints": names, "reason": reason})
 
     # ── the end ──────────────────────────────────────────────────────────────────────────
 
     def finish(self, answer: str | None) -> GuardReport:
-        """Ends and is scored. An answer that was proposed is not given again."""
+        """Ends the run and scores it. An answer that was proposed is not added again."""
         if not self.finished and answer is not None:
             step = self.turn + self.speaking
             self.judge.monitors.step(Call(FINAL_ANSWER, {"answer": answer}, step=step))
@@ -144,74 +290,23 @@ class Run:
             reason=self.journal.unlogged,
         )
         ended = {"score": report.score, "label": report.label, "reason": report.reason}
-        self._write({"kind": "finish", **ended})
+        self._log({"kind": "finish", **ended})
         return report
 
-    # ── the record ───────────────────────────────────────────────────────────────────────
+    # ── the log ──────────────────────────────────────────────────────────────────────────
 
-    def put_on_record(self, turn: Turn) -> None:
-        """Logs the new decisions of a turn; if that fails, nothing is allowed any more."""
+    def _put_on_record(self, turn: Turn) -> None:
+        """Logs the new decisions of a turn. If that fails, they become stops, and the run ends."""
         fresh = turn.decisions[turn.logged :]
         if not self.journal.log_decisions(fresh):
             self.stopped = True
-            told = f"Not executed: {self.journal.unlogged}. The run ends here."
+            message = f"Not executed: {self.journal.unlogged}. The run ends here."
             turn.decisions[turn.logged :] = [
-                replace(each, action="stop", message=told, position=None) for each in fresh
+                replace(each, action="stop", message=message, position=None) for each in fresh
             ]
         turn.logged = len(turn.decisions)
 
-    def _write(self, entry: dict[str, Json]) -> None:
-        """Puts something else into the log. A run whose record is not complete ends."""
+    def _log(self, entry: dict[str, Json]) -> None:
+        """Logs anything else. A run whose log is incomplete ends."""
         if not self.journal.log([entry]):
             self.stopped = True
-
-    # ── saving ───────────────────────────────────────────────────────────────────────────
-
-    def save(self) -> dict[str, Json]:
-        """Where it stands, as JSON."""
-        return {
-            "bylaw": SAVED,
-            "procedure": self._fingerprint(),
-            "turn": self.turn,
-            "speaking": self.speaking,
-            "stopped": self.stopped,
-            "finished": self.finished,
-            "answer": None if self.answer is None else self.answer.save(),
-            "pointers": _written(self.pointers),
-            "approved": _written(self.approved),
-            "escalation": self.escalation.save(),
-            "recent": self.recent.save(),
-            "journal": self.journal.save(),
-            "rules": self.judge.save(),
-        }
-
-    def restore(self, saved: Mapping[str, Json]) -> None:
-        """Goes on where another run of the same procedure and setting stood."""
-        if saved.get("bylaw") != SAVED or saved.get("procedure") != self._fingerprint():
-            message = "the saved run is of another procedure, setting or version"
-            help = "Restore with the procedure file and the setting that it was saved with."
-            raise UsageError(Diagnostic("E413", message, help))
-        self.turn, self.speaking = saved["turn"], saved["speaking"]
-        self.stopped, self.finished = saved["stopped"], saved["finished"]
-        self.answer = None if saved["answer"] is None else PendingAnswer.of(saved["answer"])
-        self.pointers, self.approved = _read(saved["pointers"]), _read(saved["approved"])
-        self.escalation.restore(saved["escalation"])
-        self.recent.restore(saved["recent"])
-        self.journal.restore(saved["journal"])
-        self.judge.restore(saved["rules"])
-
-    def _fingerprint(self) -> str:
-        """What a saved run must agree on: the rules, and how they act."""
-        import hashlib  # slow to import, and most runs are not saved
-
-        severities: Json = list(self.judge.severities)
-        text = canonical([self.procedure.to_dict(), self.setting, severities])
-        return hashlib.sha256(text.encode()).hexdigest()
-
-
-def _written(calls: Mapping[str, set[int]]) -> Json:
-    return [[call, sorted(rules)] for call, rules in calls.items()]
-
-
-def _read(written: Json) -> dict[str, set[int]]:
-    return {call: set(rules) for call, rules in written}

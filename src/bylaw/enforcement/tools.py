@@ -4,11 +4,11 @@
     tools["pay"](amount=5)          # runs, or raises ConstraintViolationError
 
 Each call of a wrapped tool is a turn of its own. `run_turn` decides the calls of one model turn
-together and says what came of each; `run_turn_async` does so for tools that are awaited.
+together and returns the result of each; `run_turn_async` does so for coroutine functions.
 
-A gate sees the arguments that were passed, under the names of the function's parameters; those
-that were left to their defaults it sees only if `defaults` is true. Arguments and results that
-are not JSON reach the rules as `as_json` writes them; the tools get and return what they always do.
+Rules see the arguments that were passed, under the names of the function's parameters, and default
+arguments only if `defaults` is true. They see arguments and results that are not JSON as `as_json`
+converts them. The tools themselves receive and return the original values.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from bylaw.enforcement.decision import Decision
-from bylaw.enforcement.given import calls_of, tools_of
+from bylaw.enforcement.turn import calls_of
+from bylaw.enforcement.validation import unusable
+from bylaw.errors import shown
 from bylaw.names import FINAL_ANSWER
 from bylaw.trace.event import Call
 from bylaw.values import Json, problem
@@ -31,18 +33,18 @@ if TYPE_CHECKING:
 ToolFunction: TypeAlias = Callable[..., Any]
 
 _VARIADIC: Final = inspect.Parameter.VAR_KEYWORD
-_TAKEN_APART: Final = 20
-"""How deep values that are not JSON are looked into."""
+_MAX_NESTING: Final = 20
+"""The depth down to which values that are not JSON are converted part by part."""
 
 
 def wrap(
     guard: Guard, tools: Mapping[str, ToolFunction], *, defaults: bool = False
 ) -> dict[str, ToolFunction]:
-    """The tools, each of which asks the guard before it runs, and tells it what came of it.
+    """The tools behind a guard: each call is proposed, runs if allowed, and is recorded.
 
-    A tool that fails is recorded as failed, and its exception goes on to the caller.
+    A tool that raises is recorded as failed, and the caller gets its exception.
     """
-    named = tools_of(tools).items()
+    named = _checked(tools).items()
     return {name: _wrapped(guard, name, tool, defaults) for name, tool in named}
 
 
@@ -63,9 +65,9 @@ def _wrapped(guard: Guard, name: str, tool: ToolFunction, defaults: bool) -> Too
 
         @functools.wraps(tool)
         async def run_async(*values: Any, **named: Any) -> Any:
-            import asyncio  # slow to import, and at hand where there are coroutines
+            import asyncio  # slow to import; a program with coroutines has it already
 
-            # In a thread: a guard that asks a person must not hold up the other tasks.
+            # In a thread: a guard that asks a person must not block the other tasks.
             (decision,) = await asyncio.to_thread(guard.propose, [proposed(values, named)])
             if not decision.allowed:
                 raise decision.error()
@@ -87,12 +89,12 @@ def _wrapped(guard: Guard, name: str, tool: ToolFunction, defaults: bool) -> Too
 
 
 def run_turn(guard: Guard, tools: Mapping[str, ToolFunction], calls: Sequence[Call]) -> list[Any]:
-    """One model turn: for each call what it returned, `{"error": …}`, or the refusal.
+    """Runs one model turn. Returns for each call its result, `{"error": …}`, or the refusal.
 
-    A refusal is the mapping that `ConstraintViolationError.to_dict` gives. Once the gate has
-    ended the run, `guard.stopped` is true.
+    A refusal is the mapping of `ConstraintViolationError.to_dict`. Once the gate has ended the
+    run, `guard.stopped` is true.
     """
-    tools, calls = tools_of(tools), calls_of(calls)
+    tools, calls = _checked(tools), calls_of(calls)
     decisions = guard.propose(map(_as_json_call, calls))
     return [_outcome(guard, tools, *pair) for pair in zip(calls, decisions, strict=True)]
 
@@ -100,8 +102,8 @@ def run_turn(guard: Guard, tools: Mapping[str, ToolFunction], calls: Sequence[Ca
 async def run_turn_async(
     guard: Guard, tools: Mapping[str, ToolFunction], calls: Sequence[Call]
 ) -> list[Any]:
-    """As `run_turn`, for tools of which some are awaited: those run at the same time."""
-    tools, calls = tools_of(tools), calls_of(calls)
+    """As `run_turn`. Tools that are coroutine functions run concurrently."""
+    tools, calls = _checked(tools), calls_of(calls)
     import asyncio  # as above
 
     decisions = await asyncio.to_thread(guard.propose, [_as_json_call(call) for call in calls])
@@ -111,7 +113,7 @@ async def run_turn_async(
         try:
             return await result if inspect.isawaitable(result) else result
         except Exception as error:
-            return {"error": told(error)}
+            return {"error": error_text(error)}
 
     return await asyncio.gather(*map(outcome, calls, decisions))
 
@@ -123,7 +125,7 @@ def _as_json_call(call: Call) -> Call:
 def _outcome(
     guard: Guard, tools: Mapping[str, ToolFunction], call: Call, decision: Decision
 ) -> Any:
-    """What a call returns; its refusal or failure as a mapping."""
+    """The result of a call; a refusal or failure is a mapping."""
     if not decision.allowed:
         return decision.error().to_dict()
     if call.tool == FINAL_ANSWER and FINAL_ANSWER not in tools:
@@ -131,7 +133,20 @@ def _outcome(
     try:
         return executed(guard, decision, lambda: _known(tools, call.tool)(**call.args))
     except Exception as error:
-        return {"error": told(error)}
+        return {"error": error_text(error)}
+
+
+def _checked(tools: object) -> Mapping[str, ToolFunction]:
+    """The tools, if each is a function with a name."""
+    help = 'Give them by name: {"search": search}.'
+    if not isinstance(tools, Mapping):
+        raise unusable(f"expected tools by name, found {shown(tools)}", help)
+    for name, tool in tools.items():
+        if not isinstance(name, str):
+            raise unusable(f"a tool cannot be named {shown(name)}", help)
+        if not callable(tool):
+            raise unusable(f"the tool '{name}' cannot be {shown(tool)}", help)
+    return tools
 
 
 def _known(tools: Mapping[str, ToolFunction], name: str) -> ToolFunction:
@@ -140,15 +155,15 @@ def _known(tools: Mapping[str, ToolFunction], name: str) -> ToolFunction:
     return tools[name]
 
 
-# ── what came of a call ──────────────────────────────────────────────────────────────────────
+# ── results ──────────────────────────────────────────────────────────────────────────────────
 
 
 def executed(guard: Guard, decision: Decision, execute: Callable[[], Any]) -> Any:
-    """Runs an allowed call and records what came of it, now or once it has been awaited."""
+    """Runs an allowed call and records its result, at once or when it has been awaited."""
     try:
         result = execute()
     except Exception as error:
-        guard.record(decision, None, error=told(error))
+        guard.record(decision, None, error=error_text(error))
         raise
     if inspect.isawaitable(result):
         return _awaited(guard, decision, result)
@@ -160,33 +175,33 @@ async def _awaited(guard: Guard, decision: Decision, running: Awaitable[Any]) ->
     try:
         result = await running
     except Exception as error:
-        guard.record(decision, None, error=told(error))
+        guard.record(decision, None, error=error_text(error))
         raise
     guard.record(decision, as_json(result))
     return result
 
 
-def told(error: Exception) -> str:
-    """An exception as a guard records it, and as an agent reads it."""
+def error_text(error: Exception) -> str:
+    """The text of an exception for the trace and for the agent."""
     return f"{type(error).__name__}: {error}"
 
 
 def as_json(value: Any, _inside: tuple[int, ...] = ()) -> Json:
     """A Python value as rules see it.
 
-    JSON values are themselves. Of other values, mappings, lists, tuples and sets are taken apart,
-    and what is in them is treated in the same way; everything else is its `str`. A string that
-    holds JSON counts as the value it encodes, wherever a rule looks into a result.
+    JSON values stay as they are. Other mappings, lists, tuples and sets are converted item by
+    item, and everything else becomes its `str`. Where a rule reads a result, a string that holds
+    JSON counts as the value that it encodes.
     """
     if problem(value) is None:
         return value
     inside = (*_inside, id(value))
-    if len(inside) <= _TAKEN_APART and id(value) not in _inside:  # a value may hold itself
+    if len(inside) <= _MAX_NESTING and id(value) not in _inside:  # a value may contain itself
         if isinstance(value, Mapping):
             return {str(key): as_json(item, inside) for key, item in value.items()}
         if isinstance(value, list | tuple | Set):
             return [as_json(item, inside) for item in value]
     try:
         return str(value)
-    except Exception:  # the call succeeded, whatever its result thinks of being printed
+    except Exception:  # the call succeeded, even if its result cannot be printed
         return f"<{type(value).__name__}>"

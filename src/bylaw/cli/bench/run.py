@@ -27,7 +27,7 @@ from bylaw.cli.model_runs import (
     print_failures,
     run_missing,
 )
-from bylaw.enforcement.hints import HINTS
+from bylaw.enforcement.decision import HINTS
 
 EPILOG: Final = f"""\
 Each model makes 360 runs per setting: twelve templates, five difficulties, two

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from bylaw.enforcement.joint.continuation import JointTest
-from bylaw.enforcement.rules import Rules
+from bylaw.enforcement.joint.rules import JointRules
 from bylaw.procedure.lint.finding import Finding
 from bylaw.procedure.procedure import Procedure
 
@@ -15,7 +15,8 @@ def find_clash(procedure: Procedure) -> Iterator[Finding]:
 
     Two rules that exclude each other, and a rule that nothing satisfies, have their own codes.
     """
-    joint = JointTest(procedure.derived(Rules).joint)
+    formulas = [constraint.formula for constraint in procedure.constraints]
+    joint = JointTest(JointRules(formulas, procedure.order))
     everything = list(joint.forms)
     if joint.possible(everything):
         return

@@ -1,8 +1,7 @@
-"""Which tools can still be called: those of which some call would break nothing now.
+"""The tools that can still be called: those with a call that would break no rule now.
 
-A tool whose arguments a rule asks for is tried with arguments made up from what the rules speak of,
-and from what the refused call says. A tool that is named has such a call; one that has none among
-those that were tried is left out.
+If a rule depends on arguments, some are generated from the values in the rules and in the refused
+call. Each tool listed has a call that passes. A tool may be missing if no generated call does.
 """
 
 from __future__ import annotations
@@ -18,11 +17,11 @@ from bylaw.trace.event import Call
 from bylaw.values import Json
 
 _TRIES: Final = 60
-"""How many calls are made up for a tool."""
+"""The number of calls that are generated for a tool."""
 
 
-def still_open(judge: Judge, refused: Call) -> list[str]:
-    """The tools that can still be called, now that a call was refused."""
+def open_tools(judge: Judge, refused: Call) -> list[str]:
+    """The tools that can still be called after this refusal."""
     known = judge.procedure.tools
     names = known if known is not None else sorted(frozenset().union(*judge.named))
     return [name for name in names if name != FINAL_ANSWER and _is_open(judge, name, refused)]
@@ -35,12 +34,12 @@ def _is_open(judge: Judge, tool: str, refused: Call) -> bool:
     about = {*against, *(i for i, named in enumerate(judge.named) if tool in named)}
     return any(
         not judge.against(Call(tool, arguments, step=refused.step))
-        for arguments in _made_up(judge, sorted(about), refused)
+        for arguments in _candidates(judge, sorted(about), refused)
     )
 
 
-def _made_up(judge: Judge, rules: Sequence[int], refused: Call) -> Iterator[dict[str, Json]]:
-    """Arguments that may do: those of the refused call, and others that the rules speak of."""
+def _candidates(judge: Judge, rules: Sequence[int], refused: Call) -> Iterator[dict[str, Json]]:
+    """Arguments to try: those of the refused call, and variants with values from the rules."""
     given = dict(refused.args)
     yield given
     formulas = [judge.procedure.constraints[i].formula for i in rules]

@@ -1,0 +1,32 @@
+"""Checks of the arguments that a guard is made with."""
+
+from __future__ import annotations
+
+from threading import TIMEOUT_MAX
+from typing import Any
+
+from bylaw.errors import Diagnostic, UsageError, shown
+from bylaw.procedure.procedure import Procedure
+
+
+def unusable(message: str, help: str) -> UsageError:
+    """The error for an argument that a guard cannot use."""
+    return UsageError(Diagnostic("E414", message, help))
+
+
+def check_procedure(given: object) -> None:
+    """A guard takes a procedure, not the name of its file."""
+    if not isinstance(given, Procedure):
+        message = f"the procedure cannot be {shown(given)}"
+        raise unusable(message, 'Load the file: Guard(Procedure.load("procedure.yaml")).')
+
+
+def check_asking(ask: object, timeout: Any) -> None:
+    """`ask` must be a function, and `timeout` a number of seconds."""
+    if ask is not None and not callable(ask):
+        help = "It is a function of the call and of the rules that it breaks."
+        raise unusable(f"ask cannot be {shown(ask)}", help)
+    seconds = type(timeout) in (int, float) and 0 < timeout <= TIMEOUT_MAX
+    if timeout is not None and not seconds:
+        help = "It is a number of seconds above 0, or None to wait without a limit."
+        raise unusable(f"ask_timeout cannot be {shown(timeout)}", help)
