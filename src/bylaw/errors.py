@@ -186,6 +186,11 @@ def shown(value: object, most: int = 60) -> str:
     return text if len(text) <= most else f"{text[:most]}…"
 
 
+def clipped(text: str, most: int) -> str:
+    """The text, cut to this many characters."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
 def listing(names: Sequence[str], most: int = 12) -> str:
     """`a, b, c`, or `a, b and 7 more` for a long list."""
     shown = ", ".join(names[:most])

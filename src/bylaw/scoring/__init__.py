@@ -1,1 +1,1 @@
-"""A procedure on one trace: the score, and why."""
+"""A procedure on one trace: its score, the reasons for it, and repairs."""

@@ -1,8 +1,8 @@
-"""Edits of a trace, and the repair that several make: what they cost, do, and say to people.
+"""Edits of a trace, and repairs, which consist of several: their costs, effects and sentences.
 
-A call that is inserted is a step of its own; inside a step it parts what stood before it from
-what stands behind it. Other events stay together as they were. Only calls and the final answer
-are edited, never messages; metrics and labels stay as they are.
+An inserted call is a step of its own, and splits the step that it is inserted into. All other
+events keep their steps. Only calls and the final answer are edited, never messages, metrics or
+labels.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import json
 from dataclasses import dataclass, replace
 from typing import Final, Literal, TypeAlias
 
+from bylaw.errors import clipped
 from bylaw.names import FINAL_ANSWER
 from bylaw.semantics.machine.alphabet import OTHER
 from bylaw.trace.event import MISSING, Call, Event
@@ -19,53 +20,49 @@ from bylaw.values import Json, write_json
 
 Kind: TypeAlias = Literal["insert", "delete", "replace"]
 PLACEHOLDER: Final = "another value"
-"""What stands for any value that the rules do not name, in sample calls as here."""
+"""A value that no rule names; sample calls use the same one."""
 _ANSWER: Final = "an answer"
-"""What stands for any final answer."""
+"""An arbitrary final answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """One change of a trace."""
+    """One change to a trace."""
 
     kind: Kind
     index: int
-    """The call that is changed, or before which one is inserted; `len(trace)` is the end."""
+    """The index of the changed call, or of the one to insert before; `len(trace)` is the end."""
     call: Call
-    """The call that is inserted, put in place of another, or deleted."""
+    """The inserted, replacing or deleted call."""
     original: Call | None = None
-    """The call at the index, where there is one."""
+    """The call at the index, if there is one."""
     place: int = 0
-    """Where that is among all events of the trace."""
+    """The same place as an index of events."""
     among: str | None = None
-    """The same in words, for a call that is inserted right before a message that the rules see."""
+    """A description of the place, for a call inserted right before a message that rules see."""
 
     @property
     def cost(self) -> float:
-        """The paper's costs of its trace distance."""
+        """The cost in the paper's trace distance."""
         same = self.original is not None and self.original.tool == self.call.tool
         return 0.5 if self.kind == "replace" and same else 1.0
 
     def __str__(self) -> str:
         old, new, number = self.original, self.call, self.index + 1
         if new.tool == FINAL_ANSWER:
-            return _told_answer(self.kind, new.args["answer"])
+            return _answer_sentence(self.kind, new.args["answer"])
         if self.kind == "insert" or old is None:
             end = "at the end" if old is None else f"before call #{number} ({old.tool})"
-            return f"Insert {_told(new)}{_outcome(new)} {self.among or end}."
+            return f"Insert {_text(new)}{_outcome(new)} {self.among or end}."
         if self.kind == "delete":
             return f"Delete call #{number} ({old.tool})."
-        outcomes = [_outcome(call) for call in (new, old)]
-        if (new.result, new.error) == (old.result, old.error) or old.tool != new.tool:
-            outcomes[1] = ""
         if (new.result, new.error) == (old.result, old.error):
-            outcomes[0] = ""
+            after, before = "", ""
         elif old.tool == new.tool:
-            outcomes = [outcome or " without a result" for outcome in outcomes]
-        return (
-            f"Replace call #{number}: {_told(new)}{outcomes[0]} "
-            f"instead of {_told(old)}{outcomes[1]}."
-        )
+            after, before = (_outcome(each) or " without a result" for each in (new, old))
+        else:
+            after, before = _outcome(new), ""
+        return f"Replace call #{number}: {_text(new)}{after} instead of {_text(old)}{before}."
 
     def to_dict(self) -> dict[str, Json]:
         """The edit as JSON."""
@@ -82,15 +79,15 @@ class Repair:
 
     edits: tuple[Edit, ...]
     exact: bool = True
-    """Is nothing cheaper possible? Otherwise the cost is an upper bound."""
+    """Is this the cheapest repair? Otherwise its cost is an upper bound."""
 
     @property
     def cost(self) -> float:
-        """What the edits cost together."""
+        """The total cost of the edits."""
         return sum(edit.cost for edit in self.edits)
 
     def apply(self, trace: Trace) -> Trace:
-        """The trace with the edits made."""
+        """The trace with the edits applied."""
         answer, inserted, changed = trace.answer, dict[int, list[Call]](), dict[int, Edit]()
         for edit in self.edits:
             if edit.call.tool == FINAL_ANSWER:
@@ -101,7 +98,7 @@ class Repair:
                 changed[edit.place] = edit
         events: list[Event] = []
         step, shift = -1, 0
-        together: int | None = None  # the step of the original event before, if that was the last
+        together: int | None = None  # the step of the last event, if that is an original one
         for place, event in enumerate((*trace.events, None)):
             for call in inserted.get(place, ()):
                 step, shift, together = step + 1, shift + 1, None
@@ -117,7 +114,7 @@ class Repair:
         return Trace(events, answer=answer, name=trace.name, **fields)
 
     def sentences(self) -> list[str]:
-        """The edits, for people; calls are numbered as in the original trace."""
+        """The edits as sentences. Calls have their numbers in the original trace."""
         return [str(edit) for edit in self.edits]
 
     def to_dict(self) -> dict[str, Json]:
@@ -131,18 +128,18 @@ class Repair:
 
 
 def answer_call(text: str) -> Call:
-    """The final answer as a call, which is how an edit holds it."""
+    """The final answer as a call, as edits hold it."""
     return Call(FINAL_ANSWER, {"answer": text})
 
 
 def as_answer(event: Event) -> Call:
-    """The answer that a sample shows; an answer is always a text."""
+    """The final answer of a sample, as a call; other values are written as text."""
     given = event.args.get("answer", _ANSWER) if isinstance(event, Call) else _ANSWER
     return answer_call(given if isinstance(given, str) else write_json(given))
 
 
 def oddity(event: Event) -> int:
-    """How far a sample call is from one that people would write down."""
+    """A penalty for sample calls that people would hardly write."""
     if not isinstance(event, Call):
         return 0
     written = write_json(dict(event.args))
@@ -151,7 +148,7 @@ def oddity(event: Event) -> int:
     return 10 * strange + len(event.args) + outcome
 
 
-def _told(call: Call) -> str:
+def _text(call: Call) -> str:
     tool = "any other call" if call.tool == OTHER else call.tool
     return f"{tool} {_short(dict(call.args))}" if call.args or call.tool != OTHER else tool
 
@@ -166,7 +163,7 @@ def _outcome(call: Call) -> str:
     )
 
 
-def _told_answer(kind: Kind, text: str) -> str:
+def _answer_sentence(kind: Kind, text: str) -> str:
     if kind == "delete":
         return "Give no final answer."
     if text in (_ANSWER, PLACEHOLDER):
@@ -175,5 +172,5 @@ def _told_answer(kind: Kind, text: str) -> str:
 
 
 def _short(value: Json) -> str:
-    written = json.dumps(value, ensure_ascii=False, default=str)  # whatever a trace may hold
-    return written if len(written) <= 80 else f"{written[:79]}…"
+    written = json.dumps(value, ensure_ascii=False, default=str)  # traces may hold any object
+    return clipped(written, 80)

@@ -1,13 +1,13 @@
-"""Which events decided a verdict: a set from which none can be removed.
+"""A minimal set of events that decides a verdict.
 
-A set of calls, and of messages where a rule sees them, explains a verdict if the verdict follows
-from those events alone, whatever the others of the trace were. That is tested by hiding the
-others: if the formula still has its value (strong Kleene logic, unknown where hidden), the set
-explains it. The set found is minimal: hide one more event, and the verdict no longer follows.
+A set of calls (and of messages, if the rule sees them) explains a verdict if the verdict follows
+from these events alone, whatever the others were. The test hides the others: if the formula keeps
+its value (strong Kleene logic, unknown at hidden events), the set explains it. The set is minimal:
+with one more event hidden, the verdict no longer follows.
 
-Some of its calls are there for what they are, the rest for what they are not: that no `cite`
-followed a `search` takes every later call to see. They are told apart, as `calls` and
-`absence`, and so are messages, as `messages` and `other_messages`.
+Some calls matter for what they are, the others for what they are not: only all later calls
+together show that no `cite` followed a `search`. The former are `calls`, the latter `absence`;
+messages are `messages` and `other_messages`.
 """
 
 from __future__ import annotations
@@ -29,26 +29,26 @@ from bylaw.values import Json
 from bylaw.vocabulary.view import View
 
 MAX_TRIALS: Final = 4_000
-"""How many sets are tried before the search settles for one that may not be minimal."""
+"""The number of sets to try before the search returns a set that may not be minimal."""
 MAX_WORK: Final = 20_000_000
-"""How many events those trials may look at altogether."""
+"""The number of events that all trials together may evaluate."""
 
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """One constraint on one trace, and the calls that decided it, as indices of calls."""
+    """One constraint on one trace, with the events that decided it."""
 
     result: ConstraintResult
     calls: tuple[int, ...]
-    """Calls that matter for what they are; all that count, where a registered function decided."""
+    """Calls that matter for what they are, as indices of calls. Registered functions need all."""
     absence: tuple[int, ...]
-    """Calls that matter only for what they are not."""
+    """Calls that matter only for what they are not, as indices of calls."""
     messages: tuple[int, ...]
     """Messages that matter for what they are, as indices of events."""
     other_messages: tuple[int, ...]
     """Messages that matter only for what they are not, as indices of events."""
     minimal: bool
-    """Can no event be left out? False only on very long traces, or for an open verdict."""
+    """Is every event needed? False only on very long traces, or for an undecided verdict."""
 
     def to_dict(self) -> dict[str, Json]:
         """The explanation as JSON."""
@@ -63,7 +63,7 @@ class Explanation:
 
 
 def explain(trace: Trace, procedure: Procedure, name: str) -> Explanation:
-    """Why a constraint of the procedure has its verdict on the trace."""
+    """The events that decide a constraint's verdict on the trace."""
     constraint = procedure[name]
     result = CheckedTrace(trace, procedure).result(constraint)
     evaluation = result.evaluation
@@ -73,7 +73,7 @@ def explain(trace: Trace, procedure: Procedure, name: str) -> Explanation:
     named = set(tools_in(constraint.formula))
     events = evaluation.view.events
     opaque = any(isinstance(p, OpenPredicate | Extracted) for p in everything(constraint.formula))
-    # Nobody can say what a registered function looked at: then every call counts.
+    # A registered function may have read any call, so every call counts.
     found = set(deciding if opaque else result.positions)
     present = [p for p in deciding if p in found or getattr(events[p], "tool", None) in named]
     absent = [p for p in deciding if p not in present]
@@ -88,14 +88,14 @@ def explain(trace: Trace, procedure: Procedure, name: str) -> Explanation:
 
 
 def deciding_events(evaluation: Evaluation) -> tuple[list[int], bool]:
-    """A set of positions that decides the value, and whether none of them can be left out."""
+    """Positions that decide the value; True if none of them can be left out."""
     positions = range(len(evaluation.view))
     likely = witness(evaluation).positions
     rest = [position for position in positions if position not in set(likely)]
     trials = min(MAX_TRIALS, MAX_WORK // (len(positions) + 1))
     search = _Search(lambda kept: follows(evaluation, kept), trials)
     try:
-        return sorted(search.smallest([], False, [*likely, *rest])), True
+        return sorted(search.minimal([], False, [*likely, *rest])), True
     except _OutOfTrials:
         return list(positions), False
 
@@ -109,32 +109,32 @@ def follows(evaluation: Evaluation, kept: Sequence[int]) -> bool:
 
 
 class _OutOfTrials(Exception):
-    """The search took more trials than it may."""
+    """The search used up its trials."""
 
 
 class _Search:
-    """Finds a smallest sufficient subset by halving (QuickXplain)."""
+    """Finds a minimal sufficient subset by halving (QuickXplain)."""
 
     def __init__(self, suffices: Callable[[Sequence[int]], bool], trials: int) -> None:
         self.suffices = suffices
         self.trials = trials
 
-    def smallest(self, given: list[int], grown: bool, candidates: list[int]) -> list[int]:
-        """The candidates needed beside `given`; `grown` says that `given` is untried.
+    def minimal(self, given: list[int], grown: bool, candidates: list[int]) -> list[int]:
+        """The candidates needed in addition to `given`, which is untested if `grown`.
 
         Earlier candidates are preferred to later ones.
         """
-        if (grown or not given) and self._tried(given):
+        if (grown or not given) and self._is_enough(given):
             return []
         if len(candidates) <= 1:
             return candidates
         middle = len(candidates) // 2
         first, second = candidates[:middle], candidates[middle:]
-        from_second = self.smallest(given + first, True, second)
-        from_first = self.smallest(given + from_second, bool(from_second), first)
+        from_second = self.minimal(given + first, True, second)
+        from_first = self.minimal(given + from_second, bool(from_second), first)
         return from_first + from_second
 
-    def _tried(self, given: list[int]) -> bool:
+    def _is_enough(self, given: list[int]) -> bool:
         self.trials -= 1
         if self.trials < 0:
             raise _OutOfTrials

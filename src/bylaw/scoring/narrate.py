@@ -1,18 +1,23 @@
-"""A verdict as a sentence that a person understands."""
+"""A verdict as an English sentence."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Final
 
+from bylaw.errors import SpecError, clipped
 from bylaw.logic import formula as f
 from bylaw.logic.terms import Literal
 from bylaw.logic.walk import substitute
+from bylaw.procedure.procedure import Procedure
 from bylaw.semantics.evaluation import Evaluation
 from bylaw.semantics.reasons import reasons
 from bylaw.semantics.verdict import FALSE, Outcome
+from bylaw.syntax.parser import parse_in, read_definition
 from bylaw.syntax.printer import term_text, to_text
+from bylaw.syntax.scope import NameScope
 from bylaw.trace.event import MISSING, Call, Message
 from bylaw.values import Json, canonical, write_json
 from bylaw.vocabulary.domains import distinct
@@ -20,7 +25,7 @@ from bylaw.vocabulary.patterns import title
 from bylaw.vocabulary.predicates import PREDICATES
 
 _DEPTH: Final = 6
-"""How far a sentence follows the formula before it quotes the rest."""
+"""The number of operators that a sentence follows before it quotes the rest of the formula."""
 _LONGEST: Final = 300
 _SEEN_FROM: Final = (
     (r"\b(up to|from) {mark}(?!\d)", r"\1 then"),
@@ -29,14 +34,14 @@ _SEEN_FROM: Final = (
     (r"\bno (call|event) before {mark}(?!\d)", r"no earlier \1"),
     (r"\bno (call|event) after {mark}(?!\d)", r"no later \1"),
 )
-"""What refers to an event by its name, and how that reads right behind the name."""
+"""References to an event, and shorter ones for use right after the event was named."""
 _NUMBER: Final = re.compile(r"#\d+")
 
 
 def sentence(
     evaluation: Evaluation, positions: Sequence[int], parts: Mapping[f.Formula, str]
 ) -> str:
-    """What happened, for any outcome; `positions` are the witness, `parts` have names."""
+    """The reason for an outcome; `positions` is its witness, `parts` names parts of the rule."""
     formula, view = evaluation.formula, evaluation.view
     match evaluation.outcome:
         case Outcome.ERROR:
@@ -47,8 +52,8 @@ def sentence(
         case _ if isinstance(formula, f.OpenPredicate):
             return f"Predicate returned {evaluation.outcome is not Outcome.VIOLATED}."
         case Outcome.VIOLATED:
-            told = _Narrator(evaluation, parts).why_false(formula, 0, _DEPTH)
-            return _capital(told if len(told) <= _LONGEST else f"{told[:_LONGEST]}…") + "."
+            reason = _Narrator(evaluation, parts).why_false(formula, 0, _DEPTH)
+            return f"{reason[:1].upper()}{clipped(reason, _LONGEST)[1:]}."
         case Outcome.VACUOUS:
             return "Holds, but nothing was checked: no event brought the rule into play."
         case _ if not positions:
@@ -58,8 +63,23 @@ def sentence(
             return f"Holds; see {', '.join(view.mark(p) for p in positions[:5])}{more}."
 
 
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
+def defined_names(procedure: Procedure) -> dict[f.Formula, str]:
+    """The formulas that a procedure defines names for (`define`), with their names."""
+    names: dict[f.Formula, str] = {}
+    with suppress(SpecError):  # a procedure built in Python may have definitions that do not parse
+        macros = [read_definition(head, body) for head, body in procedure.define.items()]
+        known = (procedure.tools, procedure.groups, procedure.vocabulary, procedure.constants)
+        scope = NameScope.of(*known, {macro.name: macro for macro in macros})
+        for macro in macros:
+            if macro.parameters:
+                continue  # its meaning depends on its operands
+            try:
+                formula = parse_in(macro.name, scope)
+            except SpecError:
+                continue  # it defines a value
+            if len(to_text(formula)) > len(macro.name):  # only names that shorten a sentence
+                names.setdefault(formula, macro.name)
+    return names
 
 
 class _Narrator:
@@ -70,7 +90,7 @@ class _Narrator:
         self.parts = parts
         self.view = evaluation.view
         self.names: dict[str, str] = {}
-        """The values that the rule gives names to, by their canonical text."""
+        """The variables of the rule, by the canonical text of their values."""
 
     def why_false(self, formula: f.Formula, at: int, depth: int) -> str:
         if depth == 0:
@@ -79,8 +99,8 @@ class _Narrator:
             case f.Truth():
                 return "the rule says false"
             case f.TracePredicate(name, operands):
-                told = PREDICATES[name].sentence(self.view, False, *operands)
-                return told.rstrip(".")
+                reason = PREDICATES[name].sentence(self.view, False, *operands)
+                return reason.rstrip(".")
             case f.EventAtom() | f.Says():
                 return self.not_event(formula, at)
             case f.Compare():
@@ -89,10 +109,10 @@ class _Narrator:
                 return self.why_true(operand, at, depth - 1)
             case f.Implies(left, right):
                 when = self.why_true(left, at, depth - 1)
-                told = self.why_false(right, at, depth - 1)
-                told = self.seen_from(at, told)
-                # The event that the rule speaks of can itself be what breaks it.
-                return told if told.startswith(f"{when}, ") else f"{when}, but {told}"
+                reason = self.why_false(right, at, depth - 1)
+                reason = self.seen_from(at, reason)
+                # The event that triggers the rule may itself violate it.
+                return reason if reason.startswith(f"{when}, ") else f"{when}, but {reason}"
             case f.ForAll():
                 return self.instance(formula, at, depth)
             case f.And() | f.Always() | f.Historically():
@@ -133,44 +153,44 @@ class _Narrator:
                 return f"{self.quoted(formula)} is false {self.place(at)}"
 
     def instance(self, formula: f.ForAll, at: int, depth: int) -> str:
-        """Why a universal fails: the first value that makes it, by the name that the rule gives."""
+        """The reason why a universal fails: the first value for which its body is false."""
         for value in distinct(self.evaluation.elements(formula.domain, at).values):
             instance = substitute(formula.body, formula.variable, value)
             if self.evaluation.at(instance, at) is FALSE:
                 self.names.setdefault(canonical(value), formula.variable)
                 if isinstance(formula.domain, f.Listed) and len(formula.domain.items) == 1:
-                    return self.why_false(instance, at, depth)  # a let is only a name
-                told = self.why_false(instance, at, depth - 1)
-                return f"with {formula.variable} = {_short(value)}, {told}"
+                    return self.why_false(instance, at, depth)  # a let only names a value
+                reason = self.why_false(instance, at, depth - 1)
+                return f"with {formula.variable} = {_short(value)}, {reason}"
         return f"{self.quoted(formula)} is false {self.place(at)}"
 
     def not_so(self, comparison: f.Compare, at: int) -> str:
-        """Why a comparison fails: what the values are that it compares."""
-        told = []
+        """The reason why a comparison fails: the values that it compares."""
+        values = []
         for term in (comparison.left, comparison.right):
             text = term_text(term, self.names)
             value = self.evaluation.read(term, at)
             shown = "undefined" if value is MISSING else "null" if value is None else _short(value)
             if text != shown and (text.isidentifier() or not isinstance(term, Literal)):
-                told.append(f"{text if len(text) <= 60 else text[:59] + '…'} is {shown}")
-        because = f": {' and '.join(told)}" if told else ""
+                values.append(f"{clipped(text, 60)} is {shown}")
+        because = f": {' and '.join(values)}" if values else ""
         return f"{self.quoted(comparison)} is false{because}"
 
     def broken(
         self, kept: f.Formula, goal: f.Formula, along: range, beyond: str, span: str, depth: int
     ) -> str:
-        """Why a stretch fails: what it keeps gives way, its goal lies beyond that, or nowhere."""
+        """The reason why an until or since fails: `kept` fails too early, or `goal` never holds."""
         holds, reached = self.evaluation.row(kept), self.evaluation.row(goal)
         where = next((p for p in along if holds[p] is FALSE), None)
         found = next((p for p in along if reached[p].is_true), None)
         never = f"no {span} {self.is_(goal)}"
         if where is None:
             return never
-        told = self.why_false(kept, where, depth - 1)
+        reason = self.why_false(kept, where, depth - 1)
         if found is None:
-            return f"{told}, and {never}"
+            return f"{reason}, and {never}"
         side = "at the first" if found == where else beyond
-        return f"{told}, {side} {span} that {self.is_(goal)} ({self.mark(found)})"
+        return f"{reason}, {side} {span} that {self.is_(goal)} ({self.mark(found)})"
 
     def why_true(self, formula: f.Formula, at: int, depth: int) -> str:
         match formula:
@@ -185,8 +205,8 @@ class _Narrator:
             case f.Says(role):
                 return f"the {role} speaks (event #{at + 1})"
             case f.TracePredicate(name, operands):
-                told = PREDICATES[name].sentence(self.view, True, *operands)
-                return told.rstrip(".")
+                reason = PREDICATES[name].sentence(self.view, True, *operands)
+                return reason.rstrip(".")
             case f.And(operands):
                 return " and ".join(self.why_true(part, at, depth - 1) for part in operands[:3])
             case f.Once(operand) | f.Eventually(operand):
@@ -202,20 +222,18 @@ class _Narrator:
             return f"there is no {self.noun} that {self.is_(formula)}"
         event = self.view.events[at]
         if isinstance(formula, f.Says):
-            return f"{self.view.mark(at)} is not of the {formula.role}"
+            return f"{self.view.mark(at)} is not from the {formula.role}"
         if isinstance(event, Message):
             return f"{self.view.mark(at)} is not a call"
         if formula.patterns:
-            given = write_json(dict(event.args))
-            shown = given if len(given) <= 80 else f"{given[:79]}…"
-            return (
-                f'{self.view.mark(at)} "{event.tool}" {shown} does not match {self.quoted(formula)}'
-            )
+            args = clipped(write_json(dict(event.args)), 80)
+            quoted = self.quoted(formula)
+            return f'{self.view.mark(at)} "{event.tool}" {args} does not match {quoted}'
         return f'{self.view.mark(at)} is "{event.tool}", which is not {title(formula.tool)}'
 
     @property
     def noun(self) -> str:
-        """What the rule's positions are."""
+        """The noun for an event that the rule sees."""
         has_messages = any(isinstance(event, Message) for event in self.view.events)
         return "event" if has_messages else "call"
 
@@ -226,23 +244,23 @@ class _Narrator:
         return f"{self.noun} from {self.mark(at)} on" if 0 < at < len(self.view) else self.noun
 
     def other_step(self, side: str, operand: f.Formula, at: int) -> str:
-        """`call before call #3`; more words, where one of the same step would have been right."""
+        """`call before call #3`; it mentions steps if the operand holds within the same step."""
         row, view = self.evaluation.row(operand), self.view
         same = (p for p in range(len(view)) if at < len(view) and view.step(p) == view.step(at))
-        beside = any(row[p].is_true for p in same)
-        where = f"in steps {side} that of" if beside else side
+        in_same_step = any(row[p].is_true for p in same)
+        where = f"in steps {side} that of" if in_same_step else side
         return f"{self.noun} {where} {self.mark(at)}"
 
-    def seen_from(self, at: int, told: str) -> str:
-        """What is told, where it was just said which event it is told of: `up to then`."""
+    def seen_from(self, at: int, reason: str) -> str:
+        """The reason, with short references to the event that was just named: `up to then`."""
         mark = re.escape(self.mark(at))
         for form, short in _SEEN_FROM:
-            found = re.search(form.format(mark=mark), told)
-            # Behind the name of another event, nobody would know which one is meant.
-            others = set(_NUMBER.findall(told[: found.start()])) if found else set()
+            found = re.search(form.format(mark=mark), reason)
+            # After another event was named, `then` would be ambiguous.
+            others = set(_NUMBER.findall(reason[: found.start()])) if found else set()
             if found and others <= set(_NUMBER.findall(self.mark(at))):
-                told = told[: found.start()] + found.expand(short) + told[found.end() :]
-        return told
+                reason = reason[: found.start()] + found.expand(short) + reason[found.end() :]
+        return reason
 
     def mark(self, at: int) -> str:
         return self.view.mark(at) if at < len(self.view) else "the end"
@@ -252,17 +270,15 @@ class _Narrator:
 
     def quoted(self, formula: f.Formula) -> str:
         text = to_text(formula, self.names, self.parts)
-        return f"`{text}`" if len(text) <= 80 else f"`{text[:79]}…`"
+        return f"`{clipped(text, 80)}`"
 
     def is_(self, formula: f.Formula) -> str:
-        plain = (
-            isinstance(formula, f.EventAtom) and formula.tool is not None and not formula.patterns
-        )
-        if plain and isinstance(formula, f.EventAtom):
-            return f"is {title(formula.tool)}"
-        return f"satisfies {self.quoted(formula)}"
+        match formula:
+            case f.EventAtom(tool, ()) if tool is not None:
+                return f"is {title(tool)}"
+            case _:
+                return f"satisfies {self.quoted(formula)}"
 
 
 def _short(value: Json) -> str:
-    text = write_json(value)
-    return text if len(text) <= 60 else f"{text[:59]}…"
+    return clipped(write_json(value), 60)

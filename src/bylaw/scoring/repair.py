@@ -1,9 +1,9 @@
-"""What would have fixed a trace: the cheapest edits after which its rules hold.
+"""The cheapest edits of a trace after which its rules hold.
 
 A call can be inserted or deleted (cost 1), or replaced: by a call of the same tool (0.5) or of
-another (1). The edits are found by a shortest-path search over places in the trace and states of
-the rules' machines; among equally cheap ones the plainest win, and then the latest. Every repair
-is tried on the reference semantics before it is returned.
+another (1). A shortest-path search over places in the trace and states of the rules' machines finds
+them; among equally cheap edits the plainest are preferred, then the latest. Every repair is checked
+by the reference semantics before it is returned.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from bylaw.names import FINAL_ANSWER
 from bylaw.procedure.constraint import Constraint
 from bylaw.procedure.procedure import Procedure
 from bylaw.scoring.edits import PLACEHOLDER, Edit, Repair, answer_call
-from bylaw.scoring.repair_search import Ahead, Change, Exhausted, Space
+from bylaw.scoring.repair_search import Change, CostEstimate, EditSpace, Exhausted
 from bylaw.semantics.evaluation import holds
 from bylaw.semantics.machine.alphabet import Alphabet
 from bylaw.semantics.machine.closure import Unsupported
@@ -30,7 +30,7 @@ from bylaw.vocabulary.patterns import names_of
 from bylaw.vocabulary.tracker import Probe
 
 MAX_MOVES: Final = 400_000
-"""How many moves of machines a search may make; past that the repair is an upper bound."""
+"""The number of machine moves in an exact search; with more, the cost is an upper bound."""
 
 
 def repair(trace: Trace, procedure: Procedure, name: str) -> Repair | None:
@@ -63,7 +63,7 @@ def _repaired(trace: Trace, procedure: Procedure, rules: Sequence[Constraint]) -
     for rule in rules:
         try:
             if procedure.events_of(rule) != procedure.events:
-                raise Unsupported("it sees other events than the rest")
+                raise Unsupported("it sees different events from the others")
             machines.append(Machine(rule.formula, order, procedure.events, vocabulary))
         except Unsupported:
             if not satisfied(rule, trace):
@@ -82,11 +82,13 @@ def _search(trace: Trace, procedure: Procedure, machines: Sequence[Machine]) -> 
     machines = [Machine(m.formula, order, events, vocabulary, alphabet) for m in machines]
     seen = trace.seen(events)
     share = MAX_MOVES // len(machines)
-    alone = [Space(trace, seen, alphabet, [machine], share) for machine in machines]
-    ahead = Ahead(machines, [each.distances() if len(alone) > 1 else None for each in alone])
-    for exact, guess in ((True, ahead.at_least), (False, ahead.roughly)):
+    alone = [EditSpace(trace, seen, alphabet, [machine], share) for machine in machines]
+    estimate = CostEstimate(
+        machines, [each.distances() if len(alone) > 1 else None for each in alone]
+    )
+    for exact, guess in ((True, estimate.at_least), (False, estimate.roughly)):
         try:
-            path = Space(trace, seen, alphabet, machines, MAX_MOVES).cheapest(guess)
+            path = EditSpace(trace, seen, alphabet, machines, MAX_MOVES).cheapest(guess)
         except (Exhausted, TooLarge):
             continue
         if path is None:
@@ -96,7 +98,7 @@ def _search(trace: Trace, procedure: Procedure, machines: Sequence[Machine]) -> 
 
 
 def _alphabet(trace: Trace, procedure: Procedure, machines: Sequence[Machine]) -> Alphabet:
-    """What the rules tell apart, and the tools: replacing within one is cheaper."""
+    """The alphabet of all rules, with all their tools: replacing within a tool is cheaper."""
     probes = [probe for machine in machines for probe in machine.alphabet.probes]
     tools = {name for p in probes if p.tool is not None for name in names_of(p.tool)}
     if any(probe.tool is None and probe.patterns for probe in probes):
@@ -132,7 +134,7 @@ def _edits(
 
 
 def _among(seen: Sequence[Event], at: int, calls: int) -> str | None:
-    """Where that is, for a place right before a message; a call's number leaves it open."""
+    """A description of a place right before a message, which call numbers do not determine."""
     follower = seen[at] if at < len(seen) else None
     if not isinstance(follower, Message):
         return None
@@ -142,7 +144,7 @@ def _among(seen: Sequence[Event], at: int, calls: int) -> str | None:
 
 
 def _before_text(trace: Trace, place: int) -> int:
-    """An assistant's text stays beside the calls of its turn."""
+    """The place before the assistant's text of a turn, which stays next to the turn's calls."""
     events = trace.events
     while 0 < place < len(events) and not isinstance(events[place - 1], Call):
         if events[place - 1].step != events[place].step:
@@ -152,7 +154,7 @@ def _before_text(trace: Trace, place: int) -> int:
 
 
 def _like(old: Call, new: Call, alphabet: Alphabet) -> Call:
-    """The new call, as much like the old one as the rules permit."""
+    """The new call, as similar to the old one as the rules permit."""
     if old.tool != new.tool:
         return new
     letter = alphabet.letter(new)

@@ -1,7 +1,7 @@
-"""The search behind repairs: a shortest path over places in a trace and states of machines.
+"""The search for repairs: a shortest path over places in a trace and states of machines.
 
-Cost comes first; among equally cheap paths the plainest win, and then those that change the trace
-latest. The moves are bounded: past that `cheapest` raises `Exhausted`, `distances` gives None.
+Cost comes first; among equally cheap paths the plainest are preferred, then those that change the
+trace latest. The number of moves is bounded: `cheapest` raises `Exhausted`, `distances` is None.
 """
 
 from __future__ import annotations
@@ -22,25 +22,25 @@ from bylaw.vocabulary.tracker import Probe
 SearchNode: TypeAlias = tuple[int, tuple[StateNumber, ...], bool]
 """A place in the trace, the machines' states, and whether the next event can join the last step."""
 _Letters: TypeAlias = tuple[Letter, ...]
-"""An event's letter, for each machine what concerns it."""
+"""An event's letter, restricted to what each machine distinguishes."""
 _Weight: TypeAlias = tuple[int, int, int]
-"""Half the cost, how far from plain, how far from the end; compared in this order."""
+"""The cost in halves, the oddity, and the distance from the end; compared in this order."""
 _Option: TypeAlias = tuple[_Letters, Call, int]
-"""A sample call, and how far from plain it is."""
+"""A sample call with its letters and its oddity."""
 Change: TypeAlias = tuple[Kind, int, Call]
-"""What is done, at which of the events searched, and with which call."""
-_Way: TypeAlias = tuple[SearchNode, _Weight, Change | None]
+"""The kind of edit, the index of the event, and the call."""
+_Transition: TypeAlias = tuple[SearchNode, _Weight, Change | None]
 _FREE: Final = (0, 0, 0)
 _SPLITS, _DELETES, _SWAPS = 3, 6, 8
-"""How far from plain: parting a step, deleting a call, turning a call into one of another tool."""
+"""The oddity of splitting a step, of deleting a call, and of changing the tool of a call."""
 
 
 class Exhausted(Exception):
-    """A search made as many moves as it may."""
+    """A search used up its moves."""
 
 
-class Space:
-    """Places in a trace and where machines can stand there, explored as far as needed."""
+class EditSpace:
+    """The places of a trace with the states of the machines there, explored as needed."""
 
     def __init__(
         self,
@@ -90,12 +90,12 @@ class Space:
         )
 
     def done(self, node: SearchNode) -> bool:
-        """Is the trace over, and does every rule hold?"""
+        """Is this the end of the trace, and does every rule hold?"""
         at_end = node[0] > len(self.events)
         return at_end and all(m.accepts(s) for m, s in zip(self.machines, node[1], strict=True))
 
-    def ways(self, node: SearchNode) -> Iterator[_Way]:
-        """The ways on from a node."""
+    def transitions(self, node: SearchNode) -> Iterator[_Transition]:
+        """The transitions from a node: its targets, with the change and its weight."""
         at, states, joined = node
         if at > len(self.events):
             return
@@ -119,12 +119,12 @@ class Space:
             yield target, (2, effort + parting, early), ("insert", at, call)
 
     def _replacing(self, tool: str) -> list[_Option]:
-        """Calls that can stand in for one of the tool, one for each that makes a difference."""
+        """The calls that can replace a call of the tool, one for each effect on the machines."""
         if tool not in self._replacements:
             self._replacements[tool] = _distinct(self._samples, lambda call: call.tool == tool)
         return self._replacements[tool]
 
-    def _endings(self, states: tuple[StateNumber, ...]) -> Iterator[_Way]:
+    def _endings(self, states: tuple[StateNumber, ...]) -> Iterator[_Transition]:
         at = len(self.events)
         if not self._sees_answer or self._answer is None:
             yield (at + 1, states, False), _FREE, None
@@ -139,9 +139,10 @@ class Space:
                 target = (at + 1, self._after(states, letters, True, True), False)
                 yield target, (cost, effort, 0), (kind, at, call)
 
-    def cheapest(self, ahead: Callable[[SearchNode], int | None]) -> list[Change] | None:
-        """The changes of a cheapest path to where everything holds, if `ahead` says no more than
-        what a node costs at least, in halves; else of some path. None if there is none.
+    def cheapest(self, estimate: Callable[[SearchNode], int | None]) -> list[Change] | None:
+        """The changes on a path to a node where every rule holds; None if there is none.
+
+        It is a cheapest path if `estimate` never exceeds a node's remaining cost, in halves.
         """
         best: dict[SearchNode, _Weight] = {self.start: _FREE}
         came: dict[SearchNode, tuple[SearchNode, Change | None]] = {}
@@ -155,11 +156,11 @@ class Space:
             if self.done(node):
                 return _path(came, node)
             so_far = best[node]
-            for target, (cost, effort, early), change in self.ways(node):
+            for target, (cost, effort, early), change in self.transitions(node):
                 weight = (so_far[0] + cost, so_far[1] + effort, so_far[2] + early)
                 if target in closed or (target in best and best[target] <= weight):
                     continue
-                rest = ahead(target)
+                rest = estimate(target)
                 if rest is not None:
                     best[target], came[target] = weight, (node, change)
                     guess = (weight[0] + rest, *weight[1:])
@@ -167,8 +168,9 @@ class Space:
         return None
 
     def distances(self) -> dict[SearchNode, int] | None:
-        """For each node from which everything can hold: what that costs, in halves. None if the
-        budget does not suffice.
+        """The remaining cost of each node from which every rule can hold, in halves.
+
+        None if the budget is too small.
         """
         try:
             return self._distances()
@@ -179,7 +181,7 @@ class Space:
         back: dict[SearchNode, list[tuple[SearchNode, int]]] = {self.start: []}
         pending = [self.start]
         for node in pending:
-            for target, weight, _ in self.ways(node):
+            for target, weight, _ in self.transitions(node):
                 if target not in back:
                     back[target] = []
                     pending.append(target)
@@ -196,8 +198,8 @@ class Space:
         return found
 
 
-class Ahead:
-    """What a node still costs, in halves, judged by what each rule needs by itself."""
+class CostEstimate:
+    """Estimates a node's remaining cost, in halves, from the cost of each rule alone."""
 
     def __init__(
         self, machines: Sequence[Machine], distances: Sequence[dict[SearchNode, int] | None]
@@ -205,11 +207,11 @@ class Ahead:
         self._rules = list(zip(machines, distances, strict=True))
 
     def at_least(self, node: SearchNode) -> int | None:
-        """No less than the rule that needs most; None if one can no longer hold."""
+        """The largest cost of a single rule, a lower bound; None if a rule can no longer hold."""
         return self._combined(node, lambda needs: max(needs, default=0), 0)
 
     def roughly(self, node: SearchNode) -> int | None:
-        """Rather too much, which takes a search straight to some goal."""
+        """An overestimate, which leads a search straight to some goal."""
         return self._combined(node, lambda needs: 2 * sum(needs), 4)
 
     def _combined(
@@ -230,7 +232,7 @@ class Ahead:
 
 
 def _distinct(options: Sequence[_Option], kind: Callable[[Call], bool]) -> list[_Option]:
-    """The first option of each kind that makes a difference to the machines."""
+    """The first option for each kind and each effect on the machines."""
     found: dict[tuple[_Letters, bool], _Option] = {}
     for option in options:
         found.setdefault((option[0], kind(option[1])), option)

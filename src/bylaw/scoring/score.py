@@ -1,6 +1,6 @@
 """The compliance score: `C = 1 − Σ violated weights / Σ weights`, and its label.
 
-Every score is made here: of finished traces, of runs behind a gate, of corpora and of rollouts.
+Every score is computed here, for finished traces, gated runs, corpora and rollouts alike.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ UNDECIDED: Final = Score(None, None)
 
 
 def score_of(weights: Sequence[float], passed: Sequence[bool | None]) -> Score:
-    """The score of constraints with these weights, by which of them passed."""
+    """The score of constraints with these weights; `passed` is None for an undecided one."""
     if None in passed:
         return UNDECIDED
     lost = [weight for weight, held in zip(weights, passed, strict=True) if not held]
@@ -32,12 +32,12 @@ def score_of(weights: Sequence[float], passed: Sequence[bool | None]) -> Score:
 
 
 def label_of(violated: int, constraints: int) -> Label:
-    """The label, by how many constraints are violated: never by a rounded number."""
+    """The label. It depends on the number of violated constraints, never on a rounded score."""
     if not violated:
         return "FULL"
     return "NONE" if violated == constraints else "PARTIAL"
 
 
 def value_of(lost: float, total: float, label: Label) -> float:
-    """The score, by the weight that was lost of the whole; exactly 0 if all of it was."""
+    """The score, from the violated and the total weight; exactly 0 if everything is violated."""
     return 0.0 if label == "NONE" else 1 - lost / total

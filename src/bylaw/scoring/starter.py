@@ -1,8 +1,7 @@
 """A starter procedure from recorded traces: their tools, and rules that held in all of them.
 
-Rules are proposed from a few shapes that procedures are made of, then judged by the reference
-on every trace. Those that came into play most often are kept; the others are offered in
-comments.
+Rules of a few common shapes are proposed and evaluated on every trace. Those that came into play
+most often are kept; the others are offered in comments.
 """
 
 from __future__ import annotations
@@ -22,10 +21,10 @@ from bylaw.trace.trace import Trace
 from bylaw.values import write_json
 
 KEPT: Final = 10
-"""How many rules the procedure states; the rest is offered."""
+"""The number of rules in the procedure; more are offered in comments."""
 OFFERED: Final = 20
 _CANDIDATES: Final = 200
-"""How many proposals are judged."""
+"""The number of proposals to evaluate."""
 _PLAIN: Final = re.compile(r"[A-Za-z_][\w-]*")
 _NOT_PLAIN: Final = frozenset({"true", "false", "null", "yes", "no", "on", "off"})
 
@@ -38,12 +37,12 @@ class Proposal:
     rule: str
     meaning: str
     active: int
-    """In how many traces it came into play."""
+    """The number of traces in which it came into play."""
 
 
 @dataclass(frozen=True, slots=True)
 class Starter:
-    """What `bylaw init` writes."""
+    """The procedure that `bylaw init` writes."""
 
     name: str
     traces: int
@@ -56,18 +55,18 @@ class Starter:
         lines = [
             "bylaw: 1",
             f"name: {_scalar(self.name)}",
-            f"# The tools called in {_traces(self.traces)}. A rule that names another is an error,",
-            "# so add what is missing.",
+            f"# The tools called in {_traces(self.traces)}. Add others that the agent has:",
+            "# a rule that names an unlisted tool is an error.",
             f"tools: [{', '.join(map(_scalar, self.tools))}]",
             "",
-            "# Rules that held in all of the traces: what the agents did, not yet what they",
-            "# should do. Keep what is meant, give it a weight, a why and a fix, delete the rest.",
+            "# These rules held in every trace. They describe what the agents did, not what they",
+            "# should do. Keep those you want, add a weight, a why and a fix, and delete the rest.",
             "constraints:",
         ]
         for proposal in self.kept:
             lines += self._entry(proposal, "  ")
         if self.offered:
-            lines += ["", "  # These held as well:"]
+            lines += ["", "  # These rules held as well:"]
             for proposal in self.offered:
                 lines += self._entry(proposal, "  # ")
         return "\n".join(lines) + "\n"
@@ -90,7 +89,7 @@ def starter(traces: Sequence[Trace], name: str = "my-procedure") -> Starter:
     for name_, formula, meaning, trigger in _candidates(traces, tools):
         if all(evaluate(formula, view_of(formula, trace)).value.is_true for trace in traces):
             active = sum(any(call.tool == trigger for call in trace) for trace in traces)
-            names[name_] += 1  # two tools can look the same in a name
+            names[name_] += 1  # different tools can have the same slug
             unique = name_ if names[name_] == 1 else f"{name_}-{names[name_]}"
             proposals.append(Proposal(unique, to_text(formula), meaning, active))
     proposals.sort(key=lambda proposal: -proposal.active)
@@ -102,11 +101,11 @@ def starter(traces: Sequence[Trace], name: str = "my-procedure") -> Starter:
 
 
 _Candidate = tuple[str, Formula, str, str]
-"""A name, the rule, what it says, and the tool that brings it into play."""
+"""A name, the rule, its meaning, and the tool that brings it into play."""
 
 
 def _candidates(traces: Sequence[Trace], tools: Sequence[str]) -> Iterable[_Candidate]:
-    """Proposals that a quick look does not rule out, the most telling shapes first."""
+    """Proposals that tool names alone do not refute, the most informative shapes first."""
     shown = [[call.tool for call in trace.calls] for trace in traces]
     answered = all(trace.answer is not None for trace in traces)
     found: list[_Candidate] = []
@@ -141,7 +140,7 @@ def _precedes(a: str, b: str, calls: Sequence[str]) -> bool:
 
 
 def _direct(pairs: set[tuple[str, str]]) -> set[tuple[str, str]]:
-    """The pairs without those that follow from two others."""
+    """The pairs that do not follow from two others."""
     successors: dict[str, set[str]] = {}
     for a, b in pairs:
         successors.setdefault(a, set()).add(b)
@@ -180,19 +179,19 @@ def _slug(tool: str) -> str:
 
 
 def _shown(tool: str) -> str:
-    """The tool in a comment, which must stay one line."""
+    """The tool, as one line of a comment."""
     return tool if tool.isprintable() else _quoted(tool)
 
 
 def _scalar(text: str, *, rule: bool = False) -> str:
-    """The text as a YAML scalar: plain where that is safe, else quoted."""
+    """The text as a YAML scalar: plain if that is safe, else quoted."""
     plain = re.compile(r"[A-Za-z][\w(), <>=!-]*") if rule else _PLAIN
     safe = plain.fullmatch(text) and text.lower() not in _NOT_PLAIN
     return text if safe else _quoted(text)
 
 
 def _quoted(text: str) -> str:
-    """The text as JSON, with escapes for what YAML takes for a line break or refuses."""
+    """The text as JSON, with escapes for characters that YAML refuses or reads as line breaks."""
     return "".join(c if c.isprintable() else _escape(c) for c in write_json(text))
 
 

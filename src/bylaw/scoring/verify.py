@@ -1,4 +1,4 @@
-"""A procedure on one trace: verdicts first, and the reasons only for what is asked about."""
+"""A procedure on one trace: verdicts at once, and reasons when they are asked for."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from typing import Any, Final, TypeAlias
 from bylaw.logic.walk import sees_answer
 from bylaw.procedure.constraint import Constraint
 from bylaw.procedure.procedure import Procedure
-from bylaw.scoring.definitions import Definitions
-from bylaw.scoring.narrate import sentence
+from bylaw.scoring.narrate import defined_names, sentence
 from bylaw.scoring.score import Label, score_of
 from bylaw.semantics.evaluation import Evaluation, EvaluationScope
 from bylaw.semantics.reasons import witness
@@ -29,7 +28,7 @@ _Sees: TypeAlias = tuple[Events, bool]
 
 
 class CompiledProcedure:
-    """The constraints of a procedure, ready to be decided on many traces."""
+    """The constraints of a procedure, compiled for use on many traces."""
 
     def __init__(self, procedure: Procedure) -> None:
         self.weights: Final = [each.weight for each in procedure.constraints]
@@ -70,11 +69,11 @@ class CheckedTrace:
         return self._scope(self.compiled.sees[name]).outcomes([self.compiled.rules[name]])[name]
 
     def evaluation(self, constraint: Constraint) -> Evaluation:
-        """A constraint's formula on what it sees of the trace, to be asked about its parts."""
+        """A constraint's formula on the events it sees; its parts can be inspected."""
         return Evaluation(constraint.formula, self._scope(self.compiled.sees[constraint.name]).view)
 
     def result(self, constraint: Constraint) -> ConstraintResult:
-        """The outcome of one constraint, and why."""
+        """The outcome of one constraint, with the reasons for it."""
         return ConstraintResult(self, constraint, self.outcome(constraint))
 
     def _scope(self, sees: _Sees) -> EvaluationScope:
@@ -101,13 +100,13 @@ class ConstraintResult:
 
     @cached_property
     def positions(self) -> tuple[int, ...]:
-        """The events to look at, as positions of what the constraint sees."""
+        """The events to look at, as positions among those that the constraint sees."""
         return witness(self.evaluation).positions
 
     @cached_property
     def detail(self) -> str:
-        """What happened, in a sentence."""
-        names = self.checked.procedure.derived(Definitions).names
+        """The reason for the outcome, in one sentence."""
+        names = self.checked.procedure.derived(defined_names)
         return sentence(self.evaluation, self.positions, names)
 
     @property
@@ -122,11 +121,11 @@ class ConstraintResult:
 
     @property
     def passed(self) -> bool | None:
-        """Was it satisfied? None where that could not be decided."""
+        """Was the constraint satisfied? None if that could not be decided."""
         return self.outcome.passed
 
     def to_dict(self) -> dict[str, Json]:
-        """The paper's fields, and ours."""
+        """The result as JSON: the paper's fields and some more."""
         constraint = self.constraint
         optional = {"why": constraint.why, "fix": constraint.fix}
         return {
@@ -145,7 +144,7 @@ class ConstraintResult:
 
 @dataclass(frozen=True, slots=True)
 class LayerResult:
-    """How the constraints of one layer did."""
+    """The results of the constraints of one layer."""
 
     passed: int
     total: int
@@ -158,7 +157,7 @@ class LayerResult:
 
 
 class Report:
-    """A procedure on a trace."""
+    """The results of a procedure on a trace."""
 
     def __init__(self, checked: CheckedTrace) -> None:
         self._checked: Final = checked
@@ -177,7 +176,7 @@ class Report:
 
     @property
     def label(self) -> Label | None:
-        """Decided on which constraints are violated, not on a rounded number."""
+        """The label. It depends on which constraints are violated, not on a rounded score."""
         return self._score.label
 
     @cached_property
@@ -200,7 +199,7 @@ class Report:
 
     @property
     def reason(self) -> str | None:
-        """Why there is no score, where there is none."""
+        """The reason why there is no score; None if there is one."""
         if not self.undecided:
             return None
         return " ".join(f"{result.name}: {result.detail}" for result in self.undecided)
@@ -252,12 +251,12 @@ class Report:
 
 
 def verify_trace(trace: Trace | Mapping[str, Any], procedure: Procedure) -> Report:
-    """Scores a trace, or a record in any format that is read, against a procedure."""
+    """Scores a trace, or a record in any supported format, against a procedure."""
     return Report(CheckedTrace(trace if isinstance(trace, Trace) else read(trace).trace, procedure))
 
 
 def call_indices(evaluation: Evaluation, positions: tuple[int, ...]) -> list[int]:
-    """Positions of a view as indices of calls, leaving messages out."""
+    """The positions of calls as indices into `trace.calls`; messages are left out."""
     events = evaluation.view.events
     if not positions or len(evaluation.view.trace.events) == len(evaluation.view.trace.calls):
         return list(positions)  # there are no messages to leave out
