@@ -320,3 +320,18 @@ def test_nothing_is_certain_because_it_was_not_tried(rule: str) -> None:
     monitor.step(REFUTED[rule])
     assert not monitor.verdict.holds_now
     assert not holds(formula, Trace([REFUTED[rule]]))
+
+
+@pytest.mark.parametrize(
+    ("rule", "doomed"),
+    [
+        ('forall x in args(open, "f"): G !call(delete, f = x)', True),
+        ('forall x in results(list, "n[]"): G !call(delete, f = x)', True),
+        ('forall x in args(open, "f"): F call(close, f = x)', False),
+        ('exists x in args(open, "f"): G !call(delete, f = x)', False),
+    ],
+)
+def test_a_universal_over_values_to_come_is_enforceable_if_an_instance_is(
+    rule: str, doomed: bool
+) -> None:
+    assert enforceability(parse(rule)).enforceable is doomed

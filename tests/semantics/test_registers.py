@@ -230,3 +230,41 @@ def test_texts_are_kept_only_for_evidence_by_substring() -> None:
         assert isinstance(engine, Registers)
         assert monitor.verdict is Verdict.PRESUMABLY_SATISFIED
         assert engine.keeps_events is keeps
+
+
+OUTSTANDING = {
+    "arguments of a call are known before its result": (
+        "G(a -> last(b).args.x = 1)",
+        [Call("b", {"x": 2}), Call("a")],
+        Verdict.VIOLATED,
+    ),
+    "every case of an outstanding result is false": (
+        "G(a -> last(b & ok).args.x = 1)",
+        [Call("b", {"x": 3}, result=1), Call("b", {"x": 2}), Call("a")],
+        Verdict.VIOLATED,
+    ),
+    "one case of an outstanding result is true": (
+        "G(a -> last(b & ok).args.x = 1)",
+        [Call("b", {"x": 1}, result=1), Call("b", {"x": 2}), Call("a")],
+        Verdict.PRESUMABLY_SATISFIED,
+    ),
+    "no event at all is a case, too": (
+        "G(a -> last(b & ok).args.x = 2)",
+        [Call("b", {"x": 2}), Call("a")],
+        Verdict.PRESUMABLY_VIOLATED,
+    ),
+    "a result that is outstanding may still be ok": (
+        "G(a -> let v = args.x: true S (call(a, x = v) & ok))",
+        [Call("a", {"x": 1}), Call("c")],
+        Verdict.PRESUMABLY_VIOLATED,
+    ),
+}
+
+
+@pytest.mark.parametrize("case", OUTSTANDING)
+def test_outstanding_results_leave_open_only_what_they_can_change(case: str) -> None:
+    rule, calls, verdict = OUTSTANDING[case]
+    monitor = Monitor(parse(rule))
+    for call in calls:
+        monitor.step(call)
+    assert monitor.verdict is verdict

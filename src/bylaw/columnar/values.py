@@ -32,9 +32,9 @@ from bylaw.vocabulary.reading import (
     elements_of,
     field_of,
     found_at,
-    related,
     together,
 )
+from bylaw.vocabulary.reading import compared as values_compared
 from bylaw.vocabulary.tracker import Probe
 
 if TYPE_CHECKING:
@@ -228,7 +228,7 @@ def compared(over: ColumnarEvaluation, formula: f.Compare, places: Places) -> Ma
     pairs = zip(
         values(over, formula.left, places), values(over, formula.right, places), strict=True
     )
-    found = (related(left, formula.symbol, right) for left, right in pairs)
+    found = (values_compared(left, formula.symbol, right) is True for left, right in pairs)
     return np.fromiter(found, np.bool_, len(places))
 
 

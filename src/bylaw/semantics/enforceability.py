@@ -19,6 +19,7 @@ from bylaw.semantics.machine.alphabet import Letter
 from bylaw.semantics.machine.closure import Unsupported
 from bylaw.semantics.machine.machine import Machine, Move, StateNumber
 from bylaw.semantics.machine.search import Explorer, OutOfBudget, Path
+from bylaw.semantics.machine.slices import Slices
 from bylaw.semantics.monitor import Monitor
 from bylaw.semantics.past.compiled import past_bodies
 from bylaw.semantics.verdict import FALSE, Verdict
@@ -69,9 +70,12 @@ def enforceability(
     try:
         explorer = Explorer(Machine(formula, order, events, vocabulary))
     except Unsupported as error:
-        if past_bodies(formula) is None:
-            return Enforceability(False, f"it cannot be decided on prefixes: {error}", exact=False)
-        return _of_the_past(Trials(formula, order, events, vocabulary))
+        trials = Trials(formula, order, events, vocabulary)
+        if past_bodies(formula) is not None:
+            return _of_the_past(trials)
+        return _of_instances(trials) or Enforceability(
+            False, f"it cannot be decided on prefixes: {error}", exact=False
+        )
     far = _far_counter(explorer.machine)
     if far is not None:
         return far
@@ -158,6 +162,39 @@ def _of_the_past(trials: Trials) -> Enforceability:
     if refused is None:
         return _too_late(path, trials.settings[1], sure="was found to")
     return Enforceability(True, _doom(path), path)
+
+
+def _of_instances(trials: Trials) -> Enforceability | None:
+    """The answer for a universal over values that are still to come: one instance dooms it."""
+    try:
+        slices = Slices(trials.formula, *trials.settings)
+    except Unsupported:
+        return None
+    instance = slices.generic
+    try:
+        doomed = instance.shortest(lambda s: instance.verdict(s) is Verdict.VIOLATED)
+    except OutOfBudget:
+        return None
+    if not slices.universal or doomed is None:
+        return None
+    found = trials.find(FALSE, lambda trace: _dooms(trials, trace))
+    if found is None:
+        reason = "it is lost once one instance is, but no such trace was found"
+        return Enforceability(True, reason, exact=False)
+    refused = found if _dooms_unanswered(trials, found) else None
+    refused = refused or trials.find(FALSE, lambda trace: _dooms_unanswered(trials, trace))
+    path = tuple((event, True) for event in (refused or found).events)
+    if refused is None:
+        return _too_late(path, trials.settings[1], sure="was found to")
+    return Enforceability(True, _doom(path), path)
+
+
+def _dooms(trials: Trials, trace: Trace) -> bool:
+    order, events, vocabulary = trials.settings
+    monitor = Monitor(trials.formula, order=order, events=events, vocabulary=vocabulary)
+    for event in trace.events:
+        monitor.step(event)
+    return monitor.verdict is Verdict.VIOLATED
 
 
 def _dooms_unanswered(trials: Trials, trace: Trace) -> bool:

@@ -14,7 +14,7 @@ from bylaw.semantics.verdict import Verdict
 from bylaw.trace.event import MISSING, Call, Event
 from bylaw.values import Json
 
-Mark: TypeAlias = Any
+EngineMark: TypeAlias = Any
 """The state of an engine, in a form of its own choosing."""
 
 
@@ -71,11 +71,11 @@ class Engine(ABC):
         return True
 
     @abstractmethod
-    def mark(self) -> Mark:
+    def mark(self) -> EngineMark:
         """The present state, for `undo`."""
 
     @abstractmethod
-    def undo(self, mark: Mark) -> None:
+    def undo(self, mark: EngineMark) -> None:
         """Goes back to a state that `mark` gave."""
 
     @abstractmethod

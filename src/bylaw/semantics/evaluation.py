@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Final
 
@@ -19,7 +19,7 @@ from bylaw.trace.event import MISSING
 from bylaw.trace.trace import Events, Trace
 from bylaw.values import Json, identity
 from bylaw.vocabulary.domains import Elements, elements, extracted
-from bylaw.vocabulary.reading import UNSEEN, Seen, elements_of, value_at
+from bylaw.vocabulary.reading import UNSEEN, OneOf, Seen, case_at, elements_of, one_of, value_at
 from bylaw.vocabulary.registry import EMPTY, Vocabulary
 from bylaw.vocabulary.view import Kleene, Order, View
 
@@ -226,6 +226,10 @@ class EvaluationScope:
         """The value of a term at a position."""
         return value_at(term, _Spot(self, at))
 
+    def case(self, term: Term, at: int) -> Seen | OneOf:
+        """The value of a term at a position, told apart by cases."""
+        return case_at(term, _Spot(self, at))
+
     def constant(self, term: Term) -> Seen:
         """The value of a term that is the same at every event."""
         return value_at(term, _Spot(self, len(self.view)))
@@ -251,15 +255,18 @@ class EvaluationScope:
         seen = tuple(v for v in values if v is not MISSING and v is not UNSEEN)
         return Elements(seen, UNSEEN not in values)
 
-    def last(self, condition: f.Formula, at: int) -> int | Seen | None:
-        """The position of the event that `last` finds; UNSEEN if that is not known."""
+    def last(self, condition: f.Formula, at: int) -> Iterator[int | None]:
+        """The positions of the events that `last` may find; None stands for no event."""
         before = self.view.in_steps_before(at)
         true, possible = self.truth(condition, before)
         possible &= before
-        if not possible:
-            return None
-        found = possible.bit_length() - 1
-        return found if true >> found & 1 else UNSEEN
+        while possible:
+            found = possible.bit_length() - 1
+            yield found
+            if true >> found & 1:
+                return
+            possible ^= 1 << found
+        yield None
 
     def counted(self, term: Counted, at: int) -> Seen:
         """For how many values the body holds at a position."""
@@ -307,9 +314,7 @@ class _Spot:
         if self.at >= len(view):
             return MISSING
         found = self.scope.last(term.condition, self.at)
-        if isinstance(found, int):
-            return view.event_object(found)
-        return MISSING if found is None else UNSEEN
+        return one_of([MISSING if at is None else view.event_object(at) for at in found])
 
     def counted(self, term: Counted) -> Seen:
         return self.scope.counted(term, self.at)
@@ -374,8 +379,8 @@ class Evaluation:
 
     def last(self, condition: f.Formula, at: int) -> int | None:
         """The position of the event that `last` finds, if it finds one for certain."""
-        found = self.scope.last(condition, at) if at < len(self.view) else None
-        return found if isinstance(found, int) else None
+        found = list(self.scope.last(condition, at)) if at < len(self.view) else [None]
+        return found[0] if len(found) == 1 else None
 
     def elements(self, domain: f.Domain, at: int) -> Elements:
         """The values that a quantifier at a position ranges over."""

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from bylaw.logic import formula as f
 from bylaw.logic.walk import everything, sees_answer
-from bylaw.semantics.engine import Engine, Mark, may_get_result
+from bylaw.semantics.engine import Engine, EngineMark, may_get_result
 from bylaw.semantics.evaluation import evaluate
 from bylaw.semantics.past.memories import event_of, event_record
 from bylaw.semantics.verdict import Outcome, Verdict
@@ -76,10 +76,10 @@ class History(Engine):
         place = self._places[position]
         self.events[place] = replace(call, step=self.events[place].step)
 
-    def mark(self) -> Mark:
+    def mark(self) -> EngineMark:
         return len(self.events), len(self._places), self.fault
 
-    def undo(self, mark: Mark) -> None:
+    def undo(self, mark: EngineMark) -> None:
         events, places, self.fault = mark
         del self.events[events:], self._places[places:]
 

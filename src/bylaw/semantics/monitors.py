@@ -15,7 +15,7 @@ from typing import Final, TypeAlias
 from bylaw.logic import formula as f
 from bylaw.logic.reach import is_past_but_for_functions
 from bylaw.logic.walk import everything, sees_answer, with_labels
-from bylaw.semantics.engine import Engine, Mark, heard_role, may_get_result
+from bylaw.semantics.engine import Engine, EngineMark, heard_role, may_get_result
 from bylaw.semantics.evaluation import check_closed
 from bylaw.semantics.history import History
 from bylaw.semantics.machine.closure import Unsupported
@@ -88,7 +88,7 @@ class Attempt:
     """Takes the event back, as if it had not been."""
 
 
-_Before: TypeAlias = tuple[int, Mark, Verdict]
+_Before: TypeAlias = tuple[int, EngineMark, Verdict]
 """A formula, the state of its engine, and its verdict."""
 
 
@@ -246,7 +246,7 @@ class Monitors:
         self.retire(index)
         return self.verdicts[index]
 
-    def _undo(self, index: int, mark: Mark, verdict: Verdict) -> None:
+    def _undo(self, index: int, mark: EngineMark, verdict: Verdict) -> None:
         """Takes a formula back to its state before an attempt."""
         engine = self.engines[index]
         engine.undo(mark)

@@ -28,11 +28,10 @@ from bylaw.logic.node import MAX_DEPTH, Node
 from bylaw.logic.reach import reads_event
 from bylaw.logic.terms import ToolName
 from bylaw.logic.walk import substitute
-from bylaw.trace.event import MISSING
 from bylaw.values import Json, identity
 from bylaw.vocabulary.domains import distinct
 from bylaw.vocabulary.predicates import PREDICATES
-from bylaw.vocabulary.reading import UNSEEN, related
+from bylaw.vocabulary.reading import compared
 from bylaw.vocabulary.view import positions_of
 
 if TYPE_CHECKING:
@@ -364,18 +363,14 @@ def _possibly_named(name: str) -> TruthFunction:
 def _compared(formula: f.Compare, certain: bool) -> TruthFunction:
     symbol, left, right = formula.symbol, formula.left, formula.right
 
-    def compared(s: EvaluationScope, where: int) -> Row:
+    def holds(s: EvaluationScope, where: int) -> Row:
         true = 0
         for at in positions_of(where):
-            a, b = s.value(left, at), s.value(right, at)
-            if a is UNSEEN or b is UNSEEN:
-                undefined = MISSING in (a, b) or None in (a, b)
-                true |= (not undefined and not certain) << at
-            else:
-                true |= related(a, symbol, b) << at
+            held = compared(s.case(left, at), symbol, s.case(right, at))
+            true |= (not certain if held is None else held) << at
         return true, true
 
-    return compared
+    return holds
 
 
 def _atom(masks: tuple[int, int], certain: bool) -> Row:

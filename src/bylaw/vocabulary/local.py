@@ -20,11 +20,12 @@ from bylaw.vocabulary.patterns import forms_of, is_named, is_tool, lookup, names
 from bylaw.vocabulary.reading import (
     UNSEEN,
     Seen,
+    compared,
     elements_of,
     field_of,
     found_at,
+    known,
     known_before_result,
-    related,
     together,
 )
 from bylaw.vocabulary.view import Kleene
@@ -88,14 +89,12 @@ class LocalCompiler:
                 return lambda now: now.values[slot]
             case t.Reading(field):
                 return self._field(field)
-            case t.At(base, key):
-                of_base, of_key = self.term(base, slots), self.term(key, slots)
-                return lambda now: found_at(of_base(now), of_key(now))
+            case t.At() | t.Last():
+                case = self._case(term, slots)
+                return lambda now: known(case(now))
             case t.Apply(function, operands):
                 readers = [self.term(operand, slots) for operand in operands]
                 return lambda now: _applied(function, [reader(now) for reader in readers])
-            case t.Last(condition):
-                return self.last(condition, slots)
             case t.Counted(variable, domain, body):
                 return self._counted(variable, domain, body, slots)
             case t.ListTerm(items):
@@ -110,6 +109,17 @@ class LocalCompiler:
                 return lambda now: labels
             case t.Answer():
                 raise NotLocal("the answer is only known at the end")
+
+    def _case(self, term: t.Term, slots: Slots) -> Reader:
+        """The same, told apart by cases where `last` depends on results."""
+        match term:
+            case t.Last(condition):
+                return self.last(condition, slots)
+            case t.At(base, key):
+                of_base, of_key = self._case(base, slots), self.term(key, slots)
+                return lambda now: found_at(of_base(now), of_key(now))
+            case _:
+                return self.term(term, slots)
 
     def _field(self, field: str) -> Reader:
         if field == "step":
@@ -161,8 +171,8 @@ class LocalCompiler:
             case f.Says(role):
                 return lambda now: isinstance(now.event, Message) and now.event.role == role
             case f.Compare(symbol, left, right):
-                a, b = self.term(left, slots), self.term(right, slots)
-                return lambda now: _compared(a(now), symbol, b(now))
+                a, b = self._case(left, slots), self._case(right, slots)
+                return lambda now: compared(a(now), symbol, b(now))
             case f.Not(operand):
                 inner = self.formula(operand, slots)
                 return lambda now: _not(inner(now))
@@ -305,14 +315,6 @@ def junction(tests: Sequence[Test], now: EventContext, decided: bool) -> Kleene:
 
 def _same_truth(left: Kleene, right: Kleene) -> Kleene:
     return None if left is None or right is None else left is right
-
-
-def _compared(left: Seen, symbol: str, right: Seen) -> Kleene:
-    if left is MISSING or right is MISSING or left is None or right is None:
-        return False
-    if left is UNSEEN or right is UNSEEN:
-        return None
-    return related(left, symbol, right)
 
 
 def _applied(function: str, values: list[Seen]) -> Seen:

@@ -69,13 +69,11 @@ def value_at(term: t.Term, place: Place) -> Seen:
             return term.value
         case t.Reading(field):
             return place.field(field)
-        case t.At(base, key):
-            return found_at(value_at(base, place), value_at(key, place))
+        case t.At() | t.Last():
+            return known(case_at(term, place))
         case t.Apply(function, operands):
             values = [value_at(operand, place) for operand in operands]
             return UNSEEN if UNSEEN in values else apply(function, values)
-        case t.Last():
-            return place.last(term)
         case t.Counted():
             return place.counted(term)
         case t.ListTerm(items):
@@ -91,6 +89,17 @@ def value_at(term: t.Term, place: Place) -> Seen:
             return place.labels()
         case t.Variable(name):
             return place.variable(name)
+
+
+def case_at(term: t.Term, place: Place) -> Seen | OneOf:
+    """The value of a term at a place, told apart by cases where `last` depends on results."""
+    match term:
+        case t.Last():
+            return place.last(term)
+        case t.At(base, key):
+            return found_at(case_at(base, place), value_at(key, place))
+        case _:
+            return value_at(term, place)
 
 
 class NoEvent:
@@ -130,8 +139,10 @@ def together(values: list[Seen]) -> Seen:
     return UNSEEN if UNSEEN in values else MISSING if MISSING in values else values
 
 
-def found_at(base: Seen, key: Seen) -> Seen:
+def found_at(base: Seen | OneOf, key: Seen) -> Seen | OneOf:
     """The value of a key in an object, or in each element of a list; or of an index in a list."""
+    if isinstance(base, OneOf):
+        return one_of([found_at(value, key) for value in base.values])
     if base is UNSEEN or key is UNSEEN:
         return UNSEEN
     if base is MISSING or key is MISSING:
@@ -183,6 +194,50 @@ def known_before_result(name: str) -> bool:
     return name not in _OF_RESULT
 
 
+class OneOf:
+    """One of several values; which one depends on results that have not arrived."""
+
+    __slots__ = ("values",)
+
+    def __init__(self, values: Sequence[Seen]) -> None:
+        self.values = values
+
+
+class PartialObject(dict[str, Seen]):
+    """An event as an object, while the fields of its result are unseen."""
+
+
+def one_of(values: Sequence[Seen]) -> Seen | OneOf:
+    """One of several values, or the value if there is only one."""
+    return values[0] if len(values) == 1 else OneOf(values)
+
+
+def known(value: Seen | OneOf) -> Seen:
+    """The value, if it is known as a whole."""
+    return UNSEEN if isinstance(value, OneOf | PartialObject) else value
+
+
+def compared(left: Seen | OneOf, symbol: str, right: Seen | OneOf) -> bool | None:
+    """Does the comparison hold? None if that depends on what is unseen."""
+    if isinstance(left, OneOf) or isinstance(right, OneOf):
+        cases = [each.values if isinstance(each, OneOf) else (each,) for each in (left, right)]
+        answers = {compared(a, symbol, b) for a in cases[0] for b in cases[1]}
+        return answers.pop() if len(answers) == 1 else None
+    left, right = known(left), known(right)
+    if left is MISSING or right is MISSING or left is None or right is None:
+        return False
+    if left is UNSEEN or right is UNSEEN:
+        return None
+    return RELATION_TESTS[symbol](left, right)
+
+
+def partial_object(event: Event) -> PartialObject:
+    """A call whose result is outstanding, as the object that `last` denotes."""
+    seen = {name: field_of(event, name) for name in t.FIELDS if known_before_result(name)}
+    unseen = {name: UNSEEN for name in t.FIELDS if not known_before_result(name)}
+    return PartialObject({**seen, **unseen})
+
+
 def as_object(event: Event) -> Json:
     """An event as the object that `last` denotes."""
     fields = ((name, field_of(event, name)) for name in t.FIELDS)
@@ -231,10 +286,3 @@ RELATION_TESTS: Final[dict[str, Callable[[Json, Json], bool]]] = {
     "in": lambda part, whole: _contains(whole, part),
     "~": _matches,
 }
-
-
-def related(left: Json | Missing, symbol: str, right: Json | Missing) -> bool:
-    """Does the comparison hold? An undefined or null operand makes every comparison false."""
-    if left is MISSING or right is MISSING or left is None or right is None:
-        return False
-    return RELATION_TESTS[symbol](left, right)

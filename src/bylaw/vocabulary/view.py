@@ -33,6 +33,7 @@ from bylaw.vocabulary.reading import (
     as_object,
     field_of,
     known_before_result,
+    partial_object,
     value_at,
 )
 from bylaw.vocabulary.registry import EMPTY, Vocabulary
@@ -234,8 +235,10 @@ class View:
 
     def event_object(self, at: int) -> Seen:
         """The event at this position as the object that `last` denotes."""
-        unseen = at in self.hidden or at in self.pending
-        return UNSEEN if unseen else as_object(self.events[at])
+        if at in self.hidden:
+            return UNSEEN
+        event = self.events[at]
+        return partial_object(event) if at in self.pending else as_object(event)
 
     # ── steps ────────────────────────────────────────────────────────────────────────────
 

@@ -13,7 +13,7 @@ from typing import Final
 
 from bylaw.frozen import frozen
 from bylaw.names import FINAL_ANSWER
-from bylaw.semantics.engine import Engine, Mark, may_get_result
+from bylaw.semantics.engine import Engine, EngineMark, may_get_result
 from bylaw.semantics.machine.alphabet import Letter
 from bylaw.semantics.machine.search import Explorer, Leap
 from bylaw.semantics.verdict import Verdict
@@ -76,7 +76,7 @@ class Follower(Engine):
             self.ahead = self._moved(start, event, new_step)
             self.queue = [*self.queue, WaitingEvent(event, position, new_step)]
 
-    def mark(self) -> Mark:
+    def mark(self) -> EngineMark:
         return (
             self.explorer,  # states are numbers in its tables
             self.pending,
@@ -87,7 +87,7 @@ class Follower(Engine):
             self.overflowed,
         )
 
-    def undo(self, mark: Mark) -> None:
+    def undo(self, mark: EngineMark) -> None:
         (
             self.explorer,
             self.pending,
@@ -290,10 +290,10 @@ class PlainFollower(Engine):
     def idles(self) -> bool:
         return self.machine.idles(self.now) if self._leap is None else self._leap.idles
 
-    def mark(self) -> Mark:
+    def mark(self) -> EngineMark:
         return self.explorer, self.now, self._leap
 
-    def undo(self, mark: Mark) -> None:
+    def undo(self, mark: EngineMark) -> None:
         self.explorer, self.now, self._leap = mark
         self.machine = self.explorer.machine
 

@@ -21,7 +21,7 @@ from bylaw.logic import formula as f
 from bylaw.logic.terms import Literal, ToolName
 from bylaw.logic.walk import everything, substitute
 from bylaw.names import FINAL_ANSWER
-from bylaw.semantics.engine import Engine, Mark
+from bylaw.semantics.engine import Engine, EngineMark
 from bylaw.semantics.machine.alphabet import Letter
 from bylaw.semantics.machine.closure import Unsupported
 from bylaw.semantics.machine.machine import Machine
@@ -99,10 +99,10 @@ class Slices(Engine):
     def reason(self) -> str | None:
         return "values are still to come; it is final once one instance is"
 
-    def mark(self) -> Mark:
+    def mark(self) -> EngineMark:
         return self._copied()
 
-    def undo(self, mark: Mark) -> None:
+    def undo(self, mark: EngineMark) -> None:
         self.__dict__.update(mark.__dict__)
 
     def awaits(self, position: int) -> bool:

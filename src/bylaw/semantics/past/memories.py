@@ -19,7 +19,7 @@ from bylaw.trace.event import MISSING, Event
 from bylaw.trace.trace import Trace
 from bylaw.values import Json, identity, is_list, is_text
 from bylaw.vocabulary.local import EventContext, Reader, Test
-from bylaw.vocabulary.reading import UNSEEN, Seen, as_object
+from bylaw.vocabulary.reading import UNSEEN, OneOf, Seen, as_object, one_of, partial_object
 from bylaw.vocabulary.view import Kleene
 
 Undo: TypeAlias = Callable[[], None]
@@ -189,13 +189,16 @@ class Index:
             answer = None
         return answer
 
-    def latest(self, moment: EventContext) -> Seen:
+    def latest(self, moment: EventContext) -> Seen | OneOf:
         """The latest such event of an earlier step, as an object."""
+        cases: list[Seen] = []
         for entry, fits in self.candidates(moment, strictly=True):
-            if not fits or entry.moment.pending:
-                return UNSEEN
-            return {**as_object(entry.moment.event), "step": entry.moment.step}
-        return MISSING
+            context = entry.moment
+            found = partial_object if context.pending else as_object
+            cases.append(type(found(context.event))({**found(context.event), "step": context.step}))
+            if fits:
+                return one_of(cases)
+        return one_of([*cases, MISSING])
 
     @property
     def keeps_events(self) -> bool:

@@ -17,7 +17,7 @@ from typing import Final
 from bylaw.logic import formula as f
 from bylaw.logic.walk import sees_answer
 from bylaw.names import FINAL_ANSWER
-from bylaw.semantics.engine import Engine, Mark, heard_role
+from bylaw.semantics.engine import Engine, EngineMark, heard_role
 from bylaw.semantics.machine.closure import Unsupported
 from bylaw.semantics.past.compiled import Compiler, past_bodies, triggers
 from bylaw.semantics.past.memories import Index, Memory, Undo, event_of, event_record
@@ -89,11 +89,11 @@ class Registers(Engine):
         self._tail = UnsettledEvent(event, position, step)
         self._judge_tail()
 
-    def mark(self) -> Mark:
+    def mark(self) -> EngineMark:
         self._settle_tail()
         return self.violated, self._undecided
 
-    def undo(self, mark: Mark) -> None:
+    def undo(self, mark: EngineMark) -> None:
         """Goes back to where it stood: the latest event was not taken in yet."""
         self._tail = None
         self.violated, self._undecided = mark
