@@ -1,4 +1,4 @@
-"""The source stays easy to follow: a corpus passes through few files."""
+"""The source stays easy to follow: a refusal and a corpus pass through few files."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 
 
-@pytest.mark.parametrize("walk", ["corpus"])
+@pytest.mark.parametrize("walk", ["refused", "corpus"])
 def test_a_walk_passes_through_few_files(walk: str) -> None:
     pytest.importorskip("msgspec", reason="NOT TESTED: msgspec is not installed")
     command = [sys.executable, "benchmarks/walks.py", "--list", "--only", walk]

@@ -12,7 +12,6 @@ from typing import Final
 
 from bylaw.logic import formula as f
 from bylaw.names import FINAL_ANSWER
-from bylaw.semantics.engine import may_get_result
 from bylaw.semantics.evaluation import check_closed
 from bylaw.semantics.examples.trials import Trials
 from bylaw.semantics.machine.alphabet import Letter
@@ -23,7 +22,7 @@ from bylaw.semantics.machine.slices import Slices
 from bylaw.semantics.monitor import Monitor
 from bylaw.semantics.past.compiled import past_bodies
 from bylaw.semantics.verdict import FALSE, Verdict
-from bylaw.trace.event import MISSING, Call
+from bylaw.trace.event import MISSING, Call, may_get_result
 from bylaw.trace.trace import Events, Trace
 from bylaw.values import canonical
 from bylaw.vocabulary.predicates.called_n import Counter

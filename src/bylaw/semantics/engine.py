@@ -7,11 +7,10 @@ past, or by keeping the whole trace; `monitors` chooses.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, TypeAlias, TypeGuard
+from typing import Any, TypeAlias
 
-from bylaw.names import FINAL_ANSWER
 from bylaw.semantics.verdict import Verdict
-from bylaw.trace.event import MISSING, Call, Event
+from bylaw.trace.event import Call, Event
 from bylaw.values import Json
 
 EngineMark: TypeAlias = Any
@@ -27,6 +26,10 @@ class Engine(ABC):
     """Must it be given messages even if the formula sees only calls?"""
     waits = True
     """Can the result of an earlier call change its verdict?"""
+    counts_steps = False
+    """Can the end of a step change its verdict?"""
+    moves_on_any_call = False
+    """Can a call of a tool that the formula does not name change it, at times?"""
     may_fail = False
     """Does it call functions of users, so that `fault` must be asked for?"""
     keeps_events = False
@@ -90,13 +93,3 @@ class Engine(ABC):
 def heard_role(role: str) -> str:
     """The name under which messages of a role are dispatched; no tool has such a name."""
     return f"\0{role}"
-
-
-def may_get_result(event: Event) -> TypeGuard[Call]:
-    """Is this a call whose result may still arrive?"""
-    return (
-        isinstance(event, Call)
-        and event.result is MISSING
-        and not event.failed
-        and event.tool != FINAL_ANSWER
-    )

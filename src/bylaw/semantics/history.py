@@ -13,11 +13,11 @@ from dataclasses import replace
 
 from bylaw.logic import formula as f
 from bylaw.logic.walk import everything, sees_answer
-from bylaw.semantics.engine import Engine, EngineMark, may_get_result
+from bylaw.semantics.engine import Engine, EngineMark
 from bylaw.semantics.evaluation import evaluate
 from bylaw.semantics.past.memories import event_of, event_record
 from bylaw.semantics.verdict import Outcome, Verdict
-from bylaw.trace.event import Call, Event
+from bylaw.trace.event import Call, Event, may_get_result
 from bylaw.trace.trace import Events, Trace
 from bylaw.values import Json
 from bylaw.vocabulary.registry import Vocabulary

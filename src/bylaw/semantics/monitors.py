@@ -15,7 +15,7 @@ from typing import Final, TypeAlias
 from bylaw.logic import formula as f
 from bylaw.logic.reach import is_past_but_for_functions
 from bylaw.logic.walk import everything, sees_answer, with_labels
-from bylaw.semantics.engine import Engine, EngineMark, heard_role, may_get_result
+from bylaw.semantics.engine import Engine, EngineMark, heard_role
 from bylaw.semantics.evaluation import check_closed
 from bylaw.semantics.history import History
 from bylaw.semantics.machine.closure import Unsupported
@@ -27,7 +27,7 @@ from bylaw.semantics.past.compiled import past_bodies
 from bylaw.semantics.past.memories import event_of, event_record
 from bylaw.semantics.past.registers import Registers
 from bylaw.semantics.verdict import Verdict
-from bylaw.trace.event import Call, Event, Message
+from bylaw.trace.event import Call, Event, Message, may_get_result
 from bylaw.trace.trace import Events
 from bylaw.values import Json, copied
 from bylaw.vocabulary.registry import EMPTY, Vocabulary
@@ -133,6 +133,7 @@ class Monitors:
         self.verdicts: list[Verdict] = [engine.verdict() for engine in self.engines]
         self._open = {i for i, verdict in enumerate(self.verdicts) if not verdict.final}
         self._always = {i for i in self._open if self.engines[i].hears_everything}
+        self._movable = {i for i, e in engines if e.moves_on_any_call} - self._always
         self._restless = self._those_restless()
         """The formulas that any call might move at present; before the first call, most."""
         self._concerned = {} if cache is None or labels else cache.concerned
@@ -140,7 +141,7 @@ class Monitors:
         """The formulas that cannot be decided because a function of the user's failed."""
 
     def _those_restless(self) -> set[int]:
-        return {i for i in self._open - self._always if not self.engines[i].idles()}
+        return {i for i in self._open & self._movable if not self.engines[i].idles()}
 
     def _concerned_by(self, name: str) -> frozenset[int]:
         """The formulas that name the tool or role, or must hear of every event."""
@@ -230,12 +231,12 @@ class Monitors:
     def _settled(self, index: int, *, step_ends: bool = False) -> Verdict:
         """The verdict on a formula that was moved; once it is final, nothing moves it again."""
         engine = self.engines[index]
-        if index not in self._always:
+        if index in self._movable:
             (self._restless.discard if engine.idles() else self._restless.add)(index)
         verdict = self.verdicts[index] = engine.verdict()
         if verdict is Verdict.VIOLATED or verdict is Verdict.SATISFIED:
             self.retire(index)
-        elif step_ends:
+        elif step_ends and engine.counts_steps:
             return engine.verdict_if_step_ended()
         return verdict
 
@@ -253,7 +254,7 @@ class Monitors:
         self.verdicts[index] = verdict
         self._broken.pop(index, None)
         self._open.add(index)
-        if index not in self._always and not engine.idles():
+        if index in self._movable and not engine.idles():
             self._restless.add(index)
 
     def faults(self) -> dict[int, str]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Final, Literal, TypeAlias, get_args
+from typing import Final, Literal, TypeAlias, TypeGuard, get_args
 
 from bylaw.errors import Diagnostic, TraceError
 from bylaw.frozen import frozen
+from bylaw.names import FINAL_ANSWER
 from bylaw.values import Json, JsonError, decoded, kind_of, read_json
 
 Role: TypeAlias = Literal["system", "user", "assistant"]
@@ -126,3 +127,13 @@ class Message:
 
 Event: TypeAlias = Call | Message
 """One thing that happened: a call or a message."""
+
+
+def may_get_result(event: Event) -> TypeGuard[Call]:
+    """Is this a call whose result may still arrive?"""
+    return (
+        isinstance(event, Call)
+        and event.result is MISSING
+        and event.error is None
+        and event.tool != FINAL_ANSWER
+    )

@@ -270,6 +270,14 @@ def local_test(formula: f.Formula) -> Callable[[Event], bool]:
     return holds
 
 
+def found_in(field: str, path: tuple[str, ...]) -> Reader:
+    """Reads what a pattern's path finds; unlike a value's path, it does not look into lists."""
+    known = known_before_result(field)
+    return lambda now: (
+        UNSEEN if now.pending and not known else lookup(field_of(now.event, field), path)
+    )
+
+
 def same(left: Seen, right: Seen) -> Kleene:
     """Are two values equal in a pattern, where null equals null?"""
     if left is MISSING or right is MISSING:

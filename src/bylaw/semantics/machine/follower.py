@@ -13,11 +13,11 @@ from typing import Final
 
 from bylaw.frozen import frozen
 from bylaw.names import FINAL_ANSWER
-from bylaw.semantics.engine import Engine, EngineMark, may_get_result
+from bylaw.semantics.engine import Engine, EngineMark
 from bylaw.semantics.machine.alphabet import Letter
 from bylaw.semantics.machine.search import Explorer, Leap
 from bylaw.semantics.verdict import Verdict
-from bylaw.trace.event import Call, Event
+from bylaw.trace.event import Call, Event, may_get_result
 from bylaw.trace.trace import Trace
 from bylaw.values import Json
 
@@ -45,10 +45,13 @@ class Follower(Engine):
     Its tables are replaced, never changed, so that where it stands can be noted at no cost.
     """
 
+    moves_on_any_call = True
+
     def __init__(self, explorer: Explorer) -> None:
         self.explorer = explorer
         self.machine = explorer.machine
         self.hears_everything = self.machine.alphabet.elsewhere is None
+        self.counts_steps = self.machine.counts_steps
         self.pending: list[int] = []
         """The positions whose results are unknown and matter, in order."""
         self.branches: dict[tuple[Letter, ...], int] = {(): self.machine.start}
@@ -238,11 +241,13 @@ class PlainFollower(Engine):
     """The state of a machine that no result can move: most machines are of this kind."""
 
     waits = False
+    moves_on_any_call = True
 
     def __init__(self, explorer: Explorer) -> None:
         self.explorer = explorer
         self.machine = explorer.machine
         self.hears_everything = self.machine.alphabet.elsewhere is None
+        self.counts_steps = self.machine.counts_steps
         self.now = self.machine.start
         self._leap: Leap | None = None
         """The latest move, with its verdict."""

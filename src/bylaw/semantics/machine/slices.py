@@ -65,6 +65,7 @@ class Slices(Engine):
 
         self.generic: Final = explorer(_SLOT)
         self.machine: Final = self.generic.machine
+        self.counts_steps = self.machine.counts_steps
         self.special: Final = {identity(value): explorer(value) for value in _mentioned(body)}
         """The values that the body mentions, with their own machines."""
         self.special_states = {key: each.machine.start for key, each in self.special.items()}

@@ -10,6 +10,7 @@ rest is asked of the events that the key finds.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Final
 
 from bylaw.logic import formula as f
@@ -30,10 +31,10 @@ from bylaw.vocabulary.local import (
     Test,
     both,
     either,
+    found_in,
     junction,
 )
-from bylaw.vocabulary.patterns import forms_of, lookup, names_of
-from bylaw.vocabulary.reading import UNSEEN, field_of, known_before_result
+from bylaw.vocabulary.patterns import forms_of, names_of
 from bylaw.vocabulary.view import Kleene
 
 
@@ -70,8 +71,7 @@ class Compiler(LocalCompiler):
         """A past operator, by what is remembered."""
         match formula:
             case f.Earlier(operand):
-                index = self._index(operand, slots)
-                return lambda now: index.exists(now, strictly=True)
+                return partial(self._index(operand, slots).exists, strictly=True)
             case f.Once(operand):
                 index, here = self._index(operand, slots), self.formula(operand, slots)
                 return lambda now: either(here(now), lambda: index.exists(now, strictly=False))
@@ -138,9 +138,9 @@ class Compiler(LocalCompiler):
         """The key that a condition on variables from outside amounts to, if it is one."""
         match part:
             case f.EventAtom(None, (f.ArgumentIs(path, expected),)):
-                return Key(_found_in("args", path), self.term(expected, slots), False, True)
+                return Key(found_in("args", path), self.term(expected, slots), False, True)
             case f.EventAtom(None, (f.ResultIs(path, expected),)):
-                return Key(_found_in("result", path), self.term(expected, slots), False, True)
+                return Key(found_in("result", path), self.term(expected, slots), False, True)
             case f.Compare("=", left, right):
                 for mine, theirs in ((left, right), (right, left)):
                     if not mine.free and is_constant(theirs):
@@ -149,14 +149,6 @@ class Compiler(LocalCompiler):
                 if not mine.free and is_constant(theirs):
                     return Key(self.term(mine, slots), self.term(theirs, slots), True, False)
         return None
-
-
-def _found_in(field: str, path: tuple[str, ...]) -> Reader:
-    """What a pattern's path finds: unlike a value's path, it does not look into lists."""
-    known = known_before_result(field)
-    return lambda now: (
-        UNSEEN if now.pending and not known else lookup(field_of(now.event, field), path)
-    )
 
 
 def _conjuncts(formula: f.Formula) -> list[f.Formula]:
