@@ -201,8 +201,10 @@ class Closure:
                     below.append((yield self._prepared(instance, sign)))
                 every = isinstance(formula, f.ForAll) is sign
                 return self._junction("and" if every else "or", below)
-            case _:
+            case f.ForAll() | f.Exists():
                 raise Unsupported("a quantifier reads a domain that is only known at the end")
+            case _:
+                raise Unsupported(f"{type(formula).__name__} has no machine")
 
     def _eventually(self, a: int) -> int:
         return self._future("until", self.true, a)
