@@ -65,8 +65,9 @@ class Moment:
         return None
 
 
-_SHORT: Final = 1024
+_SHORT: Final = 256
 """The number of positions above which shifting a bit through a set is too slow."""
+_BITS: Final = tuple(1 << position for position in range(_SHORT))
 
 
 def mask_of(positions: Collection[int]) -> int:
@@ -148,11 +149,9 @@ class View:
                     found.setdefault(event.tool, []).append(position)
             return {tool: mask_of(positions) for tool, positions in found.items()}
         masks: dict[str, int] = defaultdict(int)
-        bit = 1
-        for event in self.events:
-            if type(event) is Call:
+        for bit, event in zip(_BITS, self.events, strict=False):
+            if isinstance(event, Call):
                 masks[event.tool] |= bit
-            bit <<= 1
         return masks
 
     def __len__(self) -> int:
