@@ -26,11 +26,10 @@ from bylaw.enforcement.events import EnforcementEvent, Journal
 from bylaw.enforcement.judge import Judge
 from bylaw.enforcement.log import AuditLog
 from bylaw.enforcement.report import GuardReport
-from bylaw.enforcement.run import Run
+from bylaw.enforcement.run import Run, Turn
 from bylaw.enforcement.saved_run import restore_run, save_run
 from bylaw.enforcement.severity import SETTINGS, Setting
 from bylaw.enforcement.tools import ToolFunction, run_turn, run_turn_async, wrap
-from bylaw.enforcement.turn import Turn
 from bylaw.enforcement.validation import check_asking, check_procedure, unusable
 from bylaw.errors import Diagnostic, UsageError, not_a_choice, shown
 from bylaw.procedure.procedure import Procedure

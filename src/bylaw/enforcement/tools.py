@@ -20,7 +20,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from bylaw.enforcement.decision import Decision
-from bylaw.enforcement.turn import calls_of
+from bylaw.enforcement.run import calls_of
 from bylaw.enforcement.validation import unusable
 from bylaw.errors import shown
 from bylaw.names import FINAL_ANSWER
