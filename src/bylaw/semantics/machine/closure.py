@@ -74,7 +74,7 @@ class Closure:
         self._tracker_numbers: dict[f.TracePredicate, int] = {}
         self.true = self._add("true")
         self.false = self._add("false")
-        formula = rewritten(formula, _desugared)
+        formula = rewritten(formula, _folded)
         check_supported(formula)
         self.root: Final = run(self._prepared(formula, True))
         self.past: Final = [i for i, part in enumerate(self.parts) if part.shape in PAST]
@@ -227,7 +227,7 @@ class Closure:
         return self._add(shape, a, b)
 
 
-def _desugared(part: Node) -> Node | None:
+def _folded(part: Node) -> Node | None:
     """The value that a calculation with written values has: `LIMITS.pay`, `2 * 50`."""
     if not isinstance(part, At | Apply) or part.free or not is_constant(part):
         return None
