@@ -21,6 +21,7 @@ from bylaw.trace.event import MISSING, Event, Message
 from bylaw.trace.trace import Events
 from bylaw.vocabulary.domains import elements
 from bylaw.vocabulary.functions import FUNCTIONS
+from bylaw.vocabulary.patterns import fits, is_tool
 from bylaw.vocabulary.predicates import PREDICATES
 from bylaw.vocabulary.reading import RELATION_TESTS
 from bylaw.vocabulary.view import Order, View
@@ -52,7 +53,10 @@ def _at(formula: f.Formula, view: View, i: int, env: Environment) -> bool:
             return truth
         case f.EventAtom():
             bound = cast(f.EventAtom, _bound(formula, env))
-            return i < n and view.matches(i, bound.tool, bound.patterns) is True
+            event = view.events[i] if i < n else None
+            if not isinstance(event, Call) or not is_tool(event, bound.tool):
+                return False
+            return all(fits(event, pattern, view.value) for pattern in bound.patterns)
         case f.TracePredicate(name):
             predicate = cast(f.TracePredicate, _bound(formula, env))
             return PREDICATES[name].judge(view, predicate.operands) is True

@@ -32,6 +32,7 @@ from bylaw.vocabulary.reading import (
     elements_of,
     field_of,
     found_at,
+    keyed,
     together,
 )
 from bylaw.vocabulary.reading import compared as values_compared
@@ -253,10 +254,7 @@ def values(over: ColumnarEvaluation, term: t.Term, places: Places) -> list[Seen]
         case t.ObjectTerm(entries):
             keys = [entry.key for entry in entries]
             columns = [values(over, entry.value, places) for entry in entries]
-            return [
-                MISSING if MISSING in row else dict(zip(keys, row, strict=True))
-                for row in _transposed(columns, len(places))
-            ]
+            return [keyed(keys, list(row)) for row in _transposed(columns, len(places))]
         case t.Last(condition):
             return _last(over, condition, places)
         case t.Counted():

@@ -15,15 +15,16 @@ from bylaw.logic import terms as t
 from bylaw.names import FINAL_ANSWER
 from bylaw.trace.event import MISSING, Call, Event, Message
 from bylaw.values import Json, equal
-from bylaw.vocabulary.functions import apply
 from bylaw.vocabulary.patterns import forms_of, is_named, is_tool, lookup, names_of
 from bylaw.vocabulary.reading import (
     UNSEEN,
     Seen,
+    applied,
     compared,
     elements_of,
     field_of,
     found_at,
+    keyed,
     known,
     known_before_result,
     together,
@@ -94,7 +95,7 @@ class LocalCompiler:
                 return lambda now: known(case(now))
             case t.Apply(function, operands):
                 readers = [self.term(operand, slots) for operand in operands]
-                return lambda now: _applied(function, [reader(now) for reader in readers])
+                return lambda now: applied(function, [reader(now) for reader in readers])
             case t.Counted(variable, domain, body):
                 return self._counted(variable, domain, body, slots)
             case t.ListTerm(items):
@@ -103,7 +104,7 @@ class LocalCompiler:
             case t.ObjectTerm(entries):
                 keys = [entry.key for entry in entries]
                 readers = [self.term(entry.value, slots) for entry in entries]
-                return lambda now: _object(keys, together([reader(now) for reader in readers]))
+                return lambda now: keyed(keys, [reader(now) for reader in readers])
             case t.Labels():
                 labels = self.labels
                 return lambda now: labels
@@ -323,16 +324,6 @@ def junction(tests: Sequence[Test], now: EventContext, decided: bool) -> Kleene:
 
 def _same_truth(left: Kleene, right: Kleene) -> Kleene:
     return None if left is None or right is None else left is right
-
-
-def _applied(function: str, values: list[Seen]) -> Seen:
-    return UNSEEN if UNSEEN in values else apply(function, values)
-
-
-def _object(keys: Sequence[str], values: Seen) -> Seen:
-    if values is MISSING or values is UNSEEN:
-        return values
-    return dict(zip(keys, values, strict=True))
 
 
 def _defined(values: list[Seen]) -> Seen:

@@ -72,17 +72,14 @@ def value_at(term: t.Term, place: Place) -> Seen:
         case t.At() | t.Last():
             return known(case_at(term, place))
         case t.Apply(function, operands):
-            values = [value_at(operand, place) for operand in operands]
-            return UNSEEN if UNSEEN in values else apply(function, values)
+            return applied(function, [value_at(operand, place) for operand in operands])
         case t.Counted():
             return place.counted(term)
         case t.ListTerm(items):
             return together([value_at(item, place) for item in items])
         case t.ObjectTerm(entries):
-            whole = together([value_at(entry.value, place) for entry in entries])
-            if whole is MISSING or whole is UNSEEN:
-                return whole
-            return {entry.key: value for entry, value in zip(entries, whole, strict=True)}
+            values = [value_at(entry.value, place) for entry in entries]
+            return keyed([entry.key for entry in entries], values)
         case t.Answer():
             return place.answer()
         case t.Labels():
@@ -137,6 +134,19 @@ def written_value(term: t.Term) -> Json | Missing:
 def together(values: list[Seen]) -> Seen:
     """The list of these values; undefined or unseen if one of them is."""
     return UNSEEN if UNSEEN in values else MISSING if MISSING in values else values
+
+
+def keyed(keys: Sequence[str], values: list[Seen]) -> Seen:
+    """The object of these keys and values; undefined or unseen if a value is."""
+    whole = together(values)
+    if whole is MISSING or whole is UNSEEN:
+        return whole
+    return dict(zip(keys, values, strict=True))
+
+
+def applied(function: str, values: list[Seen]) -> Seen:
+    """The result of a function; unseen if an operand is."""
+    return UNSEEN if UNSEEN in values else apply(function, values)
 
 
 def found_at(base: Seen | OneOf, key: Seen) -> Seen | OneOf:

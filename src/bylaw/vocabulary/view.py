@@ -10,7 +10,6 @@ A set of positions is an integer with one bit for each of them.
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,7 +24,7 @@ from bylaw.names import FINAL_ANSWER
 from bylaw.trace.event import MISSING, Call, Event, Message, Missing
 from bylaw.trace.trace import Trace
 from bylaw.values import Json, arguments_key, equal, write_json
-from bylaw.vocabulary.patterns import ValueOf, fits, is_tool, names_among, whole_number
+from bylaw.vocabulary.patterns import ValueOf, fits, names_among, whole_number
 from bylaw.vocabulary.reading import (
     UNSEEN,
     NoEvent,
@@ -139,7 +138,7 @@ class View:
         """For each tool, the positions of its calls."""
         self._matching: Final[dict[EventAtom, tuple[int, int]]] = {}
         self._by_arguments: Final[dict[str, dict[object, int]]] = {}
-        self._occurrences: Final[dict[Tool, Occurrences]] = {}
+        self._occurrences: Final[dict[tuple[Tool, tuple[Pattern, ...]], Occurrences]] = {}
 
     def _by_tool(self) -> dict[str, int]:
         if len(self.events) > _SHORT or self.hidden:
@@ -158,15 +157,6 @@ class View:
         return len(self.events)
 
     # ── the current event ────────────────────────────────────────────────────────────────
-
-    def matches(self, at: int, tool: Tool | None, patterns: Sequence[Pattern]) -> Kleene:
-        """Is the event at this position such a call?"""
-        if at in self.hidden:
-            return None
-        event = self.events[at]
-        if not isinstance(event, Call) or not is_tool(event, tool):
-            return False
-        return self._fits(at, patterns, self.value)
 
     def matching(self, atom: EventAtom) -> tuple[int, int]:
         """The certain and the possible positions of an event atom without variables."""
@@ -270,19 +260,15 @@ class View:
 
     # ── the whole trace: the paper's first, nth and first_after ───────────────────────────
 
-    def occurrences(self, tool: Tool | None, patterns: Sequence[Pattern] = ()) -> Occurrences:
+    def occurrences(self, tool: Tool, patterns: Sequence[Pattern] = ()) -> Occurrences:
         """The positions of such calls."""
-        if patterns or tool is None:
-            certain, possible = self.fitting(tool, patterns, self.value)
-        else:
-            known = self._occurrences.get(tool)
-            if known is not None:
-                return known
-            certain, possible = self.fitting(tool, (), self.value)
-        listed = list(positions_of(certain))
-        found = Occurrences(listed, listed if possible == certain else list(positions_of(possible)))
-        if tool is not None and not patterns:
-            self._occurrences[tool] = found
+        key = tool, tuple(patterns)
+        found = self._occurrences.get(key)
+        if found is None:
+            certain, possible = self.calls(tool, patterns)
+            listed = list(positions_of(certain))
+            others = listed if possible == certain else list(positions_of(possible))
+            found = self._occurrences[key] = Occurrences(listed, others)
         return found
 
     def calls(self, tool: Tool, patterns: Sequence[Pattern] = ()) -> tuple[int, int]:
@@ -402,9 +388,3 @@ class View:
 @lru_cache(maxsize=4096)
 def _written_number(text: str) -> int | None:
     return whole_number(LiteralTerm(text).value)
-
-
-def at_or_after(positions: Sequence[int], position: int) -> int | None:
-    """The first of the sorted positions that is not before this one."""
-    index = bisect_left(positions, position)
-    return positions[index] if index < len(positions) else None

@@ -1,5 +1,6 @@
 """`WithinSteps(a, b, k)`"""
 
+from bisect import bisect_left
 from collections.abc import Sequence
 
 from bylaw.logic.terms import Term, Tool
@@ -18,7 +19,7 @@ from bylaw.vocabulary.tracker import (
     settled,
     whole,
 )
-from bylaw.vocabulary.view import Kleene, Order, View, at_or_after
+from bylaw.vocabulary.view import Kleene, Order, View
 
 
 def holds(view: View, first: Tool, second: Tool, limit: Term) -> Kleene:
@@ -40,7 +41,7 @@ def witness(view: View, first: Tool, second: Tool, limit: Term) -> list[int]:
     starts = view.positions(first)
     if not starts:
         return []
-    end = at_or_after(view.occurrences(second).certain, starts[0])
+    end = _at_or_after(view.occurrences(second).certain, starts[0])
     return sorted({*starts, *([] if end is None else [end])})
 
 
@@ -48,7 +49,7 @@ def sentence(view: View, held: bool, first: Tool, second: Tool, limit: Term) -> 
     places = witness(view, first, second, limit)
     if not places:
         return f"{title(first)} was never called."
-    end = at_or_after(view.occurrences(second).certain, places[0])
+    end = _at_or_after(view.occurrences(second).certain, places[0])
     start = f"{title(first)} ({view.mark(places[0])})"
     if end is None:
         return f"{title(second)} was never called after {start}."
@@ -58,8 +59,14 @@ def sentence(view: View, held: bool, first: Tool, second: Tool, limit: Term) -> 
     )
 
 
+def _at_or_after(positions: Sequence[int], position: int) -> int | None:
+    """The first of the sorted positions that is not before this one."""
+    index = bisect_left(positions, position)
+    return positions[index] if index < len(positions) else None
+
+
 def _within(positions: Sequence[int], start: int, limit: int) -> bool:
-    end = at_or_after(positions, start)
+    end = _at_or_after(positions, start)
     return end is not None and end - start <= limit
 
 
