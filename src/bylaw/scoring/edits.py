@@ -1,8 +1,8 @@
 """Edits of a trace, and repairs, which consist of several: their costs, effects and sentences.
 
 An inserted call is a step of its own, and splits the step that it is inserted into. All other
-events keep their steps. Only calls and the final answer are edited, never messages, metrics or
-labels.
+events of a step stay together. Only calls and the final answer are edited, never messages, metrics
+or labels.
 """
 
 from __future__ import annotations

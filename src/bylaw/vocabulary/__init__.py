@@ -1,1 +1,1 @@
-"""What formulas can speak of: predicates, patterns, domains, and functions that users register."""
+"""The vocabulary of formulas: predicates, patterns, domains, and registered functions."""

@@ -27,7 +27,7 @@ class CallMoments:
     """One call in each trace, for the traces that have such a call."""
 
     exist: TraceMask
-    """Which traces have it."""
+    """The traces that have such a call."""
     positions: TraceNumbers
     """Its position; any number where there is no such call."""
     times: TraceNumbers

@@ -112,7 +112,7 @@ class LocalCompiler:
                 raise NotLocal("the answer is only known at the end")
 
     def _case(self, term: t.Term, slots: Slots) -> Reader:
-        """The same, told apart by cases where `last` depends on results."""
+        """The same, but for the possible values if `last` depends on results."""
         match term:
             case t.Last(condition):
                 return self.last(condition, slots)
@@ -272,7 +272,7 @@ def local_test(formula: f.Formula) -> Callable[[Event], bool]:
 
 
 def found_in(field: str, path: tuple[str, ...]) -> Reader:
-    """Reads what a pattern's path finds; unlike a value's path, it does not look into lists."""
+    """Reads the value at a pattern's path. Unlike a term's path, it does not look into lists."""
     known = known_before_result(field)
     return lambda now: (
         UNSEEN if now.pending and not known else lookup(field_of(now.event, field), path)

@@ -89,7 +89,7 @@ def value_at(term: t.Term, place: Place) -> Seen:
 
 
 def case_at(term: t.Term, place: Place) -> Seen | OneOf:
-    """The value of a term at a place, told apart by cases where `last` depends on results."""
+    """The value of a term at a place; the possible values if `last` depends on results."""
     match term:
         case t.Last():
             return place.last(term)
@@ -228,7 +228,7 @@ def known(value: Seen | OneOf) -> Seen:
 
 
 def compared(left: Seen | OneOf, symbol: str, right: Seen | OneOf) -> bool | None:
-    """Does the comparison hold? None if that depends on what is unseen."""
+    """Does the comparison hold? None if that depends on an unseen value."""
     if isinstance(left, OneOf) or isinstance(right, OneOf):
         cases = [each.values if isinstance(each, OneOf) else (each,) for each in (left, right)]
         answers = {compared(a, symbol, b) for a in cases[0] for b in cases[1]}
