@@ -20,7 +20,7 @@ from strategies import (
 )
 from textbook import textbook, textbook_row
 
-from bylaw import Trace, holds, parse
+from bylaw import Call, Monitor, Trace, Vocabulary, holds, parse
 from bylaw import formulas as b
 from bylaw.formulas import F, G, O
 from bylaw.logic import formula as f
@@ -271,3 +271,23 @@ def test_the_empty_trace_is_checked_too() -> None:
     """`_same_everywhere` compares where there is no event."""
     pair = b.compare(1, "=", 1).iff(b.true)
     assert evaluate(pair, view_of(pair, Trace())).value is TRUE
+
+
+# ── registered functions ──────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(("text", "kept"), [("all is well", True), ("a bad word", False)])
+def test_an_extractor_is_given_values_of_the_event(text: str, kept: bool) -> None:
+    vocabulary = Vocabulary()
+
+    @vocabulary.extractor
+    def words(trace: Trace, metrics: object, said: str) -> list[str]:
+        return said.split()
+
+    rule = parse('G(say -> forall w in words(args.text): w != "bad")', vocabulary=vocabulary)
+    trace = Trace([Call("look"), Call("say", {"text": text}), Call("say")])
+    assert holds(rule, trace, vocabulary=vocabulary) is kept
+    monitor = Monitor(rule, vocabulary=vocabulary)
+    for call in trace:
+        monitor.step(call)
+    assert monitor.verdict.holds_now is kept
