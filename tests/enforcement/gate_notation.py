@@ -1,4 +1,4 @@
-"""The notation of gate scenarios: rules, then turns with what the gate is expected to say.
+"""The notation of gate scenarios: rules, then turns with the expected decisions.
 
     == a soft block refuses, and the third of one rule stops
     @mode in-a-row
@@ -7,11 +7,11 @@
     > pay              | block:once
 
 `==` begins a scenario. `@option value` sets up the guard. `name SEVERITY [layer]: formula` is a
-rule. `>` is a turn: calls as in truth tables, a final answer in quotes, or a message; behind the
-bar stands one word for each call: the action, after `:` the rules that speak against it, after
-`^` those that were overridden, after `~` those that were tolerated. Results of calls that run are
-recorded after the turn; `lost:name` says that a rule was lost through them. `!approve` approves
-the calls that wait for a person, `= 0.5 PARTIAL` finishes and names the score.
+rule. `>` is a turn: calls as in truth tables, a final answer in quotes, or a message. After the bar
+there is one word for each call: the action, then the rules that it breaks (`:`), those that were
+overridden (`^`), and those that were tolerated (`~`). Results of calls that run are recorded after
+the turn; `lost:name` means that a rule was lost through them. `!approve` approves the calls that
+wait for a person, `= 0.5 PARTIAL` finishes and gives the score.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the gate decides: every severity, mode and setting, turn by turn."""
+"""The decisions of the gate: every severity, mode and setting, turn by turn."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def test_scenario(scenario: Scenario) -> None:
     scenario.check()
 
 
-def test_the_table_covers_what_can_be_set() -> None:
-    """A severity, setting, mode or answer that no scenario shows is not decided by anybody."""
+def test_the_table_covers_all_options() -> None:
+    """Each severity, setting, mode and action appears in some scenario."""
     shown = Counter(rule["severity"] for scenario in TABLE for rule in scenario.rules)
     assert set(shown) == set(SEVERITIES)
     options: dict[str, set[str]] = {}
@@ -77,7 +77,7 @@ def test_a_person_sees_the_call_and_all_rules_that_it_breaks() -> None:
     assert asked == [("pay", {"n": 1}, ["no_pay", "noted"])]
 
 
-def test_nobody_waits_for_a_person_who_does_not_answer() -> None:
+def test_a_question_without_an_answer_times_out() -> None:
     answer = threading.Event()
 
     def ask(call: Call, violations: tuple[Violation, ...]) -> bool:
@@ -109,8 +109,8 @@ def test_a_person_who_does_not_answer_does_not_keep_the_program_alive(tmp_path: 
     assert run.stdout.strip() == "block"
 
 
-def test_others_are_decided_while_a_person_thinks() -> None:
-    """Nobody waits for the person; what was approved is judged again when it runs."""
+def test_other_turns_are_decided_while_a_person_is_asked() -> None:
+    """Other turns do not wait for the person; an approved call is judged again."""
     thinking, answer = threading.Event(), threading.Event()
 
     def ask(call: Call, violations: tuple[Violation, ...]) -> bool:
@@ -133,7 +133,7 @@ def test_others_are_decided_while_a_person_thinks() -> None:
     assert found == ["allow", "stop:ask_pay,no_pay_then", "stop"]
 
 
-def test_steps_never_decrease_when_a_message_comes_while_a_person_thinks() -> None:
+def test_steps_never_decrease_when_a_message_arrives_while_a_person_is_asked() -> None:
     guard: Guard
 
     def ask(call: Call, violations: tuple[Violation, ...]) -> bool:
@@ -146,7 +146,7 @@ def test_steps_never_decrease_when_a_message_comes_while_a_person_thinks() -> No
 
 
 class _Async:
-    """A person who takes a while, asked in an event loop."""
+    """A person who answers slowly, asked in an event loop."""
 
     def __init__(self, approves: bool, delay: float = 0.0) -> None:
         self.approves = approves
@@ -235,7 +235,7 @@ async def _says_yes_later(call: Call, violations: tuple[Violation, ...]) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("ask", "told"),
+    ("ask", "reason"),
     [
         (lambda *_: False, "a person was asked, and did not approve it"),
         (lambda *_: "yes", "the answer was 'yes', which is neither True nor False"),
@@ -251,15 +251,15 @@ async def _says_yes_later(call: Call, violations: tuple[Violation, ...]) -> Any:
         (_says_yes_later, "the answer was 'yes', which is neither True nor False"),
     ],
 )
-def test_a_call_that_nobody_approved_is_told_why(ask: Any, told: str) -> None:
+def test_a_call_without_approval_is_refused_with_the_reason(ask: Any, reason: str) -> None:
     (decision,) = Guard(NO_PAY, ask=ask, ask_timeout=0.1).propose([PAY])
     (later,) = asyncio.run(Guard(NO_PAY, ask=ask, ask_timeout=0.1).propose_async([PAY]))
     for each in (decision, later):
         assert said(each) == "block:no_pay,noted"
-        assert each.message.startswith(f"pay: Not executed: {told}")
+        assert each.message.startswith(f"pay: Not executed: {reason}")
 
 
-def test_an_approval_is_an_event_that_is_not_the_agents() -> None:
+def test_an_approval_is_an_event_without_a_resolution() -> None:
     report = _played(Guard(NO_PAY, ask=lambda *_: True), ["pay", "pay"])
     assert [(e.constraint, e.action, e.resolution) for e in report.events] == [
         ("no_pay", "approve", None),
@@ -269,7 +269,7 @@ def test_an_approval_is_an_event_that_is_not_the_agents() -> None:
     assert (counts.events, counts.approved, counts.insist_rate) == (0, 2, None)
 
 
-def test_an_approval_after_the_turn_is_an_event_too() -> None:
+def test_an_approval_after_the_turn_is_also_an_event() -> None:
     guard = Guard(NO_PAY)
     (decision,) = guard.propose([PAY])
     guard.approve(decision)
@@ -284,7 +284,7 @@ def test_an_approval_after_the_turn_is_an_event_too() -> None:
     ]
 
 
-def test_an_agent_that_insists_is_not_a_person() -> None:
+def test_insisting_is_not_an_approval_event() -> None:
     guard = Guard(_procedure(no_pay="BLOCK_AND_WARN: G !pay"))
     report = _played(guard, ["pay", "pay"])
     assert [(e.action, e.resolution) for e in report.events] == [("warn", "insisted")]
@@ -296,13 +296,13 @@ def _played(guard: Guard, turns: list[str]) -> GuardReport:
     return guard.finish()
 
 
-def test_only_what_waits_for_a_person_can_be_approved() -> None:
+def test_only_calls_refused_with_ask_can_be_approved() -> None:
     guard = Guard(_procedure(no_pay="SOFT_BLOCK: G !pay"))
     with pytest.raises(BylawError, match="the decision on the call was block, not ask"):
         guard.approve(guard.propose([PAY])[0])
 
 
-# ── what the agent is told ────────────────────────────────────────────────────────────────
+# ── the message to the agent ─────────────────────────────────────────────────────────────
 
 
 def test_a_refusal_is_an_exception_that_an_agent_can_read() -> None:
@@ -327,7 +327,7 @@ def test_a_refusal_is_an_exception_that_an_agent_can_read() -> None:
     }
 
 
-def test_no_hint_hands_over_a_value() -> None:
+def test_no_hint_reveals_a_value() -> None:
     """A rule may hold the answer; the agent reads names, the author's words, its own calls."""
     rules = _procedure(right='SOFT_BLOCK: CalledN(pay, = 1) & G(pay -> call(pay, n = "s3cret"))')
     for hints in HINTS:
@@ -338,16 +338,16 @@ def test_no_hint_hands_over_a_value() -> None:
 
 
 def test_hints() -> None:
-    def told(hints: Any) -> str:
+    def message(hints: Any) -> str:
         rules = [{"name": "first", "rule": "!pay W get"}]
         tools = ["get", "pay", "look"]
         guard = Guard(Procedure.from_dict({"tools": tools, "constraints": rules}), hints=hints)
         return guard.propose([PAY])[0].message
 
-    assert told("none") == "pay: Not executed."
-    assert "first" in told("rule")
-    assert "Tools" not in told("rule")
-    assert told("open").endswith("Tools that can still be called: get, look.")
+    assert message("none") == "pay: Not executed."
+    assert "first" in message("rule")
+    assert "Tools" not in message("rule")
+    assert message("open").endswith("Tools that can still be called: get, look.")
 
 
 def test_an_approval_is_for_one_call() -> None:
@@ -355,7 +355,7 @@ def test_an_approval_is_for_one_call() -> None:
     (asked,) = guard.propose([PAY])
     guard.approve(asked)
     assert guard.propose([Call("verify")])[0].allowed
-    assert guard.propose([PAY])[0].allowed  # it breaks nothing, and uses the approval up
+    assert guard.propose([PAY])[0].allowed  # it breaks nothing, and consumes the approval
     assert guard.propose([PAY])[0].action == "ask"
 
 
@@ -364,8 +364,8 @@ class Interrupt(BaseException):
 
 
 @pytest.mark.parametrize("alone", [True, False])
-def test_what_a_turn_allowed_that_was_broken_off_did_not_run(alone: bool) -> None:
-    """The guard knows of a `verify` that nobody made: it must not open anything."""
+def test_an_aborted_turn_ends_the_run_if_it_allowed_calls(alone: bool) -> None:
+    """The guard has seen a `verify` that never ran: it must not enable other calls."""
 
     def interrupted(*_: object) -> bool:
         raise Interrupt
@@ -379,7 +379,7 @@ def test_what_a_turn_allowed_that_was_broken_off_did_not_run(alone: bool) -> Non
     assert not guard.propose([PAY])[0].allowed
 
 
-def test_a_task_that_is_cancelled_breaks_its_turn_off() -> None:
+def test_a_cancelled_task_aborts_its_turn() -> None:
     async def forever(*_: object) -> bool:
         await asyncio.sleep(60)
         return True
@@ -398,14 +398,14 @@ def test_a_task_that_is_cancelled_breaks_its_turn_off() -> None:
 
 
 class Mute(Exception):
-    """One that cannot be told."""
+    """An exception that cannot be printed."""
 
     def __str__(self) -> str:
         raise ValueError
 
 
 @pytest.mark.parametrize("error", [StopIteration(), Mute(), TimeoutError("slow")])
-def test_whatever_a_question_raises_it_could_not_be_put(error: Exception) -> None:
+def test_any_exception_of_ask_refuses_the_call(error: Exception) -> None:
     def failing(*_: object) -> bool:
         raise error
 
@@ -415,8 +415,8 @@ def test_whatever_a_question_raises_it_could_not_be_put(error: Exception) -> Non
         asyncio.run(Guard(rules, ask=failing).propose_async([PAY])),
     ):
         assert not decision.allowed
-        told = f"pay: Not executed: nobody could be asked: {type(error).__name__}"
-        assert decision.message.startswith(told)
+        refusal = f"pay: Not executed: nobody could be asked: {type(error).__name__}"
+        assert decision.message.startswith(refusal)
 
 
 @pytest.mark.parametrize(
@@ -430,7 +430,7 @@ def test_whatever_a_question_raises_it_could_not_be_put(error: Exception) -> Non
         ("CalledN(pay, = 0)", {}, "get"),
     ],
 )
-def test_a_tool_is_open_if_some_arguments_would_do(
+def test_a_tool_is_open_if_some_arguments_break_no_rule(
     rule: str, refused: dict[str, Json], open_tools: str
 ) -> None:
     rules = [{"name": "only", "rule": rule}]
@@ -480,7 +480,7 @@ def test_arguments_that_are_not_json_are_refused_before_anything_happens() -> No
 # ── the record ────────────────────────────────────────────────────────────────────────────
 
 
-def test_events_and_what_the_agent_made_of_them() -> None:
+def test_events_and_their_resolutions() -> None:
     rules = _procedure(a="BLOCK_AND_WARN: G !a", b="BLOCK_AND_WARN: G !b", c="TOLERATE: G !c")
     guard = Guard(rules)
     for turn in ('a{"n":1} c', "", 'a{"n":1.0}', "b", "go", "b"):
@@ -497,7 +497,7 @@ def test_events_and_what_the_agent_made_of_them() -> None:
     assert statistics.by_action == {"warn": 4, "tolerate": 1}
 
 
-def test_what_was_lost_is_not_held_against_the_agent() -> None:
+def test_lost_rules_are_not_counted_against_the_agent() -> None:
     guard = Guard(_procedure(fine="SOFT_BLOCK: G !call(get, failed)", a="SOFT_BLOCK: G !a"))
     play(guard, 'get!"timeout" a')
     play(guard, "a")
@@ -505,18 +505,18 @@ def test_what_was_lost_is_not_held_against_the_agent() -> None:
     assert (statistics.events, statistics.lost, statistics.insist_rate) == (2, 1, 0.5)
 
 
-# ── what other gates get wrong ────────────────────────────────────────────────────────────
+# ── mistakes of other gates ───────────────────────────────────────────────────────────────
 
 
-def test_an_obligation_is_no_deadlock() -> None:
-    """Each call leaves the demand unmet, and brings it nearer."""
+def test_an_obligation_never_deadlocks() -> None:
+    """Each call leaves the obligation unmet, and makes progress towards it."""
     for severity in SEVERITIES:
         guard = Guard(_procedure(twice=f"{severity}: CalledN(a, >= 2)"))
         assert [said(guard.propose([Call("a")])[0]) for _ in range(3)] == ["allow"] * 3
         assert guard.finish().label == "FULL"
 
 
-def test_an_override_is_of_one_warning() -> None:
+def test_an_override_covers_one_warning() -> None:
     rules = _procedure(warned="BLOCK_AND_WARN: !a W get", stop="HARD_STOP: CalledN(a, <= 1)")
     guard = Guard(rules)
     assert said(guard.propose([Call("a")])[0]) == "warn:warned"
@@ -544,7 +544,7 @@ def test_a_doomed_prefix_is_recognised(rule: str, prefix: str) -> None:
     assert not decisions[-1].allowed
 
 
-def test_scores_are_decided_by_rules_not_by_roundings() -> None:
+def test_rounding_does_not_decide_scores() -> None:
     with pytest.raises(BylawError, match="no constraints"):
         Procedure.from_dict({"constraints": []})
     rules = [
@@ -555,7 +555,7 @@ def test_scores_are_decided_by_rules_not_by_roundings() -> None:
     assert (report.score, report.label) == (1.0, "PARTIAL")
 
 
-def test_a_report_says_what_that_of_verify_says() -> None:
+def test_a_report_agrees_with_that_of_verify() -> None:
     procedure = _procedure(
         first="TOLERATE: G(b -> O a)", must="TOLERATE: Called(a)", no="ASK: G !c"
     )

@@ -1,4 +1,4 @@
-"""Whatever fails, nothing is allowed that should not be, and nothing acknowledged is lost."""
+"""No failure allows a forbidden call or loses an acknowledged entry."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _procedure(vocabulary: Vocabulary | None = None, **rules: str) -> Procedure:
     return Procedure.from_dict({"constraints": constraints}, vocabulary=vocabulary or Vocabulary())
 
 
-# ── many at once ──────────────────────────────────────────────────────────────────────────
+# ── concurrency ───────────────────────────────────────────────────────────────────────────
 
 SHARED = _procedure(
     few="SOFT_BLOCK: CalledN(pay, <= 12)",
@@ -51,7 +51,7 @@ def _turns(seed: int, number: int) -> list[list[Call]]:
 
 
 def _serial(path: Path) -> list[tuple[Any, ...]]:
-    """What one caller is told who proposes the turns in the order of the log."""
+    """The decisions on the same turns, proposed one after the other in the order of the log."""
     turns: dict[int, list[Call]] = {}
     for entry in read_log(path):
         if entry["kind"] == "decision":
@@ -68,7 +68,7 @@ def _serial(path: Path) -> list[tuple[Any, ...]]:
     return found
 
 
-def test_ten_threads_get_the_decisions_of_some_order(tmp_path: Path) -> None:
+def test_decisions_of_ten_threads_are_serializable(tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
     with AuditLog(path, durable=False) as log:
         guard = Guard(SHARED, soft_block_limit=10_000, log=log)
@@ -91,7 +91,7 @@ def test_ten_threads_get_the_decisions_of_some_order(tmp_path: Path) -> None:
     assert check(path).problem is None
 
 
-def test_a_hundred_tasks_get_the_decisions_of_some_order(tmp_path: Path) -> None:
+def test_decisions_of_a_hundred_tasks_are_serializable(tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
 
     async def main(guard: Guard) -> list[tuple[Any, ...]]:
@@ -133,7 +133,7 @@ def test_guards_may_share_a_log(tmp_path: Path) -> None:
     assert found.entries == 8 * sum(map(len, _turns(1, 30)))
 
 
-# ── functions of the user's that fail ─────────────────────────────────────────────────────
+# ── functions of users that raise ──────────────────────────────────────────────────────────
 
 
 def _failing() -> Vocabulary:
@@ -161,7 +161,7 @@ def test_a_predicate_that_raises_refuses(rule: str) -> None:
     assert "Rule small: it could not be decided" in decision.message
     assert "raised KeyError: 'amount'" in decision.message
     (decision,) = guard.propose([Call("pay", {"amount": 6})])
-    assert decision.allowed, "the refused call left nothing behind"
+    assert decision.allowed, "the refused call has no effect"
     assert guard.finish().label == "FULL"
 
 
@@ -174,7 +174,7 @@ def test_a_rule_that_cannot_be_decided_has_no_score() -> None:
     assert report.constraints[0].passed is None
 
 
-def test_a_comparator_that_raises_refuses_what_comes_after() -> None:
+def test_a_comparator_that_raises_refuses_later_calls() -> None:
     words = Vocabulary()
 
     @words.comparator
@@ -240,7 +240,7 @@ def test_a_closed_log_refuses(tmp_path: Path) -> None:
     assert said(guard.propose([Call("b")])[0]) == "stop"
 
 
-def test_a_result_is_taken_in_although_the_log_is_full(tmp_path: Path) -> None:
+def test_a_result_is_recorded_although_the_log_is_full(tmp_path: Path) -> None:
     log = AuditLog(tmp_path / "log.jsonl")
     guard = Guard(_procedure(fine="SOFT_BLOCK: G !call(get, failed)"), log=log)
     (decision,) = guard.propose([Call("get")])
@@ -250,7 +250,7 @@ def test_a_result_is_taken_in_although_the_log_is_full(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", [".", "missing/log.jsonl", "fifo"])
-def test_what_cannot_be_a_log_is_said_at_once(name: str, tmp_path: Path) -> None:
+def test_a_path_that_cannot_be_a_log_is_reported_at_once(name: str, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "fifo")
     with pytest.raises(LogError, match="the log cannot be written"):
         AuditLog(tmp_path / name)
@@ -265,9 +265,8 @@ def test_a_log_has_one_writer(tmp_path: Path) -> None:
 
 # ── crashes ───────────────────────────────────────────────────────────────────────────────
 
-# One process forks a writer for each kill: it dies after so many bytes have reached the file,
-# within a line or between two, by a signal that nothing can catch. What it acknowledges goes
-# through a pipe, as a harness would hear of it.
+# One process forks a writer for each kill. SIGKILL ends it after a given number of bytes is in the
+# file, within a line or between two. It acknowledges decisions through a pipe.
 _KILLED = """
 import json, os, signal, sys
 from random import Random
@@ -378,7 +377,7 @@ TAMPERED: dict[str, Callable[[list[bytes]], list[bytes]]] = {
     "a line cut with its end": lambda ls: [*ls[:2], ls[2][:-20], *ls[3:]],
     "an empty line": lambda ls: [*ls[:2], b"\n", *ls[2:]],
     "another document": lambda ls: [b"[]\n", *ls],
-    "something added behind a hash": lambda ls: [
+    "something added after a hash": lambda ls: [
         *ls[:4],
         ls[4].removesuffix(b"}\n") + b',"action":"allow"}\n',
         *ls[5:],

@@ -17,7 +17,7 @@ from bylaw.enforcement.severity import SETTINGS
 DESK = Path(__file__).parent.parent.parent / "examples" / "refund-desk"
 
 
-def test_replay_tells_what_each_setting_would_have_refused(
+def test_replay_lists_what_each_setting_would_have_refused(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     traces = [str(DESK / "good.json"), str(DESK / "bad.json")]
@@ -43,9 +43,7 @@ def test_replay_of_good_runs_exits_with_0(capsys: pytest.CaptureFixture[str]) ->
     }
 
 
-def test_replay_tells_which_rules_were_lost(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_replay_lists_lost_rules(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """No call could have been refused for them: a result or a message broke them."""
     rules = [
         {"name": "works", "rule": "G !call(get, failed)"},
@@ -71,7 +69,7 @@ def test_replay_tells_which_rules_were_lost(
     assert [each["lost"] for each in found] == [["calm", "works"], []]
 
 
-def test_a_refused_call_is_as_if_it_had_not_been() -> None:
+def test_a_refused_call_has_no_effect() -> None:
     """The second refund is the first that runs, because the first was refused."""
     rules = [
         {"name": "first", "rule": "G(refund -> O verify)"},
@@ -104,7 +102,7 @@ def test_the_answer_is_proposed_too() -> None:
     assert not replay(Trace([Call("look")], answer="done"), procedure).refusals
 
 
-def test_what_comes_after_the_end_is_not_held_against_any_rule() -> None:
+def test_calls_after_the_end_count_against_no_rule() -> None:
     rules = [{"name": "no-b", "rule": "G !b", "severity": "HARD_STOP"}]
     procedure = Procedure.from_dict({"constraints": rules})
     found = replay(Trace([Call(tool) for tool in "abab"], answer="done"), procedure)
@@ -113,7 +111,7 @@ def test_what_comes_after_the_end_is_not_held_against_any_rule() -> None:
 
 
 def test_one_gate_replays_any_number_of_runs() -> None:
-    """Nothing of a run is left for the next; labels are those of the run."""
+    """No state carries over to the next run; labels are those of the run."""
     rules = [
         {"name": "once", "rule": "CalledN(a, <= 1)", "layer": "L5"},
         {"name": "gold", "rule": 'G(b -> labels.tier = "gold")', "severity": "HARD_STOP"},
@@ -130,7 +128,7 @@ def test_one_gate_replays_any_number_of_runs() -> None:
             assert gate.replay(trace) == replay(trace, procedure, setting)
 
 
-def test_what_was_waited_for_in_one_run_is_not_undone_in_the_next() -> None:
+def test_outstanding_results_of_one_run_do_not_affect_the_next() -> None:
     rules = [{"name": "verified", "rule": "G(refund -> earlier call(verify, ok))"}]
     procedure = Procedure.from_dict({"constraints": rules})
     verified = [Call("verify"), Call("verify", result="ok")]
@@ -140,7 +138,7 @@ def test_what_was_waited_for_in_one_run_is_not_undone_in_the_next() -> None:
     assert (found.refusals, found.score) == ((), 1.0)
 
 
-def test_values_that_one_run_spoke_of_are_unknown_to_the_next() -> None:
+def test_values_of_one_run_are_unknown_to_the_next() -> None:
     rules = [{"name": "closed", "rule": 'forall x in args(open, "id"): F call(close, id = x)'}]
     procedure = Procedure.from_dict({"constraints": rules})
     gate = Replayer(procedure)
@@ -149,7 +147,7 @@ def test_values_that_one_run_spoke_of_are_unknown_to_the_next() -> None:
     assert gate.replay(both).score == 1.0
 
 
-def test_what_is_said_after_a_call_comes_after_it() -> None:
+def test_a_message_after_a_call_comes_after_it() -> None:
     rules = [{"name": "asked", "rule": "G(refund -> O says(user))"}]
     procedure = Procedure.from_dict({"constraints": rules, "events": "all"})
     refund, yes = Call("refund", step=0), Message("user", "yes", 0)
@@ -164,7 +162,7 @@ def test_a_setting_that_is_named_twice_counts_once(capsys: pytest.CaptureFixture
     assert once == twice
 
 
-def test_only_rules_that_act_are_named() -> None:
+def test_only_enforced_rules_are_named() -> None:
     rules = [
         {"name": "soft", "rule": "G !b"},
         {"name": "values", "rule": "G !b", "layer": "L6"},
@@ -201,7 +199,7 @@ def test_an_intact_log(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert "intact: 5 entries" in capsys.readouterr().out
 
 
-def test_a_torn_last_line_is_what_a_crash_leaves(
+def test_a_crash_leaves_a_torn_last_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "gate.jsonl"
@@ -254,7 +252,7 @@ def test_entries_missing_at_the_end_show_against_a_noted_hash(
 
 
 @pytest.mark.parametrize("name", [".", "fifo"])
-def test_what_is_no_file_is_no_log(
+def test_a_log_must_be_a_regular_file(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     os.mkfifo(tmp_path / "fifo")

@@ -1,4 +1,4 @@
-"""A guard that was set up wrongly says so: another setting than was meant would let calls pass."""
+"""Invalid options of a guard are errors: a setting by mistake would let calls pass."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ PROCEDURE = Procedure.from_dict({"constraints": [{"name": "no-b", "rule": "G !b"
     ],
     ids=str,
 )
-def test_what_is_not_known_is_refused(options: dict[str, Any]) -> None:
+def test_invalid_options_are_errors(options: dict[str, Any]) -> None:
     with pytest.raises(BylawError) as caught:
         Guard(**{"procedure": PROCEDURE, **options})
     (problem,) = caught.value.diagnostics
@@ -38,7 +38,7 @@ def test_what_is_not_known_is_refused(options: dict[str, Any]) -> None:
     assert problem.help
 
 
-def test_what_is_no_call_is_refused_before_anything_is_decided() -> None:
+def test_a_turn_with_something_other_than_calls_is_an_error() -> None:
     guard = Guard(PROCEDURE)
     calls: Any = [Call("a"), "b"]
     with pytest.raises(BylawError, match="E414"):
@@ -82,7 +82,7 @@ def test_a_turn_is_a_list_of_calls(calls: Any) -> None:
     assert guard.turn == 0
 
 
-def test_only_roles_speak() -> None:
+def test_an_unknown_role_is_an_error() -> None:
     role: Any = "robot"
     with pytest.raises(BylawError, match="E414"):
         Guard(PROCEDURE).say(role, "hello")

@@ -1,4 +1,4 @@
-"""What a guard was given stays what it was: tools may change their values afterwards."""
+"""A guard copies arguments and results: tools may change their values afterwards."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_a_result_that_changes_later_changes_no_decision() -> None:
     assert tools["refund"](amount=20) == 20
 
 
-def test_arguments_that_change_later_are_on_record_as_they_were() -> None:
+def test_arguments_that_change_later_are_recorded_unchanged() -> None:
     items: Any = ["a", {"b": [1]}]
     guard = _guard()
     (decision,) = guard.propose([Call("refund", {"amount": 5, "items": items})])

@@ -1,4 +1,4 @@
-"""A gate without rules counts turns and steps as a guard does whose only rule always holds."""
+"""A gate without rules counts turns and steps like a guard whose only rule always holds."""
 
 from __future__ import annotations
 

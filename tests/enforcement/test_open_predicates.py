@@ -1,4 +1,4 @@
-"""Functions of users at a gate: what they may refuse, and what they see."""
+"""Registered predicates at a gate: the calls that they refuse, and the events that they see."""
 
 from __future__ import annotations
 
@@ -38,17 +38,17 @@ def _actions(guard: Guard, *calls: Call) -> list[str]:
 PAY = Call("pay", {"to": "acme"})
 
 
-def test_one_whose_false_is_final_refuses() -> None:
+def test_a_predicate_whose_false_is_final_refuses() -> None:
     assert _actions(_guard(), PAY) == ["block"]
 
 
-def test_one_that_does_not_say_so_never_does() -> None:
+def test_a_predicate_whose_false_is_not_final_never_refuses() -> None:
     guard = _guard(final=False)
     assert _actions(guard, PAY) == ["allow"]
     assert guard.finish().score == 0.0
 
 
-def test_functions_see_what_was_said_although_the_rule_counts_calls_only() -> None:
+def test_predicates_see_messages_although_the_rule_sees_calls_only() -> None:
     guard = _guard()
     guard.say("user", "Pay acme.")
     assert _actions(guard, PAY) == ["allow"]
@@ -57,7 +57,7 @@ def test_functions_see_what_was_said_although_the_rule_counts_calls_only() -> No
     assert report.score == verify_trace(trace, guard.procedure).score == 1.0
 
 
-def test_a_result_that_is_still_to_come_is_waited_for() -> None:
+def test_an_outstanding_result_refuses_nothing() -> None:
     guard = _guard()
     (looked,) = guard.propose([Call("look")])
     assert _actions(guard, PAY) == ["allow"], "the look-up may still return it"
@@ -65,7 +65,7 @@ def test_a_result_that_is_still_to_come_is_waited_for() -> None:
     assert guard.finish().score == 1.0
 
 
-def test_what_has_returned_counts() -> None:
+def test_a_known_result_counts() -> None:
     guard = _guard()
     (looked,) = guard.propose([Call("look")])
     guard.record(looked, "acme, Main Street")
@@ -73,7 +73,7 @@ def test_what_has_returned_counts() -> None:
     assert _actions(guard, PAY) == ["allow"]
 
 
-def test_a_saved_run_remembers_what_was_said() -> None:
+def test_a_saved_run_keeps_messages() -> None:
     guard = _guard()
     guard.say("user", "Pay acme.")
     (look,) = guard.propose([Call("look")])
@@ -94,7 +94,7 @@ def test_a_saved_run_remembers_what_was_said() -> None:
         ("F(pay & known(args.to, step))", "allow"),
     ],
 )
-def test_only_what_nothing_can_mend_is_refused(rule: str, expected: str) -> None:
+def test_only_doomed_rules_refuse(rule: str, expected: str) -> None:
     guard = _guard(rule)
     guard.say("user", "Pay acme.")
     if "|" in rule:

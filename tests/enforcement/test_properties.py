@@ -57,7 +57,7 @@ def procedures(draw: st.DrawFn) -> Procedure:
 
 @st.composite
 def guards(draw: st.DrawFn, procedure: Procedure) -> dict[str, Any]:
-    """How a gate may be set up."""
+    """Random options of a gate."""
     return {
         "setting": draw(st.sampled_from(SETTINGS)),
         "soft_block": draw(st.sampled_from(SOFT_BLOCK_MODES)),
@@ -68,7 +68,7 @@ def guards(draw: st.DrawFn, procedure: Procedure) -> dict[str, Any]:
 
 
 class Run:
-    """A gate at work on a recorded run: what it let pass, and what it said."""
+    """A gate on a recorded run: the executed calls, and the decisions."""
 
     def __init__(self, guard: Guard, random: Random, *, saves: bool = False) -> None:
         self.guard = guard
@@ -80,7 +80,7 @@ class Run:
         self.overridden: set[str] = set()
 
     def play(self, subject: Trace) -> None:
-        """Proposes the run turn by turn; some turns again; results come late, or never."""
+        """Proposes the run turn by turn, some turns again. Results come late, or never."""
         turns: dict[int, list[Event]] = {}
         for event in subject.seen("all", answer=True):
             turns.setdefault(event.step or 0, []).append(event)
@@ -127,7 +127,7 @@ class Run:
         self._reopen()
 
     def _reopen(self) -> None:
-        """Goes on in another process, so to speak."""
+        """Saves the run and restores it in another guard."""
         if self.saves is not None and self.saves.random() < 0.5:
             saved = json.loads(json.dumps(self.guard.save()))
             self.guard = self.fresh()
@@ -136,7 +136,7 @@ class Run:
     fresh: Any = None
 
     def trace(self, subject: Trace) -> Trace:
-        """What was executed."""
+        """The trace of executed events."""
         return Trace(self.executed, labels=subject.labels)
 
 
@@ -157,7 +157,7 @@ def _play(
 def test_no_call_that_was_allowed_dooms_a_rule_that_blocks(
     data: st.DataObject, procedure: Procedure, subject: Trace, seed: int
 ) -> None:
-    """On what was executed, each rule that acts is doomed only through results, or an override."""
+    """Only results and overrides doom an enforced rule on the executed trace."""
     options = data.draw(guards(procedure))
     run = _play(procedure, options, subject, seed)
     retired = {each.name: each.retired for each in run.guard.finish().constraints}
@@ -182,7 +182,7 @@ def test_no_call_that_was_allowed_dooms_a_rule_that_blocks(
 
 @settings(max_examples=120)
 @given(st.data(), procedures(), RUNS, st.integers(0, 99))
-def test_the_score_is_that_of_what_was_executed(
+def test_the_score_is_that_of_the_executed_trace(
     data: st.DataObject, procedure: Procedure, subject: Trace, seed: int
 ) -> None:
     run = _play(procedure, data.draw(guards(procedure)), subject, seed)
@@ -209,10 +209,10 @@ def test_saving_and_restoring_changes_no_decision(
 
 @settings(max_examples=120)
 @given(st.lists(RULES, min_size=1, max_size=4), RUNS, ORDERS, KINDS, RANDOMS)
-def test_what_is_taken_back_leaves_nothing_behind(
+def test_a_call_that_is_taken_back_has_no_effect(
     rules: list[Formula], subject: Trace, order: Any, kind: Any, random: Random
 ) -> None:
-    """A twin that never attempted anything else says the same, ever after."""
+    """A second monitor that never attempted it agrees from then on."""
 
     def fresh() -> Monitors:
         return Monitors(rules, order=order, events=kind, labels=subject.labels)
@@ -250,10 +250,10 @@ def test_what_is_taken_back_leaves_nothing_behind(
 
 @settings(max_examples=120)
 @given(st.lists(RULES, min_size=1, max_size=4), RUNS, ORDERS, KINDS)
-def test_many_rules_at_once_are_each_rule_alone(
+def test_many_rules_together_agree_with_each_rule_alone(
     rules: list[Formula], subject: Trace, order: Any, kind: Any
 ) -> None:
-    """Also where rules that see only calls pass over messages."""
+    """Also where rules that see only calls skip messages."""
     together = Monitors(rules, order=order, events=kind, labels=subject.labels)
     alone = [Monitor(rule, order=order, events=kind, labels=subject.labels) for rule in rules]
     for event in subject.seen("all", answer=True):
@@ -265,10 +265,10 @@ def test_many_rules_at_once_are_each_rule_alone(
 
 @settings(max_examples=120)
 @given(procedures(), RUNS, st.sampled_from(SETTINGS), st.integers(0, 99))
-def test_a_withdrawn_answer_leaves_nothing_behind(
+def test_a_withdrawn_answer_has_no_effect(
     procedure: Procedure, subject: Trace, setting: Any, seed: int
 ) -> None:
-    """A twin that never gave it says the same ever after, whatever is learned in between."""
+    """A second guard without the answer agrees from then on, whatever happens in between."""
     random = Random(seed)
     tried, twin = (Guard(procedure, setting, labels=subject.labels) for _ in range(2))
     waiting: list[tuple[Decision, Decision, Call]] = []
@@ -297,7 +297,7 @@ def test_a_withdrawn_answer_leaves_nothing_behind(
 
 @settings(max_examples=80)
 @given(procedures(), st.lists(RUNS, min_size=2, max_size=4), st.sampled_from(SETTINGS))
-def test_one_gate_for_many_runs_is_a_gate_for_each(
+def test_one_gate_for_many_runs_agrees_with_a_gate_for_each(
     procedure: Procedure, subjects: list[Trace], setting: Any
 ) -> None:
     gate = Replayer(procedure, setting)

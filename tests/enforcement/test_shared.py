@@ -1,4 +1,4 @@
-"""Guards of one procedure share machines; none of them notices."""
+"""Guards of one procedure share machines, with no effect on decisions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from bylaw import Call, Guard, Procedure
 from bylaw.enforcement.judge import PreparedRules
-from bylaw.semantics import machine
+from bylaw.semantics.machine import machine
 
 RULES = [
     "G(a -> F b)",
@@ -31,7 +31,7 @@ def _procedure() -> Procedure:
 
 
 def _session(procedure: Procedure, seed: int, calls: int = 120) -> list[object]:
-    """What a guard decides on a random run, and how the rules stand at its end."""
+    """The decisions of a guard on a random run, and the standing of the rules at its end."""
     rng = random.Random(seed)
     guard = Guard(procedure, soft_block_limit=10**6)
     seen: list[object] = []
@@ -44,11 +44,11 @@ def _session(procedure: Procedure, seed: int, calls: int = 120) -> list[object]:
     return [*seen, [(each.name, each.passed) for each in guard.finish().constraints]]
 
 
-def test_guards_in_many_threads_decide_as_each_would_alone() -> None:
+def test_guards_in_many_threads_decide_as_each_alone() -> None:
     alone = [_session(_procedure(), seed) for seed in range(16)]
     shared = _procedure()
     interval = sys.getswitchinterval()
-    sys.setswitchinterval(1e-5)  # threads take turns as often as they can
+    sys.setswitchinterval(1e-5)  # switch threads as often as possible
     try:
         with ThreadPoolExecutor(8) as pool:
             together = list(pool.map(lambda seed: _session(shared, seed), range(16)))
@@ -57,7 +57,7 @@ def test_guards_in_many_threads_decide_as_each_would_alone() -> None:
     assert together == alone
 
 
-def test_the_second_guard_finds_the_rules_ready() -> None:
+def test_the_second_guard_reuses_the_prepared_rules() -> None:
     procedure = _procedure()
     Guard(procedure)
     ready = procedure.derived(PreparedRules)
@@ -65,7 +65,7 @@ def test_the_second_guard_finds_the_rules_ready() -> None:
     assert procedure.derived(PreparedRules) is ready
 
 
-def test_full_tables_are_begun_anew_without_anybody_noticing(
+def test_replacing_full_tables_changes_no_decision(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     alone = [_session(_procedure(), seed) for seed in range(4)]

@@ -1,4 +1,4 @@
-"""An answer that was allowed, and then not taken: the run goes on as if it had not been given."""
+"""Withdrawing an answer that was allowed: the run continues as if it had not been given."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _actions(guard: Guard, *calls: Call) -> list[str]:
     return [decision.action for decision in guard.propose(calls)]
 
 
-def test_the_run_goes_on_and_is_scored_without_the_answer() -> None:
+def test_the_run_continues_and_is_scored_without_the_answer() -> None:
     guard = _guard()
     assert _actions(guard, Call("lookup")) == ["allow"]
     assert _actions(guard, ANSWER) == ["allow"]
@@ -44,7 +44,7 @@ def test_a_rule_that_was_overridden_by_the_answer_is_enforced_again() -> None:
     assert _actions(guard, ANSWER) == ["warn"]
 
 
-def test_a_late_result_of_the_withdrawn_answer_reaches_nobody() -> None:
+def test_a_late_result_of_the_withdrawn_answer_is_ignored() -> None:
     guard = _guard()
     guard.propose([Call("lookup")])
     (answered,) = guard.propose([ANSWER])
@@ -60,10 +60,10 @@ VERIFIED = {"name": "verified", "rule": "G((refund | final_answer) -> O call(ver
 
 @pytest.mark.parametrize("error", [None, "LookupError: no"])
 @pytest.mark.parametrize("elsewhere", [False, True])
-def test_what_is_learned_after_the_answer_is_not_withdrawn_with_it(
+def test_events_after_the_answer_are_not_withdrawn_with_it(
     error: str | None, elsewhere: bool
 ) -> None:
-    """Calls of the same turn get their results after it is decided; so may the run be saved."""
+    """Calls of the same turn get their results later, and the run may be saved in between."""
     procedure = Procedure.from_dict({"constraints": [VERIFIED]})
     guard = Guard(procedure)
     verify, _ = guard.propose([Call("verify"), ANSWER])
@@ -77,7 +77,7 @@ def test_what_is_learned_after_the_answer_is_not_withdrawn_with_it(
     assert guard.finish().score == 1.0
 
 
-def test_a_run_that_is_put_back_has_no_answer_of_another_one() -> None:
+def test_a_restored_run_has_no_answer_of_another_run() -> None:
     guard = _guard()
     start = guard.save()
     guard.propose([Call("lookup"), ANSWER])
@@ -86,7 +86,7 @@ def test_a_run_that_is_put_back_has_no_answer_of_another_one() -> None:
         guard.withdraw()
 
 
-def test_there_must_be_one() -> None:
+def test_there_must_be_an_answer_to_withdraw() -> None:
     guard = _guard()
     with pytest.raises(BylawError, match="no answer to withdraw"):
         guard.withdraw()

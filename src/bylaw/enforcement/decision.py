@@ -17,18 +17,18 @@ from bylaw.trace.event import Call
 from bylaw.values import Json
 
 Action: TypeAlias = Literal["allow", "warn", "block", "stop", "ask"]
-"""What happens to a proposed call. Only `allow` executes it. After `warn`, the same call in the
+"""The action on a proposed call. Only `allow` executes it. After `warn`, the same call in the
 next turn runs. After `stop`, the run has ended. After `ask`, a person may approve the call."""
 ViolationKind: TypeAlias = Literal["doomed", "joint", "unmet", "error", "stopped"]
 """The reason for a violation: nothing can satisfy the rule any more; nothing can satisfy it with
 the others; it is not met yet and the agent wants to finish; it could not be decided; the run has
 ended."""
 Hints: TypeAlias = Literal["none", "rule", "open"]
-"""How much a refusal explains: nothing, the rules, or also the tools that can still be called."""
+"""The content of a refusal: nothing, the rules, or also the tools that can still be called."""
 HINTS: Final[tuple[Hints, ...]] = get_args(Hints)
 SoftBlockMode: TypeAlias = Literal["same-constraint", "in-a-row", "in-total"]
-"""Which soft blocks count towards the end of the run: those of one constraint, those with no call
-allowed in between, or all of them."""
+"""The soft blocks that count towards the end of the run: those of one constraint, those with no
+call allowed in between, or all of them."""
 SOFT_BLOCK_MODES: Final[tuple[SoftBlockMode, ...]] = get_args(SoftBlockMode)
 
 

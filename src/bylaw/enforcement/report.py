@@ -21,7 +21,7 @@ class ConstraintStanding:
     passed: bool | None
     """None if it could not be decided."""
     retired: str | None
-    """Why it was no longer enforced: overridden, or lost through a result or a message."""
+    """The reason it was no longer enforced: overridden, or lost through a result or a message."""
 
     def to_dict(self) -> dict[str, Json]:
         """The standing as JSON."""
