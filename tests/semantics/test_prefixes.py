@@ -127,7 +127,7 @@ ENFORCEABLE = {
     "G(search -> F cite)": (False, "no prefix can doom this: a later `cite` always rescues it"),
     "InOrder(a, b)": (
         False,
-        "no prefix can doom this: whatever has happened, some way on satisfies it",
+        "no prefix can doom this: every prefix has a continuation that satisfies it",
     ),
     "true": (False, "no prefix can doom this: it holds whenever the trace ends"),
     "false": (True, "nothing can satisfy this: it is violated from the start"),
@@ -138,7 +138,7 @@ ENFORCEABLE = {
     "BranchCalled(a, b)": (True, "after `b` nothing can satisfy it any more"),
     "CalledN(a, >= 2)": (
         False,
-        "no prefix can doom this: whatever has happened, some way on satisfies it",
+        "no prefix can doom this: every prefix has a continuation that satisfies it",
     ),
     "CalledN(a, <= 1000000)": (
         True,

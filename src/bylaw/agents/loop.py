@@ -72,7 +72,7 @@ class Episode:
     answer: Json = None
     ending: Ending | None = None
     failure: str | None = None
-    """Why the run could not be finished; such a run is not recorded."""
+    """The reason why the run could not be finished; such a run is not recorded."""
     turns: int = 0
     malformed: int = 0
     """The number of malformed attempts at a call."""

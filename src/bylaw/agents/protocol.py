@@ -61,13 +61,13 @@ class Reply:
     calls: tuple[Call, ...] = ()
     """The well-formed tool calls."""
     malformed: tuple[str, ...] = ()
-    """Why each malformed attempt at a tool call cannot be parsed: one sentence each."""
+    """For each malformed attempt at a tool call, one sentence on why it cannot be parsed."""
     input_tokens: int = 0
     output_tokens: int = 0
     full: bool = False
     """Is the conversation too long for another turn?"""
     failure: str | None = None
-    """Why there is no turn: the model was unreachable or failed. The caller may retry."""
+    """The reason there is no turn: the model was unreachable or failed. The caller may retry."""
 
     def to_message(self) -> ChatMessage:
         """The turn as a message of the conversation."""

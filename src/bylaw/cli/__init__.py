@@ -1,4 +1,4 @@
-"""What people type. A command parses, calls one library function, renders, and exits.
+"""The command line. A command parses, calls one library function, renders, and exits.
 
 Exit codes: 0 all satisfied, 1 something violated, 2 the input could not be used.
 """

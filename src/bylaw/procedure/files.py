@@ -35,7 +35,7 @@ _ORDERS: Final[tuple[Order, ...]] = get_args(Order)
 _EVENTS: Final[tuple[Events, ...]] = get_args(Events)
 Finish: TypeAlias = Literal["free", "met"]
 FINISH: Final[tuple[Finish, ...]] = get_args(Finish)
-"""When an agent may finish: at any time, or only once every rule that a gate enforces is met."""
+"""An agent may finish at any time, or only once every rule that a gate enforces is met."""
 
 
 class ProcedureFields(TypedDict):

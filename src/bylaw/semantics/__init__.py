@@ -1,1 +1,1 @@
-"""What formulas mean. Nothing here reads or writes files."""
+"""The meaning of formulas. Nothing here reads or writes files."""

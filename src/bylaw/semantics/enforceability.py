@@ -1,7 +1,7 @@
-"""Can a call be refused for the sake of a formula? Only if some prefix dooms it.
+"""Can a gate enforce a formula by refusing calls? Only if some prefix dooms it.
 
-A call is decided before it has a result. Where it takes the result, or a message, to doom the
-formula, a gate learns of it too late: by then the call has run.
+A call is decided before it has a result. If only results or messages can doom the formula, the
+gate learns of it too late: the call has run by then.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ _FAR: Final = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Enforceability:
-    """Whether some prefix dooms a formula, and why or why not."""
+    """The answer to whether some prefix dooms a formula, with the reason."""
 
     enforceable: bool
     reason: str
     prefix: Path | None = None
-    """A shortest prefix that dooms it, if by a call where there is one."""
+    """A shortest prefix that dooms it; one that ends in a dooming call, if there is one."""
     exact: bool = True
-    """False if the answer could not be decided, and is the safe one: not enforceable."""
+    """False if the search was incomplete, so that the answer is not proved."""
     too_late: bool = False
-    """Do only results and messages doom it? Then no call is refused for it."""
+    """Do only results and messages doom it? Then no call is refused because of it."""
 
 
 def enforceable(
@@ -53,7 +53,7 @@ def enforceable(
     events: Events = "calls",
     vocabulary: Vocabulary = EMPTY,
 ) -> bool:
-    """Is there a prefix after which the formula is violated however the trace goes on?"""
+    """Is there a prefix after which the formula is violated however the trace continues?"""
     return enforceability(formula, order=order, events=events, vocabulary=vocabulary).enforceable
 
 
@@ -64,15 +64,15 @@ def enforceability(
     events: Events = "calls",
     vocabulary: Vocabulary = EMPTY,
 ) -> Enforceability:
-    """Whether some prefix dooms the formula, with the reason in words."""
+    """Decides whether some prefix dooms the formula, and gives the reason."""
     check_closed(formula, vocabulary)
     try:
         explorer = Explorer(Machine(formula, order, events, vocabulary))
     except Unsupported as error:
         trials = Trials(formula, order, events, vocabulary)
         if past_bodies(formula) is not None:
-            return _of_the_past(trials)
-        return _of_instances(trials) or Enforceability(
+            return _for_past_rule(trials)
+        return _for_instances(trials) or Enforceability(
             False, f"it cannot be decided on prefixes: {error}", exact=False
         )
     far = _far_counter(explorer.machine)
@@ -91,8 +91,8 @@ def enforceability(
         return Enforceability(True, _doom(prefix), prefix, exact=False)
     if refused is None:
         assumes = explorer.machine.alphabet.assumes
-        if assumes and past_bodies(formula) is not None:  # arguments may rule every result out
-            return _of_the_past(Trials(formula, order, events, vocabulary))
+        if assumes and past_bodies(formula) is not None:  # the arguments may rule out every result
+            return _for_past_rule(Trials(formula, order, events, vocabulary))
         return _too_late(prefix, events, exact=explorer.exact)
     return Enforceability(True, _doom(refused), refused, explorer.exact)
 
@@ -120,9 +120,9 @@ def _by_a_call(explorer: Explorer) -> Path | None:
 
 
 def _calls(explorer: Explorer) -> Iterator[tuple[Call, bool, list[Move]]]:
-    """The calls that can be proposed, each with the moves that its results can make of it.
+    """The calls that can be proposed, each with the moves that its possible results lead to.
 
-    A letter is shown by the plainest call that has it; another tool may have that letter alone.
+    The sample of a letter is its plainest call; for another tool it may be the only letter.
     """
     alphabet = explorer.machine.alphabet
     steps = [
@@ -142,15 +142,15 @@ def _calls(explorer: Explorer) -> Iterator[tuple[Call, bool, list[Move]]]:
             if letter in letters[key]:
                 yield call, new_step, [(each, new_step, final) for each in letters[key]]
             elif tool == event.tool:
-                # What was only assumed of arguments counts as known: a call may have such.
+                # Assumptions about arguments count as known: some call may meet them.
                 yield event, new_step, [(letter, new_step, final)]
 
 
-def _of_the_past(trials: Trials) -> Enforceability:
-    """The answer for a rule about the past: it is doomed by whatever violates it."""
+def _for_past_rule(trials: Trials) -> Enforceability:
+    """The answer for a rule about the past: any violation dooms it."""
     violating = trials.find(FALSE)
     if violating is None:
-        reason = "it is lost as soon as it is violated, but no such call could be made up"
+        reason = "any violation dooms it, but no violating call could be generated"
         return Enforceability(True, reason, exact=False)
 
     def by_a_call(trace: Trace) -> bool:
@@ -163,8 +163,8 @@ def _of_the_past(trials: Trials) -> Enforceability:
     return Enforceability(True, _doom(path), path)
 
 
-def _of_instances(trials: Trials) -> Enforceability | None:
-    """The answer for a universal over values that are still to come: one instance dooms it."""
+def _for_instances(trials: Trials) -> Enforceability | None:
+    """The answer for a universal over values of later events: one doomed instance dooms it."""
     try:
         slices = Slices(trials.formula, *trials.settings)
     except Unsupported:
@@ -178,7 +178,7 @@ def _of_instances(trials: Trials) -> Enforceability | None:
         return None
     found = trials.find(FALSE, lambda trace: _dooms(trials, trace))
     if found is None:
-        reason = "it is lost once one instance is, but no such trace was found"
+        reason = "one doomed instance dooms it, but no such trace was found"
         return Enforceability(True, reason, exact=False)
     refused = found if _dooms_unanswered(trials, found) else None
     refused = refused or trials.find(FALSE, lambda trace: _dooms_unanswered(trials, trace))
@@ -197,7 +197,7 @@ def _dooms(trials: Trials, trace: Trace) -> bool:
 
 
 def _dooms_unanswered(trials: Trials, trace: Trace) -> bool:
-    """Does the last event doom the rule as a call whose result is not known yet?"""
+    """Does the last event doom the rule while its result is still unknown?"""
     order, events, vocabulary = trials.settings
     monitor = Monitor(trials.formula, order=order, events=events, vocabulary=vocabulary)
     *before, last = trace.events
@@ -205,7 +205,7 @@ def _dooms_unanswered(trials: Trials, trace: Trace) -> bool:
         at = monitor.length
         monitor.step(event)
         if may_get_result(event):
-            monitor.record(at, event.result)  # it ended without one
+            monitor.record(at, event.result)  # no result will arrive
     if not isinstance(last, Call) or monitor.verdict.final:
         return False
     monitor.step(replace(last, result=MISSING, error=None))
@@ -213,7 +213,7 @@ def _dooms_unanswered(trials: Trials, trace: Trace) -> bool:
 
 
 def _far_counter(machine: Machine) -> Enforceability | None:
-    """The answer for a lone count that is too large to be reached by walking."""
+    """The answer for a single count that is too large for a search."""
     root = machine.closure.parts[machine.closure.root]
     if root.shape not in ("predicate", "not predicate"):
         return None
@@ -238,7 +238,7 @@ def _doom(prefix: Path) -> str:
 def _too_late(
     prefix: Path, events: Events, *, sure: str = "can", exact: bool = True
 ) -> Enforceability:
-    """The answer where no call dooms the formula by itself."""
+    """The answer if no call dooms the formula by itself."""
     what = "a result" if events == "calls" else "a result or a message"
     reason = f"{_doom(prefix)}, but only {what} {sure} do that: too late to refuse a call"
     return Enforceability(True, reason, prefix, exact, too_late=True)
@@ -249,7 +249,7 @@ def _shown(event: object) -> str:
 
 
 def _rescue(explorer: Explorer) -> str:
-    """Why no prefix dooms: which single call always rescues, if one does."""
+    """The reason why no prefix dooms; names a call that always rescues, if there is one."""
     machine = explorer.machine
     states = [s for s in range(len(machine.configurations)) if not machine.configurations[s].ended]
     bad = [state for state in states if not machine.accepts(state)]
@@ -260,7 +260,7 @@ def _rescue(explorer: Explorer) -> str:
             return (
                 f"no prefix can doom this: a later `{_shown(step.sample.event)}` always rescues it"
             )
-    return "no prefix can doom this: whatever has happened, some way on satisfies it"
+    return "no prefix can doom this: every prefix has a continuation that satisfies it"
 
 
 def _always(explorer: Explorer, states: Iterable[StateNumber], move: Move) -> bool:

@@ -1,7 +1,7 @@
-"""The protocol of engines: the ways to follow one formula, event by event.
+"""The protocol of engines: each follows one formula, event by event.
 
-A formula is followed by its machine, by the machines of its instances, by what it remembers of the
-past, or by keeping the whole trace; `monitors` chooses.
+An engine runs the formula's machine, runs the machines of its instances, remembers what the formula
+needs of the past, or keeps the whole trace; `monitors` chooses.
 """
 
 from __future__ import annotations
@@ -14,32 +14,32 @@ from bylaw.trace.event import Call, Event
 from bylaw.values import Json
 
 EngineMark: TypeAlias = Any
-"""The state of an engine, in a form of its own choosing."""
+"""The state of an engine; each engine has its own type."""
 
 
 class Engine(ABC):
-    """Follows one formula. The attributes say what it must be given; most engines keep these."""
+    """Follows one formula. The attributes say which events it needs; these are the defaults."""
 
     hears_everything = True
     """Must it be given every event, or only those that `concerns` names?"""
     overhears = False
-    """Must it be given messages even if the formula sees only calls?"""
+    """Must it be given messages, even if the formula sees only calls?"""
     waits = True
     """Can the result of an earlier call change its verdict?"""
     counts_steps = False
     """Can the end of a step change its verdict?"""
     moves_on_any_call = False
-    """Can a call of a tool that the formula does not name change it, at times?"""
+    """Can a call of a tool that the formula does not name change its state?"""
     may_fail = False
-    """Does it call functions of users, so that `fault` must be asked for?"""
+    """Does it call functions of users, so that `fault` must be checked?"""
     keeps_events = False
-    """Does it keep events that later questions look through, so that its cost grows?"""
+    """Does it keep events and search them later, so that its cost grows with the trace?"""
     fault: str | None = None
     """The reason why the formula could not be decided at the latest event."""
 
     @property
     def reason(self) -> str | None:
-        """The reason why a final verdict may come late or never, if it may."""
+        """The reason why a final verdict may come late or never; None if it cannot."""
         return None
 
     @abstractmethod
@@ -52,38 +52,38 @@ class Engine(ABC):
 
     @abstractmethod
     def awaits(self, position: int) -> bool:
-        """Could a result of the call at this position still make a difference?"""
+        """Could the result of the call at this position still change the verdict?"""
 
     @abstractmethod
     def verdict(self) -> Verdict:
         """The verdict on the events so far."""
 
     def verdict_if_step_ended(self) -> Verdict:
-        """The verdict if no more events came in this step."""
+        """The verdict if the current step had no more events."""
         return self.verdict()
 
     def end_step(self) -> None:  # noqa: B027 - most engines do not count steps
         """Ends the current step: the next event is in a new one."""
 
     def concerns(self, name: str) -> bool:
-        """Can an event of this tool or role make a difference?"""
+        """Can an event of this tool or role change the state?"""
         return True
 
     def idles(self) -> bool:
-        """Would a call of a tool that the formula does not name change nothing at present?"""
+        """Would a call of a tool that the formula does not name leave the state as it is?"""
         return True
 
     @abstractmethod
     def mark(self) -> EngineMark:
-        """The present state, for `undo`."""
+        """The current state, for `undo`."""
 
     @abstractmethod
     def undo(self, mark: EngineMark) -> None:
-        """Goes back to a state that `mark` gave."""
+        """Goes back to a state that `mark` returned."""
 
     @abstractmethod
     def save(self) -> Json:
-        """The present state as JSON."""
+        """The current state as JSON."""
 
     @abstractmethod
     def restore(self, saved: Json) -> None:

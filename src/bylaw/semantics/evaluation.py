@@ -1,4 +1,4 @@
-"""A formula on a trace: its value, and that of every part anywhere."""
+"""A formula on a trace: its value, and the value of every part at every position."""
 
 from __future__ import annotations
 
@@ -60,18 +60,18 @@ def view_of(
     events: Events = "calls",
     vocabulary: Vocabulary = EMPTY,
 ) -> View:
-    """The events of a trace that the formula sees: the final answer only if it names it."""
+    """The events of a trace that the formula sees; the final answer only if it mentions it."""
     return View(trace, trace.seen(events, sees_answer(formula)), order, vocabulary)
 
 
 def evaluate(formula: f.Formula, view: View) -> Evaluation:
-    """The value of a formula at the start of what a view shows."""
+    """The value of a formula at the start of a view."""
     check_closed(formula, view.vocabulary)
     return Evaluation(formula, view)
 
 
 def check_closed(formula: f.Formula, vocabulary: Vocabulary) -> None:
-    """Raises SpecError if the formula uses a variable or a function that nothing supplies."""
+    """Raises SpecError if a variable is not bound or a function is not registered."""
     problems = [
         Diagnostic("E108", f"no quantifier binds the variable '{name}'")
         for name in sorted(formula.free)
@@ -97,7 +97,7 @@ _SATISFIED, _VACUOUS, _VIOLATED, _ERROR = Outcome  # looked up often
 
 
 class EvaluationScope:
-    """What formulas are read against: a view, and the values of the variables around them."""
+    """The context of an evaluation: a view, and the values of the bound variables."""
 
     __slots__ = (
         "_known",
@@ -116,15 +116,15 @@ class EvaluationScope:
         size = len(view.events)
         self.view: Final = view
         self.masks: Final = view.masks
-        """Where each tool was called."""
+        """For each tool, the positions of its calls."""
         self.positions: Final = (1 << size) - 1
         self.everywhere: Final = (2 << size) - 1
-        """The positions, and the empty suffix after the last."""
+        """All positions, and the empty suffix after the last one."""
         self.hidden: Final = view.hidden_mask
         self.partial: Final = bool(view.hidden or view.pending or view.ongoing)
-        """Are there events that are not known in full?"""
+        """Are some events not fully known?"""
         self.complete: Final = not self.partial and not view.vocabulary.may_fail
-        """Is nothing ever unknown?"""
+        """Is every value known?"""
         self.faults: Final[list[Fault]] = []
         self.values: dict[str, Json] = {}
         self._known: Final[dict[object, int | Kleene]] = {}
@@ -138,12 +138,12 @@ class EvaluationScope:
     def outcomes(
         self, formulas: Iterable[tuple[str, TruthFunction, TruthFunction]]
     ) -> dict[str, Outcome]:
-        """The outcomes at the start of formulas, given by a name and their two readings."""
+        """The outcomes of formulas at the start. Each has a name and its two readings."""
         found = {}
         faults, partial = self.faults, self.partial
         for name, certain, possible in formulas:
             if faults:
-                faults.clear()  # they were another formula's
+                faults.clear()  # those of the previous formula
             true, checked = certain(self, 1)
             if true & 1:
                 found[name] = _SATISFIED if checked & 1 else _VACUOUS
@@ -154,15 +154,15 @@ class EvaluationScope:
         return found
 
     def truth(self, formula: f.Formula, where: int) -> tuple[int, int]:
-        """Where a formula is true for certain, and where it may be."""
+        """The positions where a formula is certainly true, and those where it may be true."""
         true = reading(formula)(self, where)[0]
         known = not self.partial and not self.faults
         return true, true if known else reading(formula, False)(self, where)[0]
 
-    # ── atoms: true for certain, and possibly ─────────────────────────────────────────────
+    # ── atoms: certainly true, possibly true ──────────────────────────────────────────────
 
     def matching(self, event: f.EventAtom, where: int) -> tuple[int, int]:
-        """Where an event is such a call."""
+        """The positions of the events that match an event atom."""
         if not event.free:
             return self.view.matching(event)
         tool = event.tool
@@ -171,16 +171,16 @@ class EvaluationScope:
         return self.view.fitting(tool, event.patterns, self.constant, where)
 
     def spoken(self, role: str) -> tuple[int, int]:
-        """Where an event is a message of the role."""
+        """The positions of the messages of a role."""
         spoken = self.view.spoken.get(role, 0)
         return spoken, spoken | self.hidden
 
     def comparator_failed(self, error: Exception) -> Kleene:
-        """Notes that the function which compares results failed."""
+        """Records that the comparator of results failed."""
         return self._fault("result comparator", f"raised {_said(error)}")
 
     def asked(self, predicate: f.OpenPredicate, at: int) -> Kleene:
-        """What a registered function says at a position."""
+        """The answer of a registered function at a position."""
         operands = [self.value(operand, at) for operand in predicate.operands]
         key = (predicate, at, *(identity(v) for v in operands if v not in (MISSING, UNSEEN)))
         if key not in self._known:
@@ -193,11 +193,11 @@ class EvaluationScope:
         if view.hidden or (view.pending and not view.ongoing):
             return None  # the function may look at any event
         if view.ongoing and (not final or any(each < at for each in view.pending)):
-            return None  # what is to come may change what it says
+            return None  # later events may change its answer
         if UNSEEN in operands:
             return None
         if at == len(view) > 0 or MISSING in operands:
-            return False  # no rule asks after the end; an undefined operand makes it false
+            return False  # false after the end, and if an operand is undefined
         try:
             answer = view.vocabulary.predicates[name](view.trace, at, view.trace.metrics, *operands)
         except Exception as error:
@@ -207,14 +207,14 @@ class EvaluationScope:
         return None if answer and view.ongoing else answer
 
     def _fault(self, name: str, reason: str, at: int | None = None) -> Kleene:
-        """Notes that a function failed; what it would have said is unknown."""
+        """Records that a function failed; its answer is unknown."""
         fault = Fault(name, reason, at)
         if fault not in self.faults:
             self.faults.append(fault)
         return None
 
     def reread(self, formula: f.Formula, certain: bool, where: int) -> int:
-        """Where a formula is true in one of its two readings; found once for each."""
+        """The positions where a formula is true in one of its readings; cached."""
         key = (formula, certain, where, identity(self.values))
         if key not in self._known:
             self._known[key] = reading(formula, certain)(self, where)[0]
@@ -227,7 +227,7 @@ class EvaluationScope:
         return value_at(term, _Spot(self, at))
 
     def case(self, term: Term, at: int) -> Seen | OneOf:
-        """The value of a term at a position, told apart by cases."""
+        """The value of a term at a position; several if it is not known which."""
         return case_at(term, _Spot(self, at))
 
     def constant(self, term: Term) -> Seen:
@@ -256,7 +256,7 @@ class EvaluationScope:
         return Elements(seen, UNSEEN not in values)
 
     def last(self, condition: f.Formula, at: int) -> Iterator[int | None]:
-        """The positions of the events that `last` may find; None stands for no event."""
+        """The positions of the events that `last` may find; None means no event."""
         before = self.view.in_steps_before(at)
         true, possible = self.truth(condition, before)
         possible &= before
@@ -269,7 +269,7 @@ class EvaluationScope:
         yield None
 
     def counted(self, term: Counted, at: int) -> Seen:
-        """For how many values the body holds at a position."""
+        """The number of values for which the body holds at a position."""
         if isinstance(term.domain, f.Found) and self.value(term.domain.term, at) is MISSING:
             return MISSING
         found = self.elements(term.domain, at)
@@ -286,7 +286,7 @@ class EvaluationScope:
 
 
 class _Spot:
-    """A position of the trace, as values are read there."""
+    """A position of the trace where terms are evaluated."""
 
     __slots__ = ("at", "scope")
 
@@ -321,14 +321,14 @@ class _Spot:
 
 
 class Evaluation:
-    """A formula on a view: its value at the start, and that of every part anywhere."""
+    """A formula on a view: its value at the start, and the value of every part anywhere."""
 
     def __init__(self, formula: f.Formula, view: View) -> None:
         self.formula: Final = formula
         self.view: Final = view
         self.scope: Final = EvaluationScope(view)
         self.awaits: dict[Node, bool] = {}
-        """Which parts wait for something to happen; see `reasons`."""
+        """For each part, does it require a later event? Filled by `reasons`."""
         self._rows: dict[f.Formula, list[Value]] = {}
         readings = ("", reading(formula), reading(formula, False))
         self.outcome: Final = self.scope.outcomes([readings])[""]
@@ -347,13 +347,13 @@ class Evaluation:
         """The value of a part at a position."""
         known = self._rows.get(part)
         if known is None:
-            if _reads_values(part):  # values are only read where they are asked for
+            if _reads_values(part):  # values are read only at the positions needed
                 return self._values(part, 1 << position, (position,))[0]
             known = self.row(part)
         return known[position]
 
     def row(self, part: f.Formula) -> list[Value]:
-        """The value of a part at every position, and after the last."""
+        """The value of a part at every position, and after the last one."""
         known = self._rows.get(part)
         if known is None:
             known = self._rows[part] = self._values(
@@ -378,7 +378,7 @@ class Evaluation:
         return self.scope.value(term, at)
 
     def last(self, condition: f.Formula, at: int) -> int | None:
-        """The position of the event that `last` finds, if it finds one for certain."""
+        """The position of the event that `last` finds, if that is certain."""
         found = list(self.scope.last(condition, at)) if at < len(self.view) else [None]
         return found[0] if len(found) == 1 else None
 

@@ -1,9 +1,9 @@
-"""Following a formula that needs the whole trace: by keeping it.
+"""The engine for a formula that needs the whole trace: it keeps the trace.
 
 Open predicates, the answer as a value, and domains that are read at the end cannot be followed
-in constant memory. The verdict if the trace ended now is still exact. Nothing is ever final,
-except for a rule about the past: that is lost once it is false at an event, whatever results are
-still to come.
+in constant memory. The verdict for a trace that ends now is still exact. No verdict is final,
+except for a rule about the past: it is doomed once it is false at an event, whatever the pending
+results are.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from bylaw.vocabulary.view import Order, View
 
 
 class History(Engine):
-    """The events so far, and the reference on them."""
+    """Keeps the events so far, and evaluates the reference on them."""
 
     may_fail = True
     keeps_events = True
@@ -49,22 +49,22 @@ class History(Engine):
         self.metrics = metrics
         self.labels = labels
         self.past = past
-        """Is the formula decided at each event, whatever comes after it?"""
+        """Is the formula decided at each event, whatever follows?"""
         self._reason = reason
         self.overhears = any(
             isinstance(part, f.OpenPredicate | f.Extracted) for part in everything(formula)
         )
-        """Do functions of users look at the trace? They see messages, whatever the rule sees."""
+        """Do functions of users read the trace? They see messages even if the rule does not."""
         self.events: list[Event] = []
         self._places: list[int] = []
-        """Where the events that the rule sees stand among all."""
+        """The indices in `events` of the events that the rule sees."""
 
     @property
     def reason(self) -> str | None:
         return self._reason
 
     def take(self, event: Event, position: int, step: int, new_step: bool) -> None:
-        """Takes in an event of a step."""
+        """Takes in an event."""
         if self.kind == "all" or isinstance(event, Call):
             self._places.append(len(self.events))
         self.events.append(event if event.step == step else replace(event, step=step))

@@ -19,9 +19,9 @@ class Monitor:
     """Follows a formula while an agent acts.
 
     `step` takes in a call (or message); a call without a result may get one later, through
-    `record`. `verdict` is the verdict on the events so far; the two final ones never
-    change. `metrics` and `labels` are the values that rules may read. `exact` says whether final
-    verdicts are reported as soon as they are true.
+    `record`. `verdict` is the verdict on the events so far; a final verdict never changes.
+    `metrics` and `labels` are values that rules may read. `exact` says whether final verdicts
+    are reported as soon as they are true.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class Monitor:
 
     @property
     def reason(self) -> str | None:
-        """The reason why a final verdict may come late or never, if it may."""
+        """The reason why a final verdict may come late or never; None if it cannot."""
         return self._engine.reason
 
     def step(self, event: Event) -> None:
@@ -74,7 +74,7 @@ class Monitor:
             self._monitors.step(event)
 
     def record(self, position: int, result: Json, *, error: str | None = None) -> None:
-        """Takes in the result of the call at a position, counted from 0; in any order."""
+        """Takes in the result of the call at a position, counted from 0. Any order will do."""
         self._monitors.record(position, result, error=error)
 
     def end_step(self) -> None:
@@ -86,5 +86,5 @@ class Monitor:
         return self._monitors.save()
 
     def restore(self, saved: Mapping[str, Json]) -> None:
-        """Goes back to a state that was saved from a monitor of the same formula."""
+        """Goes back to a state saved by a monitor of the same formula."""
         self._monitors.restore(saved)

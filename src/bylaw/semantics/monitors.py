@@ -1,8 +1,8 @@
-"""Many formulas followed at once: an event touches only those that can tell it from others.
+"""Many formulas followed together: an event touches only those that it may move.
 
-A formula is touched by a call if it names the tool, if it could not pass over the call of a
-tool that it does not name (`X`, a window of positions), or if it asks about calls in general.
-The cost of a call is that of the few rules it concerns, not of all.
+A call touches a formula that names its tool, one that a call of any tool would move at present
+(`X`, a window of positions), and one that speaks of calls in general. The cost of a call is
+that of the few formulas it touches, not of all.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ from bylaw.values import Json, copied
 from bylaw.vocabulary.registry import EMPTY, Vocabulary
 from bylaw.vocabulary.view import Order
 
-_CROWD: Final = 64
-"""When so many results are outstanding, those that no longer matter are let go."""
+_MIN_OUTSTANDING: Final = 64
+"""With more outstanding results than this, those that no longer matter are dropped."""
 
 
 def engine_for(
@@ -46,15 +46,15 @@ def engine_for(
     labels: Mapping[str, Json],
     cache: MachineCache | None = None,
 ) -> Engine:
-    """The cheapest way to follow a formula."""
+    """The cheapest engine that can follow a formula."""
     if cache is not None and not labels and (known := cache.known(formula, order, events)):
         return _following(known)
     check_closed(formula, vocabulary)
     original, formula = formula, with_labels(formula, labels)
-    if cache is None or formula is not original:  # labels are those of one run
+    if cache is None or formula is not original:  # labels belong to one run
         cache = MachineCache(vocabulary)
     if any(isinstance(part, f.Compare | f.Says | f.Found) for part in everything(formula)):
-        # A machine would follow most rules about data, too, but would have to hear every event.
+        # A machine could follow most rules about data, too, but it would need every event.
         with suppress(Unsupported):
             return Registers(formula, labels)
     try:
@@ -85,7 +85,7 @@ class Attempt:
     doomed: list[int]
     """The formulas that it dooms."""
     take_back: Callable[[], None]
-    """Takes the event back, as if it had not been."""
+    """Undoes the event."""
 
 
 _Before: TypeAlias = tuple[int, EngineMark, Verdict]
@@ -93,10 +93,10 @@ _Before: TypeAlias = tuple[int, EngineMark, Verdict]
 
 
 class Monitors:
-    """Follows several formulas; `verdicts` are theirs, in the order given.
+    """Follows several formulas; `verdicts` has one verdict for each, in the given order.
 
-    `events` may be one for all, or one for each formula. `cache` holds machines that other runs of
-    the same formulas have used.
+    `events` is one setting for all formulas, or one for each. `cache` holds machines that other
+    runs of the same formulas have built.
     """
 
     def __init__(
@@ -117,10 +117,10 @@ class Monitors:
         self._calls = 0
         self._steps = StepCounter()
         self._opened = False
-        """Has a message opened the step, which rules about calls alone have not heard of?"""
+        """Has a message opened the step, so that the next call opens it for rules about calls?"""
         self.outstanding: dict[int, tuple[Call, int, frozenset[int]]] = {}
-        """Calls without a result yet: each with its number among calls, and the formulas."""
-        self._crowd = _CROWD
+        """Calls without a result yet, each with its number among calls and the formulas waiting."""
+        self._outstanding_limit = _MIN_OUTSTANDING
         self.engines: Final = [
             engine_for(rule, order, kind, vocabulary, metrics or {}, labels or {}, cache)
             for rule, kind in zip(rules, kinds, strict=True)
@@ -135,16 +135,16 @@ class Monitors:
         self._always = {i for i in self._open if self.engines[i].hears_everything}
         self._movable = {i for i, e in engines if e.moves_on_any_call} - self._always
         self._restless = self._those_restless()
-        """The formulas that any call might move at present; before the first call, most."""
+        """The formulas that any call may move at present; before the first call, most of them."""
         self._concerned = {} if cache is None or labels else cache.concerned
         self._broken: dict[int, str] = {}
-        """The formulas that cannot be decided because a function of the user's failed."""
+        """The formulas that cannot be decided because a user's function failed."""
 
     def _those_restless(self) -> set[int]:
         return {i for i in self._open & self._movable if not self.engines[i].idles()}
 
     def _concerned_by(self, name: str) -> frozenset[int]:
-        """The formulas that name the tool or role, or must hear of every event."""
+        """The formulas that name the tool or role, or that need every event."""
         found = self._concerned.get(name)
         if found is None:
             naming = {i for i, engine in enumerate(self.engines) if engine.concerns(name)}
@@ -153,7 +153,7 @@ class Monitors:
 
     @property
     def keeps_events(self) -> list[bool]:
-        """For each formula: does it keep events that later questions look through?"""
+        """For each formula: does it keep events and search them later?"""
         return [engine.keeps_events for engine in self.engines]
 
     # ── taking in events ─────────────────────────────────────────────────────────────────
@@ -163,10 +163,10 @@ class Monitors:
         return self._step(event, None)
 
     def attempt(self, event: Event) -> Attempt:
-        """Takes in the next event on trial; `take_back` undoes that.
+        """Takes in the next event on trial; `take_back` undoes it.
 
-        The event is judged as if its step ended with it. A formula that is doomed so may still be
-        met within the step: `verdicts` leave it open.
+        The event is judged as if its step ended with it. A formula doomed on that assumption may
+        still be met within the step: its entry in `verdicts` is not final.
         """
         here = (self.length, self._calls, self._steps.save(), self._opened)
         before: list[_Before] = []
@@ -182,7 +182,7 @@ class Monitors:
         return Attempt(doomed, take_back)
 
     def _step(self, event: Event, before: list[_Before] | None) -> list[int]:
-        """Takes in an event; on trial, notes in `before` the states of the formulas it moves."""
+        """Takes in an event; on trial, adds the states of the formulas it moves to `before`."""
         step, new_step = self._steps.of(event)
         position, self.length = self.length, self.length + 1
         is_call = isinstance(event, Call)
@@ -213,12 +213,12 @@ class Monitors:
         if may_get_result(event):
             waiting = (concerned & self._open) - self._unmoved
             self.outstanding[position] = (event, number, frozenset(waiting))
-            if len(self.outstanding) > self._crowd:
-                self._let_go()
+            if len(self.outstanding) > self._outstanding_limit:
+                self._drop_unawaited()
         return doomed
 
     def pass_over(self, message: Message) -> None:
-        """Notes the step of a message that no formula sees; it takes up no position."""
+        """Counts the step of a message that no formula sees; the message has no position."""
         self._opened = self._steps.of(message)[1] or self._opened
 
     def end_step(self) -> None:
@@ -229,7 +229,7 @@ class Monitors:
             self._settled(index)
 
     def _settled(self, index: int, *, step_ends: bool = False) -> Verdict:
-        """The verdict on a formula that was moved; once it is final, nothing moves it again."""
+        """The new verdict on a formula that has moved; it is retired if the verdict is final."""
         engine = self.engines[index]
         if index in self._movable:
             (self._restless.discard if engine.idles() else self._restless.add)(index)
@@ -248,7 +248,7 @@ class Monitors:
         return self.verdicts[index]
 
     def _undo(self, index: int, mark: EngineMark, verdict: Verdict) -> None:
-        """Takes a formula back to its state before an attempt."""
+        """Returns a formula to its state before an attempt."""
         engine = self.engines[index]
         engine.undo(mark)
         self.verdicts[index] = verdict
@@ -272,7 +272,7 @@ class Monitors:
     def record(self, position: int, result: Json, *, error: str | None = None) -> list[int]:
         """Takes in the result of the event at a position; returns the formulas that it dooms.
 
-        Results come when the turn of their call is over, so that is how they are judged.
+        Results arrive after the turn of their call, so they are judged as if the step had ended.
         """
         if position not in self.outstanding:
             return []
@@ -282,7 +282,7 @@ class Monitors:
         for index in concerned & self._open:
             place = position if index in self._sees_messages else number
             if not self.engines[index].awaits(place):
-                continue  # the result makes no difference to it
+                continue  # the result does not matter to it
             try:
                 self.engines[index].record(place, call)
                 verdict = self._settled(index, step_ends=True)
@@ -292,8 +292,8 @@ class Monitors:
                 doomed.append(index)
         return doomed
 
-    def _let_go(self) -> None:
-        """Forgets the outstanding results that no formula waits for any more."""
+    def _drop_unawaited(self) -> None:
+        """Drops the outstanding results that no formula waits for any more."""
         self.outstanding = {
             position: (call, number, concerned)
             for position, (call, number, concerned) in self.outstanding.items()
@@ -302,13 +302,13 @@ class Monitors:
                 for i in concerned & self._open
             )
         }
-        self._crowd = max(_CROWD, 2 * len(self.outstanding))
+        self._outstanding_limit = max(_MIN_OUTSTANDING, 2 * len(self.outstanding))
 
     # ── saving ───────────────────────────────────────────────────────────────────────────
 
     def save(self) -> dict[str, Json]:
         """The states of all formulas as JSON, for `restore`."""
-        standing = {
+        state = {
             "length": self.length,
             "calls": self._calls,
             "steps": self._steps.save(),
@@ -322,11 +322,11 @@ class Monitors:
             "open": sorted(self._open),
             "broken": [[index, reason] for index, reason in self._broken.items()],
         }
-        return dict(copied(standing))  # the engines keep changing theirs
+        return dict(copied(state))  # engines change theirs in place
 
     def restore(self, saved: Mapping[str, Json]) -> None:
-        """Goes back to states that were saved from the same formulas."""
-        saved = copied(saved)  # it may be restored again
+        """Goes back to states saved for the same formulas."""
+        saved = copied(saved)  # the caller may restore it again
         self.length, self._calls = saved["length"], saved["calls"]
         self._steps.restore(saved["steps"])
         self._opened = saved["opened"]
@@ -344,9 +344,9 @@ class Monitors:
 
 
 class StepCounter:
-    """Assigns steps to events as they come, as a finished trace would have them.
+    """Assigns steps to events as they arrive; a finished trace has the same steps.
 
-    An event that carries no step gets the next; calls share that of the assistant's text.
+    An event without a step gets the next one; calls share the step of the assistant's text.
     """
 
     def __init__(self) -> None:
@@ -354,10 +354,10 @@ class StepCounter:
         self._said = False
         """Was the previous event an assistant's message?"""
         self._over = False
-        """Is the current step over, whatever the next event says?"""
+        """Is the current step over, whatever step the next event carries?"""
 
     def of(self, event: Event) -> tuple[int, bool]:
-        """The step of the next event, and whether it differs from that of the last."""
+        """The step of the next event, and whether that is a new step."""
         step = event.step
         if step is None:
             before = -1 if self._last is None else self._last

@@ -1,4 +1,4 @@
-"""Why a formula has the value it has: the parts, and the positions, that make it so."""
+"""The reasons for a formula's value: the parts, and the positions, that determine it."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ Reason: TypeAlias = tuple[f.Formula, int]
 """A part of a formula, at a position."""
 
 MAX_STEPS: Final = 20_000
-"""How many reasons are followed before the search for witnesses stops."""
+"""The search for witnesses stops after this many reasons."""
 
 
 @dataclass(frozen=True, slots=True)
 class Witness:
-    """The calls that a person would look at to see why."""
+    """The events that show a person why a rule has its value."""
 
     positions: tuple[int, ...]
     complete: bool
-    """False if the search stopped early, on a very long trace."""
+    """False if the search stopped early, as on a very long trace."""
 
 
 def witness(evaluation: Evaluation) -> Witness:
-    """The events that the rule's parts found, followed from the rule's own value down."""
+    """The events on which the rule's value rests, found by following its reasons down."""
     pending: list[Reason] = [(evaluation.formula, 0)]
     seen: set[Reason] = set()
     found: set[int] = set()
@@ -42,7 +42,7 @@ def witness(evaluation: Evaluation) -> Witness:
             continue
         seen.add(reason)
         formula, at = reason
-        if evaluation.at(formula, at) is UNKNOWN:  # what could not be decided explains nothing
+        if evaluation.at(formula, at) is UNKNOWN:  # an undecided part explains nothing
             continue
         match formula:
             case f.EventAtom():
@@ -66,7 +66,7 @@ def witness(evaluation: Evaluation) -> Witness:
 
 
 def reasons(evaluation: Evaluation, formula: f.Formula, at: int) -> Iterable[Reason]:
-    """The parts below, with positions, whose values give the formula its value here."""
+    """The direct parts, with positions, whose values give the formula its value here."""
     n = len(evaluation.view)
     value = evaluation.at(formula, at)
     truth = value.is_true
@@ -90,7 +90,7 @@ def reasons(evaluation: Evaluation, formula: f.Formula, at: int) -> Iterable[Rea
         case f.Yesterday(operand):
             return [(operand, at - 1)] if 0 < at < n else []
         case f.Always(operand):
-            # That nothing followed is seen with the fewest events where the fewest follow.
+            # The last failure has the fewest events after it to show that nothing followed.
             backwards = not truth and _awaits(evaluation, operand)
             positions = range(n - 1, at - 1, -1) if backwards else range(at, n)
             return _along(evaluation, operand, positions, value, every=truth)
@@ -119,14 +119,14 @@ def reasons(evaluation: Evaluation, formula: f.Formula, at: int) -> Iterable[Rea
             before = _other_steps(evaluation, at, range(at - 1, -1, -1))
             return _along(evaluation, operand, before, value, every=not truth)
         case f.Later(operand):
-            behind = _other_steps(evaluation, at, range(at + 1, n))
-            return _along(evaluation, operand, behind, value, every=not truth)
+            after = _other_steps(evaluation, at, range(at + 1, n))
+            return _along(evaluation, operand, after, value, every=not truth)
         case _:
             return []
 
 
 def _awaits(evaluation: Evaluation, formula: f.Formula) -> bool:
-    """Does the formula wait for something to happen? Told once for every part."""
+    """Does the formula require a later event? Computed once for every part."""
     known = evaluation.awaits
     if formula not in known:
         for part in reversed(list(everything(formula))):
@@ -148,7 +148,7 @@ def _those(
     *,
     every: bool,
 ) -> Iterator[Reason]:
-    """All the parts that have the value, or the first of them if one is enough."""
+    """All the parts that have the value, or only the first if one is enough."""
     for part in parts:
         if here(part) is value:
             yield part, at
@@ -164,7 +164,7 @@ def _along(
     *,
     every: bool,
 ) -> Iterator[Reason]:
-    """All the positions where the part has the value, or the first of them if one is enough."""
+    """All the positions where the part has the value, or only the first if one is enough."""
     row = evaluation.row(part)
     for position in positions:
         if row[position] is value:
@@ -202,13 +202,13 @@ def _released(
 
 
 def _other_steps(evaluation: Evaluation, at: int, positions: range) -> list[int]:
-    """Those of the positions that lie in another step."""
+    """The positions that belong to another step."""
     view = evaluation.view
     return [p for p in positions if at < len(view) and view.step(p) != view.step(at)]
 
 
 def _found(evaluation: Evaluation, part: Node, at: int) -> Iterator[Reason]:
-    """The events that `last` finds for the values in a part, at a position."""
+    """The events that `last` finds when the terms of a part are evaluated at a position."""
     for term in everything(part):
         if isinstance(term, Last) and not term.free:
             position = evaluation.last(term.condition, at)

@@ -1,18 +1,18 @@
 """The meaning of formulas: the paper's definitions, one case each, for every position at once.
 
 The truth of a formula along a trace is one Python integer: bit `i` is its truth at event `i`, and
-one more bit stands for the empty suffix after the last event, which is what a rule about the empty
-trace is given. An event atom is a mask, and a temporal operator is a few operations on integers:
+one more bit is its truth at the empty suffix after the last event, where a rule is read on the
+empty trace. An event atom is a mask, and a temporal operator is a few operations on integers:
 `O` fills upward from the lowest bit, `F` downward from the highest, `S` is a carry. A second
-integer marks where something was checked; a formula that is true elsewhere is vacuous there.
+integer marks where something was checked; where a formula is true but unchecked, it is vacuous.
 
-Where something is unknown (an event is hidden, a registered function failed) a formula is read
-twice by the same definitions: once as if every unknown atom counted against the formula, once as
-if it counted in its favour. A negation swaps the two readings. If they agree, the value is known;
-that is strong Kleene logic.
+If something is unknown (an event is hidden, a registered function failed), a formula is read
+twice by the same definitions: once with every unknown atom counted against the formula, once with
+every unknown atom counted in its favour. A negation swaps the two readings. If they agree, the
+value is known. This is strong Kleene logic.
 
-A formula is built once into a function of a scope and of the positions that are asked about. Its
-answer at other positions means nothing, so values are only read where they can matter.
+A formula is compiled once to a function of a scope and of the requested positions. Its result at
+other positions means nothing, so values are read only where they can matter.
 """
 
 from __future__ import annotations
@@ -40,25 +40,25 @@ if TYPE_CHECKING:
 Row: TypeAlias = tuple[int, int]
 """The positions where a formula is true, and those among them where something was checked."""
 TruthFunction: TypeAlias = "Callable[[EvaluationScope, int], Row]"
-"""A formula as a function of a scope and of the positions that are asked about."""
+"""A formula as a function of a scope and of the requested positions."""
 
 _Part = TypeVar("_Part", bound=Node)
 
 _NOWHERE: Final[Row] = (0, 0)
 _DEEP: Final = 100
-"""How many operators may nest before the interpreter's own limit on recursion could matter."""
+"""The nesting depth beyond which Python's recursion limit is raised."""
 
 
 @lru_cache(maxsize=65536)
 def reading(formula: f.Formula, certain: bool = True) -> TruthFunction:
-    """The formula built; `certain` is the reading in which what is unknown counts against it."""
+    """The compiled formula; with `certain`, unknown atoms count against it, else in its favour."""
     if formula.depth > _DEEP:
-        # Calls between Python functions take no room on the machine's stack.
+        # Calls between Python functions do not use the C stack.
         sys.setrecursionlimit(max(sys.getrecursionlimit(), 5 * MAX_DEPTH))
-    return _built(formula, certain)
+    return _compiled(formula, certain)
 
 
-def _built(formula: f.Formula, certain: bool) -> TruthFunction:
+def _compiled(formula: f.Formula, certain: bool) -> TruthFunction:
     match formula:
         # Atoms.
         case f.Truth(truth):
@@ -84,9 +84,9 @@ def _built(formula: f.Formula, certain: bool) -> TruthFunction:
 
             return asked
 
-        # Connectives. What stands to the right is asked only where it matters.
+        # Connectives. The right operand is evaluated only where it matters.
         case f.Not(operand):
-            a = _built(operand, not certain)
+            a = _compiled(operand, not certain)
 
             def negation(s: EvaluationScope, where: int) -> Row:
                 true = s.everywhere ^ a(s, where)[0]
@@ -94,7 +94,7 @@ def _built(formula: f.Formula, certain: bool) -> TruthFunction:
 
             return negation
         case f.And(operands):
-            a, *others = (_built(each, certain) for each in operands)
+            a, *others = (_compiled(each, certain) for each in operands)
 
             def conjunction(s: EvaluationScope, where: int) -> Row:
                 true, checked = a(s, where)
@@ -106,7 +106,7 @@ def _built(formula: f.Formula, certain: bool) -> TruthFunction:
 
             return conjunction
         case f.Or(operands):
-            a, *others = (_built(each, certain) for each in operands)
+            a, *others = (_compiled(each, certain) for each in operands)
 
             def disjunction(s: EvaluationScope, where: int) -> Row:
                 true, checked = a(s, where)
@@ -118,7 +118,7 @@ def _built(formula: f.Formula, certain: bool) -> TruthFunction:
 
             return disjunction
         case f.Implies(left, right):
-            a, b = _built(left, not certain), _built(right, certain)
+            a, b = _compiled(left, not certain), _compiled(right, certain)
 
             def implication(s: EvaluationScope, where: int) -> Row:
                 applies = a(s, where)[0]
@@ -128,7 +128,7 @@ def _built(formula: f.Formula, certain: bool) -> TruthFunction:
 
             return implication
         case f.Iff(left, right):
-            a, b = _built(left, certain), _built(right, certain)
+            a, b = _compiled(left, certain), _compiled(right, certain)
 
             def equivalence(s: EvaluationScope, where: int) -> Row:
                 one, other = a(s, where)[0], b(s, where)[0]
@@ -145,7 +145,7 @@ def _built(formula: f.Formula, certain: bool) -> TruthFunction:
 
         # The future.
         case f.Next(operand):
-            a = _built(operand, certain)
+            a = _compiled(operand, certain)
 
             def following(s: EvaluationScope, where: int) -> Row:
                 positions = s.positions
@@ -154,7 +154,7 @@ def _built(formula: f.Formula, certain: bool) -> TruthFunction:
 
             return following
         case f.WeakNext(operand):
-            a = _built(operand, certain)
+            a = _compiled(operand, certain)
 
             def if_following(s: EvaluationScope, where: int) -> Row:
                 positions = s.positions
@@ -164,7 +164,7 @@ def _built(formula: f.Formula, certain: bool) -> TruthFunction:
 
             return if_following
         case f.Eventually(operand):
-            a = _built(operand, certain)
+            a = _compiled(operand, certain)
 
             def eventually(s: EvaluationScope, where: int) -> Row:
                 positions = s.positions
@@ -176,7 +176,7 @@ def _built(formula: f.Formula, certain: bool) -> TruthFunction:
 
             return eventually
         case f.Always(operand):
-            a = _built(operand, certain)
+            a = _compiled(operand, certain)
 
             def always(s: EvaluationScope, where: int) -> Row:
                 positions = s.positions
@@ -186,7 +186,7 @@ def _built(formula: f.Formula, certain: bool) -> TruthFunction:
 
             return always
         case f.Until(left, right):
-            a, b = _built(left, certain), _built(right, certain)
+            a, b = _compiled(left, certain), _compiled(right, certain)
 
             def until(s: EvaluationScope, where: int) -> Row:
                 positions = s.positions
@@ -196,7 +196,7 @@ def _built(formula: f.Formula, certain: bool) -> TruthFunction:
 
             return until
         case f.WeakUntil(left, right):
-            a, b = _built(left, certain), _built(right, certain)
+            a, b = _compiled(left, certain), _compiled(right, certain)
 
             def weak_until(s: EvaluationScope, where: int) -> Row:
                 positions = s.positions
@@ -207,7 +207,7 @@ def _built(formula: f.Formula, certain: bool) -> TruthFunction:
 
             return weak_until
         case f.Release(left, right):
-            a, b = _built(left, certain), _built(right, certain)
+            a, b = _compiled(left, certain), _compiled(right, certain)
 
             def release(s: EvaluationScope, where: int) -> Row:
                 positions = s.positions
@@ -222,7 +222,7 @@ def _built(formula: f.Formula, certain: bool) -> TruthFunction:
 
         # The past.
         case f.Yesterday(operand):
-            a = _built(operand, certain)
+            a = _compiled(operand, certain)
 
             def previously(s: EvaluationScope, where: int) -> Row:
                 positions = s.positions
@@ -231,7 +231,7 @@ def _built(formula: f.Formula, certain: bool) -> TruthFunction:
 
             return previously
         case f.Once(operand):
-            a = _built(operand, certain)
+            a = _compiled(operand, certain)
 
             def once(s: EvaluationScope, where: int) -> Row:
                 positions = s.positions
@@ -241,7 +241,7 @@ def _built(formula: f.Formula, certain: bool) -> TruthFunction:
 
             return once
         case f.Historically(operand):
-            a = _built(operand, certain)
+            a = _compiled(operand, certain)
 
             def historically(s: EvaluationScope, where: int) -> Row:
                 positions = s.positions
@@ -251,21 +251,21 @@ def _built(formula: f.Formula, certain: bool) -> TruthFunction:
 
             return historically
         case f.Since(left, right):
-            a, b = _built(left, certain), _built(right, certain)
+            a, b = _compiled(left, certain), _compiled(right, certain)
 
             def since(s: EvaluationScope, where: int) -> Row:
                 positions = s.positions
                 begins = b(s, positions)[0] & positions
                 lasts = a(s, positions)[0] & positions | begins
-                # Adding the two carries from each beginning on for as long as it lasts.
+                # The addition carries from each beginning for as long as the left side lasts.
                 true = ((begins + lasts) ^ begins ^ lasts) >> 1 & positions
                 return true, true
 
             return since
 
-        # Other steps than that of the event: siblings of one turn do not see each other.
+        # Events of other steps: calls of one turn do not see each other.
         case f.Earlier(operand):
-            a = _built(operand, certain)
+            a = _compiled(operand, certain)
 
             def earlier(s: EvaluationScope, where: int) -> Row:
                 positions = s.positions
@@ -275,7 +275,7 @@ def _built(formula: f.Formula, certain: bool) -> TruthFunction:
 
             return earlier
         case f.Later(operand):
-            a = _built(operand, certain)
+            a = _compiled(operand, certain)
 
             def later(s: EvaluationScope, where: int) -> Row:
                 positions = s.positions
@@ -292,10 +292,10 @@ def _built(formula: f.Formula, certain: bool) -> TruthFunction:
 
 
 def _quantified(formula: f.Quantifier, certain: bool) -> TruthFunction:
-    """A universal is true where all instances are, an existential where one is."""
+    """A universal is true where all instances are; an existential, where one is."""
     variable, domain = formula.variable, formula.domain
     universal = isinstance(formula, f.ForAll)
-    body = _built(formula.body, certain)
+    body = _compiled(formula.body, certain)
     matters = variable in formula.body.free
     instances = _found_here if reads_event(domain) else _found_anywhere
 
@@ -309,7 +309,7 @@ def _quantified(formula: f.Quantifier, certain: bool) -> TruthFunction:
             true = true & (holds | ~asked) if universal else true | holds & asked
             checked |= more & asked
         if incomplete and universal is certain:
-            # Values that are not known count against a universal, or for an existential.
+            # Unknown values count against a universal, or in favour of an existential.
             true = true & ~incomplete if universal else true | incomplete
         return true, true & checked
 
@@ -317,7 +317,7 @@ def _quantified(formula: f.Quantifier, certain: bool) -> TruthFunction:
 
 
 _Found: TypeAlias = tuple[list[tuple[Json, int]], int]
-"""The values of a domain with the positions where it has them; where there may be more."""
+"""The values of a domain, each with its positions; the positions where more may exist."""
 
 
 def _found_anywhere(s: EvaluationScope, domain: f.Domain, where: int) -> _Found:
@@ -328,7 +328,7 @@ def _found_anywhere(s: EvaluationScope, domain: f.Domain, where: int) -> _Found:
 
 
 def _found_here(s: EvaluationScope, domain: f.Domain, where: int) -> _Found:
-    """Equal values are asked about together, at all the positions where they are found."""
+    """Equal values are evaluated together, at all the positions where they occur."""
     places: dict[str, tuple[Json, int]] = {}
     incomplete = 0
     for at in positions_of(where):
@@ -374,13 +374,13 @@ def _compared(formula: f.Compare, certain: bool) -> TruthFunction:
 
 
 def _atom(masks: tuple[int, int], certain: bool) -> Row:
-    """Of where it is true for certain and where it may be, the one that is asked for."""
+    """The mask for this reading: certainly true, or possibly true."""
     true = masks[not certain]
     return true, true
 
 
 def _judged(formula: f.TracePredicate, certain: bool) -> TruthFunction:
-    """A trace predicate is the same everywhere."""
+    """A trace predicate has the same value at every position."""
     holds, operands, free = PREDICATES[formula.name].holds, formula.operands, formula.free
 
     def judged(s: EvaluationScope, where: int) -> Row:
@@ -394,13 +394,13 @@ def _judged(formula: f.TracePredicate, certain: bool) -> TruthFunction:
 
 
 def bound(part: _Part, values: Mapping[str, Json]) -> _Part:
-    """A part of a formula with the values of variables written out."""
+    """A part of a formula with its variables replaced by their values."""
     for name in part.free:
         part = substitute(part, name, values[name])
     return part
 
 
-# ── stretches of positions ────────────────────────────────────────────────────────────────
+# ── intervals of positions ─────────────────────────────────────────────────────────────────
 
 
 def _up_to(mask: int) -> int:
@@ -409,12 +409,12 @@ def _up_to(mask: int) -> int:
 
 
 def _from(mask: int) -> int:
-    """All positions from the lowest in the mask on, without end."""
+    """All positions from the lowest in the mask, without an upper bound."""
     return -(mask & -mask)
 
 
 def _until(kept: int, goal: int) -> int:
-    """The goal, and every position from which what is kept leads up to it; by doubling."""
+    """The goal, and the positions from which `kept` holds until the goal; by doubling."""
     reach = 1
     while more := kept & goal >> reach & ~goal:
         goal |= more

@@ -1,8 +1,7 @@
-"""The values that formulas take, and how connectives combine them.
+"""The values of formulas, the outcomes of constraints, and the verdicts on prefixes.
 
-Four values: FALSE; TRUE, something was checked; VACUOUS, true because nothing was; UNKNOWN,
-where an open predicate failed or an event is hidden. Every connective is one line below, so
-that it can be compared with the definition.
+A formula has one of four values: FALSE; TRUE, with something checked; VACUOUS, true with nothing
+checked; UNKNOWN, because an open predicate failed or an event is hidden.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ class Value(Enum):
     TRUE = "T"
     UNKNOWN = "?"
 
-    __hash__ = object.__hash__  # members are unique; Enum's own hash is slow, and tables use it
+    __hash__ = object.__hash__  # members are unique, and Enum's own hash is slow
 
     @property
     def is_true(self) -> bool:
@@ -47,17 +46,17 @@ class Outcome(Enum):
 
     @property
     def passed(self) -> bool | None:
-        """Was the constraint satisfied? None where that is not known."""
+        """Was the constraint satisfied? None if that is unknown."""
         return None if self is Outcome.ERROR else self is not Outcome.VIOLATED
 
 
 class Verdict(Enum):
-    """What a prefix makes of a constraint."""
+    """The verdict on a constraint after a prefix of a trace."""
 
     SATISFIED = "satisfied"
-    """Satisfied, however the trace goes on."""
+    """Satisfied however the trace continues."""
     VIOLATED = "violated"
-    """Violated, however the trace goes on: the constraint is doomed."""
+    """Violated however the trace continues: the constraint is doomed."""
     PRESUMABLY_SATISFIED = "presumably satisfied"
     """Satisfied if the trace ended now."""
     PRESUMABLY_VIOLATED = "presumably violated"
@@ -65,7 +64,7 @@ class Verdict(Enum):
 
     @property
     def final(self) -> bool:
-        """Is this verdict one that nothing can change?"""
+        """Can no later event change this verdict?"""
         return self in (Verdict.SATISFIED, Verdict.VIOLATED)
 
     @property

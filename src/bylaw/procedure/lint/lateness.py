@@ -29,7 +29,7 @@ def find_late(subject: LintSubject) -> Iterator[Finding]:
             )
             yield Finding("W509", name, _message(reason), advice, severity="note")
         elif _exceeds_budget(formula, subject.prover):
-            reason = "the search for a way out needs more states than the budget allows"
+            reason = "the search for a continuation needs more states than the budget allows"
             advice = (
                 "Split it at its '&': several rules are followed separately."
                 if isinstance(formula, f.And)

@@ -312,4 +312,4 @@ class PlainFollower(Engine):
 def _inexact(explorer: Explorer) -> str | None:
     if explorer.exact:
         return None
-    return "the search for a way out needs more states than the budget allows"
+    return "the search for a continuation needs more states than the budget allows"
