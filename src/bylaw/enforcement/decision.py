@@ -32,7 +32,7 @@ call allowed in between, or all of them."""
 SOFT_BLOCK_MODES: Final[tuple[SoftBlockMode, ...]] = get_args(SoftBlockMode)
 
 
-# Ordinary dataclasses: every decision makes some, and theirs is the fastest constructor.
+# Ordinary dataclasses: each decision makes some, and they are faster to make than `frozen` ones.
 
 
 @dataclass(frozen=True, slots=True)
