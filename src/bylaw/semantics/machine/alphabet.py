@@ -1,16 +1,15 @@
-"""What a formula can tell apart: events by the probes they match.
+"""The alphabet of a formula: events are the same letter if they match the same probes.
 
-A letter is the set of probes that an event matches; every event has one. For searches the
-alphabet also lists letters that can occur at all, each with a call that shows it: for each
-tool that is named, and for one that is not, the combinations of the argument and result
-values that the probes speak of, a fresh value, and none. Equality and presence on one path are
-decided together, because the sample calls are real calls; different paths are combined freely.
-Order comparisons are shown by values around
-those they compare with. What cannot be shown by values (regular expressions, functions,
-containment) is taken as independent of everything else: it may be true or false of any event.
-Where the samples may not show everything (a pattern looks inside a value that another compares
-whole, a comparator of the user's decides, there are too many combinations), the alphabet says
-that it is not complete, and nobody may conclude anything from what is not there.
+A letter is the set of probes that an event matches; every event has one. For searches, the
+alphabet also lists the letters that can occur, each with a sample call: for each named tool,
+and for one that is not named, every combination of the argument and result values that the
+probes mention, a fresh value, and no value. Equality and presence on one path are decided
+together, because the samples are real calls; different paths are combined freely. An order
+comparison is sampled by values around its bound. A condition that values cannot decide (a
+regular expression, a function, containment) is treated as independent of everything else: it
+may be true or false of any event. If the samples may miss a letter (one pattern looks inside a
+value that another compares whole, a user's comparator decides, there are too many
+combinations), the alphabet is marked incomplete, and a search that finds nothing proves nothing.
 """
 
 from __future__ import annotations
@@ -37,25 +36,25 @@ Letter: TypeAlias = frozenset[int]
 """The numbers of the probes that an event matches."""
 
 MAX_SAMPLES: Final = 2_000
-"""How many sample calls are tried for one tool before the list counts as incomplete."""
+"""The limit on sample calls for one tool; beyond it, the alphabet is incomplete."""
 MAX_ASSUMED: Final = 6
-"""How many conditions are assumed to come out either way at one event."""
+"""The limit on undecided conditions at one event; each is assumed true and false."""
 OTHER: Final = "something_else"
-"""The stem of a tool that no formula names."""
+"""The stem of a tool name that no formula uses."""
 _FRESH: Final = "another value"
 _EXTRA: Final = "something_more"
 
 
 @frozen
 class Sample:
-    """A letter that can occur, and an event that shows it."""
+    """A letter that can occur, and an event that has it."""
 
     letter: Letter
     event: Event
     final: bool = False
-    """Is it the final answer, behind which nothing comes?"""
+    """Is it the final answer, after which the trace ends?"""
     real: bool = True
-    """Does the event have the letter? Else some condition was only assumed to come out so."""
+    """Does the event have the letter? If not, the value of some condition was assumed."""
 
 
 class Alphabet:
@@ -80,7 +79,7 @@ class Alphabet:
         self._opaque = _opaque(self.probes)
         self._of_tool: dict[str, list[int]] = {name: self._asked_of(name) for name in named}
         self.fixed: dict[str, Letter] = {}
-        """The letters of calls that are told apart by their tool alone."""
+        """The letters of the tools whose calls all have the same letter."""
         self._awaited: dict[str, bool] = {}
         words = _words(self.probes) | named
         self.other: Final = _unused(OTHER, words)
@@ -89,11 +88,11 @@ class Alphabet:
         self.complete = (
             vocabulary.compares_plainly or all(p.result is None for p in self.probes)
         ) and (len(self._forms) < 2 or all(form.find("*") == len(form) - 1 for form in self._forms))
-        """Does `samples` show every letter that can occur?"""
+        """Does `samples` contain every letter that can occur?"""
         self.elsewhere: Final = (
             None if self._forms else self._letter_by_tool(self.other, self._general)
         )
-        """The letter of every call of a tool that is not named, if they all have one."""
+        """The letter of every call of a tool that is not named, if they all share one."""
         self.named: Final = frozenset(named)
         for name, numbers in self._of_tool.items():
             if (letter := self._letter_by_tool(name, numbers)) is not None:
@@ -111,7 +110,7 @@ class Alphabet:
         ]
 
     def _asked(self, name: str) -> list[int]:
-        """The same, for any name."""
+        """The probes that a call of any tool could match, cached for named tools."""
         known = self._of_tool.get(name)
         if known is not None:
             return known
@@ -119,7 +118,7 @@ class Alphabet:
 
     @property
     def assumes(self) -> bool:
-        """Are there conditions that are taken as independent of everything else?"""
+        """Are there conditions that are treated as independent of everything else?"""
         return bool(self._opaque)
 
     def _letter_by_tool(self, name: str, numbers: list[int]) -> Letter | None:
@@ -144,9 +143,9 @@ class Alphabet:
         return frozenset(i for i in numbers if probes[i].matches(event, vocabulary))
 
     def _assumed(self, event: Event, numbers: Sequence[int], late: bool) -> Iterator[Letter]:
-        """The letters an event could have if its opaque conditions came out otherwise.
+        """The letters an event has for every combination of values of its opaque conditions.
 
-        With `late`, only those that depend on the result.
+        With `late`, only conditions that depend on the result vary.
         """
         asked = {c for i in numbers for c in self.probes[i].conditions}
         free = [c for c in self._opaque if c in asked and (not late or reads_result(c))]
@@ -167,11 +166,11 @@ class Alphabet:
 
     @property
     def never_waits(self) -> bool:
-        """Does no result of any call make a difference?"""
+        """Is every letter independent of results?"""
         return not any(map(_asks_result, self.probes))
 
     def depends_on_result(self, tool: str) -> bool:
-        """Can the result of a call of this tool make a difference?"""
+        """Can the result of a call of this tool change its letter?"""
         found = self._awaited.get(tool)
         if found is None:
             found = any(_asks_result(self.probes[i]) for i in self._asked(tool))
@@ -179,12 +178,12 @@ class Alphabet:
         return found
 
     def letters_of(self, call: Call) -> dict[Letter, Call]:
-        """The letters that a call can have once its result is known, each shown by one."""
+        """The letters that a call can have once its result is known, each with a sample."""
         found: dict[Letter, Call] = {}
         numbers = self._asked(call.tool)
         for result, error in self._outcomes(numbers):
             shown = Call(call.tool, call.args, result, call.step, error)
-            letter = self._made_up(shown)
+            letter = self._letter_of_sample(shown)
             if letter is None:
                 continue
             found.setdefault(letter, shown)
@@ -192,8 +191,8 @@ class Alphabet:
                 found.setdefault(letter, shown)
         return found
 
-    def _made_up(self, event: Event) -> Letter | None:
-        """The letter of an event that nobody saw; None if a user's comparator does not take it."""
+    def _letter_of_sample(self, event: Event) -> Letter | None:
+        """The letter of a generated event; None if a user's comparator rejects it."""
         try:
             return self.letter(event)
         except Exception:
@@ -212,7 +211,7 @@ class Alphabet:
         seen: set[tuple[Letter, bool]] = set()
         events = list(self._events())
         if not self.vocabulary.compares_plainly:
-            events = [each for each in events if self._made_up(each[0]) is not None]
+            events = [each for each in events if self._letter_of_sample(each[0]) is not None]
         for event, final in events:
             sample = Sample(self.letter(event), event, final)
             if (sample.letter, final) not in seen:
@@ -247,7 +246,7 @@ class Alphabet:
             yield Call(name, arguments, result, error=error)
 
     def _arguments(self, numbers: Sequence[int]) -> Iterator[dict[str, Json]]:
-        """The arguments that the probes can tell apart; without any first."""
+        """The arguments that the probes distinguish; no arguments first."""
         wanted: dict[str, dict[tuple[str, ...], list[Json]]] = {}
         for i in numbers:
             for pattern in self.probes[i].patterns:
@@ -267,7 +266,7 @@ class Alphabet:
             yield {key: value for key, value in pairs if value is not MISSING}
 
     def _outcomes(self, numbers: Sequence[int]) -> list[tuple[Any, str | None]]:
-        """The results and errors that the probes can tell apart; no result first."""
+        """The results and errors that the probes distinguish; no result first."""
         wanted: dict[tuple[str, ...], list[Json]] = {}
         asks_outcome = asks_result = False
         for i in numbers:
@@ -306,13 +305,13 @@ class Alphabet:
                 yield found.path, found.values
 
     def _texts(self, numbers: Sequence[int]) -> list[str]:
-        """Texts that conditions on `text` look for."""
+        """The texts that conditions on `text` look for."""
         conditions = dict.fromkeys(c for i in numbers for c in self.probes[i].conditions)
         hints = [hint for c in conditions if (hint := hinted(c)) and hint.field == "text"]
         return [value for hint in hints for value in hint.values]
 
     def _values(self, paths: dict[tuple[str, ...], list[Json]]) -> list[Json]:
-        """Values that show what can be true at these paths: whole ones, and built ones."""
+        """Sample values for these paths: whole values, and objects built from nested ones."""
         whole = _distinct([*paths.get((), []), self._fresh])
         nested = {path: values for path, values in paths.items() if path}
         if not nested:
@@ -333,7 +332,7 @@ class Alphabet:
         return _distinct([*whole, *built])
 
     def _results(self, paths: dict[tuple[str, ...], list[Json]]) -> list[Json]:
-        """The same for results, where text that encodes JSON counts as what it encodes."""
+        """Sample results for these paths; text that encodes JSON counts as the encoded value."""
         found = self._values(paths)
         encoded = [v for v in found if isinstance(v, str) and not equal(decoded(v), v)]
         return [*found, *(canonical(value) for value in encoded)]
@@ -357,18 +356,18 @@ def _asks_result(probe: Probe) -> bool:
 
 
 def _opaque(probes: Iterable[Probe]) -> tuple[Formula, ...]:
-    """The conditions that values cannot show for certain."""
+    """The conditions that sample values cannot decide."""
     conditions = dict.fromkeys(c for probe in probes for c in probe.conditions)
     return tuple(c for c in conditions if simple(c) is None and not isinstance(c, Says))
 
 
 def _inside(inner: tuple[str, ...], outer: tuple[str, ...]) -> bool:
-    """Does one path lead into what the other leads to?"""
+    """Is the outer path a proper prefix of the inner one?"""
     return len(inner) > len(outer) and inner[: len(outer)] == outer
 
 
 def _words(probes: Iterable[Probe]) -> set[str]:
-    """Everything that the probes write, as text to stay clear of."""
+    """The texts that occur in the probes; fresh values must avoid them."""
     found: set[str] = set()
     for probe in probes:
         for pattern in probe.patterns:
@@ -382,7 +381,7 @@ def _words(probes: Iterable[Probe]) -> set[str]:
 
 
 def _unused(word: str, words: set[str]) -> str:
-    """The word, changed until nothing contains it."""
+    """The word, extended until none of the words contains it."""
     while any(word in each for each in words):
         word += "_"
     return word

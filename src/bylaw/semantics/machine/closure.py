@@ -1,8 +1,8 @@
 """Formulas prepared for progression: negations pushed to the atoms, parts numbered once.
 
-Every part is one of a few shapes. `F`, `G` and `W` are written with until and release; the
-past has the same pairs (since and its dual, yesterday strong and weak), because a past
-operator may have the future inside it.
+Every part has one of a few shapes. `F`, `G` and `W` become until and release; the past has the
+same pairs (since and its dual, strong and weak yesterday), because a past operator may contain
+future operators.
 """
 
 from __future__ import annotations
@@ -46,14 +46,14 @@ PAST: Final = ("yesterday", "weak yesterday", "since", "trigger")
 
 
 class Unsupported(Exception):
-    """The formula cannot be followed call by call; the message says why."""
+    """The formula cannot be followed event by event; the message says why."""
 
 
 @frozen
 class Part:
-    """A part of a prepared formula: its shape, and the numbers of what it is made of.
+    """A part of a prepared formula: its shape, and the numbers of its operands.
 
-    For `probe` and `predicate` the number is that of the probe or tracker, else of a part.
+    For `probe` and `predicate`, the number is that of the probe or tracker, else of a part.
     """
 
     shape: PartKind
@@ -228,7 +228,7 @@ class Closure:
 
 
 def _folded(part: Node) -> Node | None:
-    """The value that a calculation with written values has: `LIMITS.pay`, `2 * 50`."""
+    """The value of a constant term, such as `LIMITS.pay` or `2 * 50`."""
     if not isinstance(part, At | Apply) or part.free or not is_constant(part):
         return None
     if any(isinstance(inner, Answer | Labels) for inner in everything(part)):
@@ -246,7 +246,7 @@ def _written(domain: f.Listed | f.Found) -> list[Json]:
 
 
 def _together(operands: tuple[f.Formula, ...]) -> tuple[Probe | None, tuple[f.Formula, ...]]:
-    """What a conjunction asks of one call, as one question; and the rest."""
+    """The atom and the conditions of a conjunction as one probe, and the other operands."""
     events = [part for part in operands if isinstance(part, f.EventAtom)]
     conditions = tuple(
         part
@@ -262,7 +262,7 @@ def _together(operands: tuple[f.Formula, ...]) -> tuple[Probe | None, tuple[f.Fo
 
 
 def check_supported(formula: f.Formula) -> None:
-    """Raises Unsupported if the formula needs more than the events, one after the other."""
+    """Raises Unsupported if the formula cannot be followed one event at a time."""
     for part in everything(formula):
         match part:
             case f.OpenPredicate(name):

@@ -1,4 +1,4 @@
-"""Conditions on one event: which values show them true, and which show them false."""
+"""Conditions on one event, and sample values that make them true or false."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Hint:
 
 
 def simple(condition: f.Formula) -> Hint | None:
-    """A comparison of one place with a value written out: these values decide it either way."""
+    """The place that a comparison with a constant reads; the values make it true and false."""
     found = _simple(condition)
     return found if found and found.field in ("args", "result") else None
 
@@ -48,7 +48,7 @@ def _simple(condition: f.Formula) -> Hint | None:
 
 
 def _around(value: Json) -> list[Json]:
-    """Values below, at and above. Halves, so that the next whole number is not skipped over."""
+    """Values below, at and above. Halves fall between the value and the next whole number."""
     if is_number(value):
         return [value, value - 1, value + 1, value - 0.5, value + 0.5]
     return [value, "", f"{value}a"] if is_text(value) else [value]
@@ -67,7 +67,7 @@ def hinted(condition: f.Formula) -> Hint | None:
 
 
 def _read(term: Term) -> tuple[str, tuple[str, ...]] | None:
-    """The field and the keys, of a value that is read from the event by keys alone."""
+    """The field and the keys of a term that reads the event by constant keys only."""
     keys: list[str] = []
     while isinstance(term, At):
         if not isinstance(term.key, Literal) or not isinstance(term.key.value, str):
@@ -81,7 +81,7 @@ def _read(term: Term) -> tuple[str, tuple[str, ...]] | None:
 
 @lru_cache(maxsize=4096)
 def reads_result(node: Node) -> bool:
-    """Does it depend on the result of a call?"""
+    """Does the node depend on the result of a call?"""
     return any(
         isinstance(part, f.ResultIs | f.OutcomeIs)
         or (isinstance(part, Reading) and not known_before_result(part.field))

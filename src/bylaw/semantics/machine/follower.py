@@ -1,8 +1,8 @@
-"""A formula's machine with its state in hand.
+"""A formula's machine with its current state.
 
-A call whose result is not recorded yet may turn out in several ways. The follower then stands in
-several states at once, one for each way that matters to the formula, and drops those that a
-recorded result rules out. A result that never arrives counts, at the end, as missing.
+A call whose result is not recorded yet may have several letters. The follower then is in several
+states at once, one for each possible letter, and drops those that a recorded result rules out.
+A result that never arrives counts as missing at the end.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from bylaw.trace.trace import Trace
 from bylaw.values import Json
 
 MAX_BRANCHES: Final = 256
-"""In how many ways unknown results may turn out before they are no longer told apart."""
+"""The limit on combinations of unknown results that are followed separately."""
 
 
 @frozen
@@ -35,14 +35,14 @@ class WaitingEvent:
 
     @property
     def parts(self) -> tuple[Event, int, bool]:
-        """The event, its position, and whether it opens a step."""
+        """The event, its position, and whether it opens a new step."""
         return self.event, self.position, self.new_step
 
 
 class Follower(Engine):
     """A machine's state, or several while results are unknown.
 
-    Its tables are replaced, never changed, so that where it stands can be noted at no cost.
+    Its collections are replaced, never changed, so that `mark` costs nothing.
     """
 
     moves_on_any_call = True
@@ -53,15 +53,15 @@ class Follower(Engine):
         self.hears_everything = self.machine.alphabet.elsewhere is None
         self.counts_steps = self.machine.counts_steps
         self.pending: list[int] = []
-        """The positions whose results are unknown and matter, in order."""
+        """The positions of the calls whose unknown results matter, in order."""
         self.branches: dict[tuple[Letter, ...], int] = {(): self.machine.start}
-        """For each way the pending results may turn out: the state."""
+        """The state for each combination of letters that the pending calls may have."""
         self.assumed: tuple[Letter, ...] = ()
-        """How they turn out if no result ever arrives."""
+        """The letters of the pending calls if no result ever arrives."""
         self.queue: list[WaitingEvent] = []
-        """Events that wait for earlier results, because too many are unknown at once."""
+        """Events that wait for earlier results because too many are unknown at once."""
         self.ahead: int = self.machine.start
-        """With a queue: the state behind it if no result ever arrives."""
+        """With a queue: the state after it if no result ever arrives."""
         self.overflowed = False
         """Have there been too many unknown results at once?"""
 
@@ -72,7 +72,7 @@ class Follower(Engine):
         return _inexact(self.explorer)
 
     def take(self, event: Event, position: int, step: int, new_step: bool) -> None:
-        self._tidy()
+        self._renew_if_full()
         if self.queue or not self._take(event, position, new_step):
             self.overflowed = True
             start = self.ahead if self.queue else self.branches[self.assumed]
@@ -103,17 +103,17 @@ class Follower(Engine):
         self.machine = self.explorer.machine
 
     def _moved(self, state: int, event: Event, new_step: bool) -> int:
-        """The state behind an event as it is."""
+        """The state after an event, with the result it has now."""
         final = isinstance(event, Call) and event.tool == FINAL_ANSWER
         return self.machine.advance(state, (self.machine.alphabet.letter(event), new_step, final))
 
     def _take(self, event: Event, position: int, new_step: bool) -> bool:
-        """Moves every state by an event; False if its result may turn out in too many ways."""
+        """Advances every state by an event; False if its result leaves too many possibilities."""
         alphabet = self.machine.alphabet
         if may_get_result(event) and alphabet.depends_on_result(event.tool):
             letters = alphabet.letters_of(event)
             if not alphabet.complete:
-                return False  # its letter may be one that no sample shows
+                return False  # its letter may be one that no sample has
             if len(letters) > 1:
                 if len(letters) * len(self.branches) > MAX_BRANCHES:
                     return False
@@ -125,8 +125,8 @@ class Follower(Engine):
         self.branches = {key: advance(state, move) for key, state in self.branches.items()}
         return True
 
-    def _tidy(self) -> None:
-        """Goes on with new tables if a counter has filled those of the machine."""
+    def _renew_if_full(self) -> None:
+        """Continues with empty tables if the machine's state table is full."""
         if not self.machine.crowded():
             return
         configurations = self.machine.configurations
@@ -169,7 +169,7 @@ class Follower(Engine):
         self._drain()
 
     def _drain(self) -> None:
-        """Takes in what has been waiting, as far as that is possible now."""
+        """Takes in waiting events, as far as that is possible now."""
         while self.queue and self._take(*self.queue[0].parts):
             self.queue = self.queue[1:]
         self.ahead = self.branches[self.assumed]
@@ -224,7 +224,7 @@ class Follower(Engine):
             return self.explorer.verdict(now)
         verdicts = {self.explorer.verdict(state) for state in states}
         if len(verdicts) == 1 and (common := verdicts.pop()).final:
-            return common  # the queue cannot change what is final before it
+            return common  # the queue cannot change a final verdict
         holds = self.machine.accepts(now)
         return Verdict.PRESUMABLY_SATISFIED if holds else Verdict.PRESUMABLY_VIOLATED
 
@@ -238,7 +238,7 @@ class Follower(Engine):
 
 
 class PlainFollower(Engine):
-    """The state of a machine that no result can move: most machines are of this kind."""
+    """The state of a machine that no result can move. Most machines are of this kind."""
 
     waits = False
     moves_on_any_call = True

@@ -1,10 +1,10 @@
-"""A formula as a deterministic machine, explored as far as anybody asks.
+"""A formula as a deterministic machine, explored on demand.
 
 A state is what the formula still needs: a residual over obligations that begin with the next
 event, the values that past operators carry along, and the states of its trace predicates. An
-obligation is a part of the formula, strong (the trace must go on) or weak, or a trace
-predicate's final value. States are numbered as they are met; moving on is a table look-up once
-a move has been made.
+obligation is a part of the formula, strong (there must be a next event) or weak, or a trace
+predicate's final value. States are numbered as they are reached. A transition is computed once
+and looked up afterwards.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _TIMELESS: Final = ("true", "false", "predicate", "not predicate", "and", "or")
 """The shapes whose value is the same at every event."""
 
 MAX_STATES: Final = 50_000
-"""How many states are kept before the tables are begun anew."""
+"""The size at which the state table is full."""
 
 
 class Machine:
@@ -73,7 +73,7 @@ class Machine:
         self._idle: dict[StateNumber, bool] = {}
         self.start: StateNumber = self.number(self._beginning())
         self._unstarted: Residual | None = None
-        """What is to be shown before the first event, where only predicates are asked about."""
+        """The residual before the first event, if the formula consists of predicates only."""
         if all(part.shape in _TIMELESS for part in self.closure.parts):
             before = self.configurations[self.start]
             progress = Progress(self, before, frozenset(), before.trackers)
@@ -96,11 +96,11 @@ class Machine:
         return found
 
     def crowded(self) -> bool:
-        """Are there so many states that whoever goes on should begin with new tables?"""
+        """Is the state table full?"""
         return len(self.configurations) > MAX_STATES
 
     def renewed(self) -> Machine:
-        """The same machine with empty tables, for those who go on; others keep theirs."""
+        """The same machine with empty tables. Other holders keep the old ones."""
         new = copy.copy(self)
         new.configurations, new._numbers, new._moves = [], {}, {}
         new._ends, new._idle = {}, {}
@@ -145,11 +145,11 @@ class Machine:
             for requirement in written
         )
 
-    # ── moving on ────────────────────────────────────────────────────────────────────────
+    # ── transitions ──────────────────────────────────────────────────────────────────────
 
     def advance(self, state: StateNumber, move: Move) -> StateNumber:
-        """The state behind an event. The machine of a formula that does not see the final answer
-        stays where it is when that comes.
+        """The state after an event. The final answer does not move the machine of a formula that
+        does not see it.
         """
         key = (state, move)
         found = self._moves.get(key)
@@ -175,7 +175,7 @@ class Machine:
         return Configuration(residual, carried, trackers, True, final)
 
     def end_step(self, state: StateNumber) -> StateNumber:
-        """The state behind the end of a step: whatever comes next is in a new one."""
+        """The state after the end of a step: the next event is in a new one."""
         if not self.counts_steps:
             return state
         found = self._ends.get(state)
@@ -215,7 +215,7 @@ class Machine:
                     self._obligation_numbers[obligation] = found
         return found
 
-    # ── asking ───────────────────────────────────────────────────────────────────────────
+    # ── questions ────────────────────────────────────────────────────────────────────────
 
     def accepts(self, state: StateNumber) -> bool:
         """Does the formula hold if the trace ends here?"""
@@ -238,7 +238,7 @@ class Machine:
         return tracker.holds(configuration.trackers[obligation.tracker]) is obligation.strong
 
     def decided(self, state: StateNumber) -> bool | None:
-        """The value that is plain from the state itself, if there is one."""
+        """The final value, if the state alone determines it."""
         configuration = self.configurations[state]
         if not configuration.started:
             return None
@@ -247,11 +247,11 @@ class Machine:
         return {TRUE: True, FALSE: False}.get(configuration.residual)
 
     def outlook(self, state: StateNumber) -> Outlook | None:
-        """The values that are still possible, where the trace predicates tell that by themselves.
+        """The values that are still possible, if the trace predicates alone determine them.
 
-        That is so if only predicates are left whose own outlook is exact, and no two of them look
-        for the same tool, so that each can go its own way. However far a counter has to go, no
-        search is needed.
+        They do if only predicates with an exact outlook are left, and no two of them concern the
+        same tool, so that they are independent. Then no search is needed, however far a counter is
+        from its bound.
         """
         configuration = self.configurations[state]
         residual = configuration.residual if configuration.started else self._unstarted
@@ -279,7 +279,7 @@ class Machine:
         return outlook.true if obligation.strong is met else outlook.false
 
     def _apart(self, trackers: Iterable[int]) -> bool:
-        """Do these predicates look for different tools?"""
+        """Do these predicates concern different tools?"""
         seen: set[str] = set()
         for index in trackers:
             tools: set[str] = set()
@@ -293,7 +293,7 @@ class Machine:
         return True
 
     def distance(self, state: StateNumber, goal: bool) -> int:
-        """About how many events are needed until the formula has this value; 0 if it has it."""
+        """An estimate of the events needed until the formula has this value; 0 if it has it."""
         if self.accepts(state) is goal:
             return 0
         configuration = self.configurations[state]
@@ -319,5 +319,5 @@ class Machine:
 
 
 def _tuples(value: Json) -> Any:
-    """Lists as tuples, all the way down: what JSON makes of a tracker's state."""
+    """Lists as tuples, at every level: restores a tracker's state from JSON."""
     return tuple(map(_tuples, value)) if isinstance(value, list | tuple) else value

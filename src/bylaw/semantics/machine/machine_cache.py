@@ -1,7 +1,7 @@
-"""Machines that are made once and shared by all runs that follow the same rules.
+"""Machines that are built once and shared by all runs that follow the same rules.
 
-A machine is a pure function; what it has been asked before, it knows. The second run of a procedure
-therefore begins at once, and finds most of its states explored.
+A machine is a pure function that remembers its results. The second run of a procedure therefore
+starts at once, with most of its states explored.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ class MachineCache:
         self._vocabulary: Final = vocabulary
         self._made: Final[dict[_Key, tuple[Formula, Explorer]]] = {}
         self.concerned: Final[dict[str, frozenset[int]]] = {}
-        """For each tool or role, which of the formulas it concerns, by their places."""
+        """For each tool or role, the indices of the formulas it concerns."""
 
     def known(self, formula: Formula, order: Order, events: Events) -> Explorer | None:
-        """The machine of a formula, if it was made already."""
+        """The machine of a formula, if it was built already and its state table is not full."""
         made = self._made.get((id(formula), order, events))
         return None if made is None or made[1].machine.crowded() else made[1]
 
     def explorer(self, formula: Formula, order: Order, events: Events) -> Explorer:
-        """The machine of a formula; the formula itself, not one that equals it, is the key."""
+        """The machine of a formula. The key is the formula's identity, not its equality."""
         key = id(formula), order, events
         made = self._made.get(key)
         if made is None:
@@ -42,5 +42,5 @@ class MachineCache:
             explorer = made[1].renewed()
         else:
             return made[1]
-        self._made[key] = formula, explorer  # holding it, its id belongs to no other
+        self._made[key] = formula, explorer  # kept alive, so that its id stays unique
         return explorer

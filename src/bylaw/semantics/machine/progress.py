@@ -1,4 +1,4 @@
-"""One event's effect on what is left to be shown: progression, part by part."""
+"""One event's effect on the residual: progression, part by part."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """What a state number stands for."""
+    """A state of the machine."""
 
     residual: Residual
     carried: tuple[Residual, ...]
-    """For each past operator, what its operand or itself was at the previous event."""
+    """For each past operator, the residual of it or its operand at the previous event."""
     trackers: tuple[TrackerState, ...]
     started: bool = True
     """Has there been an event?"""
@@ -43,11 +43,11 @@ class Obligation:
     strong: bool = False
     """Must there be a next event?"""
     tracker: int = -1
-    """The trace predicate, where this is one; then `strong` is the value it must have."""
+    """The trace predicate, if this is one; then `strong` is the value it must have."""
 
 
 class Progress:
-    """One event's effect: what each part leaves to be shown at the events behind it."""
+    """One event's effect: for each part, the residual for the events after it."""
 
     def __init__(
         self,
@@ -65,7 +65,7 @@ class Progress:
         self.carried_on: dict[int, Residual] = {}
 
     def of(self, residual: Residual) -> Residual:
-        """A residual of the event before, taken past this one."""
+        """A residual of the previous event, progressed through this one."""
         result = TRUE
         for requirement in residual:
             result = both(result, either(self._all(each) for each in requirement))
@@ -86,7 +86,7 @@ class Progress:
         return result
 
     def at(self, part: int) -> Residual:
-        """What a part at this event leaves to be shown."""
+        """The residual of a part at this event."""
         pending = [part]  # parts are numbered innermost first, so this ends
         while pending:
             current = pending[-1]
@@ -156,7 +156,7 @@ class Progress:
         return single(self.machine.obligation(Obligation(-1, value, tracker)))
 
     def _earlier(self, number: int, at_start: Residual) -> Residual:
-        """What a past operator carried from the event before, taken past this one."""
+        """The residual that a past operator carried to this event, progressed through it."""
         if not self.before.started:
             return at_start
         if number not in self.carried_on:
@@ -165,7 +165,7 @@ class Progress:
         return self.carried_on[number]
 
     def carry(self, number: int) -> Residual:
-        """What a past operator carries to the next event."""
+        """The residual that a past operator carries to the next event."""
         part = self.parts[number]
         inner = part.shape in ("yesterday", "weak yesterday")
         return self.at(part.below[0] if inner else number)

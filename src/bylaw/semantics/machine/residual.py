@@ -1,8 +1,8 @@
-"""What is left to be shown: every requirement must be met, each by one of its alternatives.
+"""Residuals: all requirements must be met, each by one of its alternatives.
 
-An alternative is a set of obligations that together suffice. Obligations occur only positively,
-so a requirement needs only its smallest alternatives, and these are unique. Requirements are
-kept apart, not multiplied out: fourteen pending responses are fourteen requirements.
+An alternative is a set of obligations that suffice together. Obligations occur only positively,
+so a requirement needs only its minimal alternatives, and these are unique. Requirements are kept
+separate, not multiplied out: fourteen pending responses are fourteen requirements.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ MAX_ALTERNATIVES: Final = 4_000
 
 
 class TooLarge(Exception):
-    """A requirement has more alternatives than can be followed."""
+    """A requirement has more alternatives than the limit."""
 
 
 def single(obligation: int) -> Residual:
@@ -34,7 +34,7 @@ def single(obligation: int) -> Residual:
 
 
 def both(left: Residual, right: Residual) -> Residual:
-    """Both residuals are needed."""
+    """The conjunction of two residuals."""
     if left == FALSE or right == FALSE:
         return FALSE
     if not left or not right:
@@ -43,7 +43,7 @@ def both(left: Residual, right: Residual) -> Residual:
 
 
 def either(parts: Iterable[Residual]) -> Residual:
-    """One of the residuals suffices."""
+    """The disjunction of residuals."""
     possible = [part for part in dict.fromkeys(parts) if part != FALSE]
     if TRUE in possible:
         return TRUE
@@ -56,7 +56,7 @@ def either(parts: Iterable[Residual]) -> Residual:
 
 
 def _multiplied(residual: Residual) -> set[Alternative]:
-    """The alternatives of all requirements together."""
+    """The residual as a single requirement: the product of its requirements."""
     combined: set[Alternative] = {frozenset()}
     for requirement in residual:
         if len(combined) * len(requirement) > MAX_ALTERNATIVES:
@@ -77,7 +77,7 @@ def _minimal(alternatives: set[Alternative]) -> Requirement:
 
 
 def _split(requirement: Requirement) -> Residual:
-    """What every alternative contains is required by itself."""
+    """Obligations common to all alternatives become requirements of their own."""
     common = frozenset.intersection(*requirement)
     if not common:
         return frozenset({requirement})

@@ -1,9 +1,9 @@
-"""What a machine can still do: reachability, within a budget, remembered between questions.
+"""Reachability in a machine, within a budget; answers are kept for later questions.
 
 Two searches take turns: best-first, by the distance that the machine estimates, and
-depth-first. Each blows up where the other does not. A search that finds what it looks for
-marks its path; one that runs out of states has proved that there is nothing to find, for every
-state it saw. One that runs out of budget proves nothing, and says so.
+depth-first. Each blows up on cases that the other handles. A search that reaches its goal marks
+the states on its path; one that runs out of states proves, for every state it visited, that the
+goal is unreachable. A search that runs out of budget proves nothing, and says so.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from bylaw.semantics.verdict import Verdict
 from bylaw.trace.event import Event
 
 MAX_MOVES: Final = 20_000
-"""How many moves one question may make."""
+"""The budget of one question, in moves."""
 MAX_FAILURES: Final = 3
-"""After so many questions that ran out of budget, no more searches are begun."""
+"""After this many questions that ran out of budget, no more searches are started."""
 
 Path: TypeAlias = tuple[tuple[Event, bool], ...]
 """Events, and whether each opens a new step."""
@@ -32,7 +32,7 @@ Path: TypeAlias = tuple[tuple[Event, bool], ...]
 
 @frozen
 class Step:
-    """One way on: the move, and an event that makes it."""
+    """A possible move, and an event that makes it."""
 
     move: Move
     sample: Sample
@@ -40,13 +40,13 @@ class Step:
 
 @frozen
 class Leap:
-    """A move of a machine, and what there is to know of it."""
+    """The state that a move leads to, with all that a monitor needs to know of it."""
 
     state: StateNumber
     verdict: Verdict
     verdict_if_step_ended: Verdict
     idles: bool
-    """Would a call of a tool that the formula does not name change nothing there?"""
+    """Would a call of a tool that the formula does not name leave the state as it is?"""
     final: bool
     """Is the verdict final?"""
 
@@ -62,10 +62,10 @@ class Explorer:
         self._verdicts: dict[StateNumber, Verdict] = {}
         self._steps: tuple[Step, ...] | None = None
         self.leaps: dict[tuple[StateNumber, Move], Leap] = {}
-        """The moves that were asked for before."""
+        """The moves requested so far."""
 
     def leap(self, state: StateNumber, move: Move) -> Leap:
-        """Where a move leads, and everything that a monitor asks about it."""
+        """The leap for a move; computed once."""
         key = state, move
         leap = self.leaps.get(key)
         if leap is None:
@@ -79,15 +79,15 @@ class Explorer:
 
     @property
     def exact(self) -> bool:
-        """Have all questions so far been answered for certain?"""
+        """Have all questions so far been decided?"""
         return self.failures == 0 and self.machine.alphabet.complete
 
     def renewed(self) -> Explorer:
-        """The same questions about the same machine, with empty tables."""
+        """An explorer of the same machine, with empty tables."""
         return Explorer(self.machine.renewed(), self.max_moves)
 
     def steps(self, state: StateNumber) -> tuple[Step, ...]:
-        """The ways on from a state."""
+        """The possible moves from a state."""
         if self.machine.configurations[state].ended:
             return ()
         if self._steps is None:
@@ -117,7 +117,7 @@ class Explorer:
         return Verdict.PRESUMABLY_SATISFIED if holds else Verdict.PRESUMABLY_VIOLATED
 
     def can_end(self, state: StateNumber, goal: bool) -> bool | None:
-        """Can the formula still come out so? None if the budget did not suffice to tell."""
+        """Can the formula still have this value at the end? None if the budget ran out."""
         known = self._known[goal]
         if state in known:
             return known[state]
@@ -141,7 +141,7 @@ class Explorer:
             return None
 
     def _search(self, start: StateNumber, goal: bool) -> bool:
-        """Best-first and depth-first in turns, over one set of visited states."""
+        """Alternates best-first and depth-first search over one set of visited states."""
         known = self._known[goal]
         came_from: dict[StateNumber, StateNumber | None] = {start: None}
         distance = self.machine.distance
@@ -167,12 +167,12 @@ class Explorer:
                     self._mark(came_from, target, goal)
                     return True
                 if known.get(target) is False or self.machine.decided(target) is (not goal):
-                    expanded.add(target)  # nothing to find behind it
+                    expanded.add(target)  # the goal is unreachable from it
                     continue
                 heapq.heappush(heap, (distance(target, goal), next(tie), target))
                 stack.append(target)
         if not self.machine.alphabet.complete:
-            raise _Exhausted  # what was not found may be among what was not tried
+            raise _Exhausted  # a letter without a sample may reach the goal
         for state in came_from:
             known[state] = False
         return False
@@ -193,9 +193,9 @@ class Explorer:
     def shortest(
         self, wanted: Callable[[StateNumber], bool], start: StateNumber | None = None
     ) -> Path | None:
-        """A shortest path to a state that is wanted, from the start or another state.
+        """A shortest path to a wanted state, from the start or from another state.
 
-        None if there is none. Raises `OutOfBudget` if the budget does not suffice to tell.
+        None if there is none. Raises `OutOfBudget` if the budget is too small to decide.
         """
         begin = self.machine.start if start is None else start
         came_from: dict[StateNumber, tuple[StateNumber, Step] | None] = {begin: None}
@@ -237,7 +237,7 @@ class OutOfBudget(Exception):
 
 
 class _Exhausted(Exception):
-    """A search made as many moves as it may."""
+    """A search ran out of moves, or the alphabet is incomplete."""
 
 
 def _next(

@@ -1,13 +1,13 @@
-"""Quantifiers over domains that grow: one machine, and a state for each value that was met.
+"""Quantifiers over growing domains: one machine, and a state for each value seen.
 
 `forall x in args(open, "file"): …` is followed without keeping the trace. The body's machine is
-built once, with a placeholder for the variable. Events that do not speak of a value move it
-like every value not met yet, so a value that turns up late begins where those stand. Values in
-the same state are kept together and move together: an event costs the values it speaks of and
-the few states there are, not all the values met so far.
+built once, with a placeholder for the variable. An event that does not mention a value moves it
+like every value not seen yet, so a new value starts in the state of the unseen ones. Values in
+the same state form a group and move together: the cost of an event depends on the values it
+mentions and on the number of groups, not on all the values seen so far.
 
 A value that the body itself mentions could match two places at once, which the placeholder
-cannot show; such values get machines of their own from the start.
+cannot represent; such values have machines of their own from the start.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Slices(Engine):
         self.special_states = {key: each.machine.start for key, each in self.special.items()}
         self.special_in_domain: set[str] = set()
         self.fresh = self.machine.start
-        """The state of every value not met yet."""
+        """The state of every value not seen yet."""
         self.groups: list[Group] = []
         self.where: dict[str, Group] = {}
         self.values: dict[str, Json] = {}
@@ -81,9 +81,9 @@ class Slices(Engine):
             if _has_slot(probe)
         ]
         self.queue: list[Event] = []
-        """Events from the first one on whose result matters and is unknown."""
+        """The events from the first one whose result matters and is unknown."""
         self.taken = 0
-        """How many events stand before the queue."""
+        """The number of events before the queue."""
         self._new_steps: list[bool] = []
 
     # ── taking in events ─────────────────────────────────────────────────────────────────
@@ -98,7 +98,7 @@ class Slices(Engine):
 
     @property
     def reason(self) -> str | None:
-        return "values are still to come; it is final once one instance is"
+        return "its domain is still growing; it is final once one instance decides it"
 
     def mark(self) -> EngineMark:
         return self._copied()
@@ -136,7 +136,7 @@ class Slices(Engine):
         joining = {identity(v): v for v in self._contributed(event)}
         self.special_in_domain |= joining.keys() & self.special.keys()
         moved: list[tuple[str, int, bool]] = []
-        for key, value in {**joining, **self._spoken_of(event)}.items():
+        for key, value in {**joining, **self._mentioned_by(event)}.items():
             if key not in self.special:
                 letter = base | self._letter(event, value)
                 moved.append(self._move_alone(key, value, (letter, new_step), key in joining))
@@ -150,7 +150,7 @@ class Slices(Engine):
     def _move_alone(
         self, key: str, value: Json, move: tuple[Letter, bool], joins: bool
     ) -> tuple[str, int, bool]:
-        """Takes a value out of its group, and moves it by its own letter."""
+        """Removes a value from its group, and advances it by its own letter."""
         self.values[key] = value
         group = self.where.pop(key, None)
         state, in_domain = (self.fresh, False) if group is None else (group.state, group.in_domain)
@@ -159,7 +159,7 @@ class Slices(Engine):
         return key, self.machine.advance(state, (*move, False)), in_domain or joins
 
     def _merge(self) -> None:
-        """Brings groups together that have come to the same state, the smaller into the larger."""
+        """Merges groups that have reached the same state, the smaller into the larger."""
         met: dict[tuple[int, bool], Group] = {}
         for group in sorted(self.groups, key=lambda g: -len(g.keys)):
             if group.keys:
@@ -180,10 +180,10 @@ class Slices(Engine):
         group.keys.add(key)
         self.where[key] = group
 
-    # ── what an event says of values ─────────────────────────────────────────────────────
+    # ── the values that an event mentions ────────────────────────────────────────────────
 
     def _contributed(self, event: Event) -> Iterable[Json]:
-        """The values that an event brings into the domain."""
+        """The values that an event adds to the domain."""
         match self.domain:
             case f.FromArgs(tool, path) if isinstance(event, Call) and is_tool(event, tool):
                 return contributed(path, [event.args])
@@ -192,8 +192,8 @@ class Slices(Engine):
             case _:
                 return ()
 
-    def _spoken_of(self, event: Event) -> dict[str, Json]:
-        """The values that the event could match in the place of the variable."""
+    def _mentioned_by(self, event: Event) -> dict[str, Json]:
+        """The values of the variable for which the event may match a probe."""
         found: list[Json] = []
         if isinstance(event, Call):
             for _, probe in self._slots:
@@ -210,7 +210,7 @@ class Slices(Engine):
         return {identity(value): value for value in found}
 
     def _letter(self, event: Event, value: Json) -> Letter:
-        """The probes with the variable in them that the event matches for this value."""
+        """The probes with the variable that the event matches for this value."""
         vocabulary = self.machine.alphabet.vocabulary
         return frozenset(
             number
@@ -221,7 +221,7 @@ class Slices(Engine):
     # ── verdicts ─────────────────────────────────────────────────────────────────────────
 
     def verdict(self) -> Verdict:
-        """Final once one instance is; else as if the trace ended now."""
+        """Final once one instance decides it; else the verdict if the trace ended now."""
         verdicts = self._verdicts()
         final = Verdict.VIOLATED if self.universal else Verdict.SATISFIED
         if final in verdicts:
@@ -249,7 +249,7 @@ class Slices(Engine):
         return found
 
     def _copied(self) -> Slices:
-        """A copy whose states can go their own way."""
+        """A copy that can move independently."""
         other = copy.copy(self)
         other.groups = [Group(g.state, g.in_domain, set(g.keys)) for g in self.groups]
         other.where = {key: group for group in other.groups for key in group.keys}
@@ -259,7 +259,7 @@ class Slices(Engine):
         return other
 
     def _ahead(self) -> Slices:
-        """A copy that has taken in the waiting events as they are."""
+        """A copy that has taken in the waiting events with the results they have now."""
         ahead = self._copied()
         for event, new_step in zip(self.queue, self._new_steps, strict=True):
             ahead._take(event, new_step)
@@ -308,7 +308,7 @@ class Slices(Engine):
 
 
 def _prenex(formula: f.Formula) -> f.Quantifier:
-    """The quantifier in front, with a negation before it pushed inside."""
+    """The outermost quantifier, with a negation before it pushed inside."""
     match formula:
         case f.ForAll(_, f.FromArgs() | f.FromResults(), _) as found:
             return found
@@ -319,11 +319,11 @@ def _prenex(formula: f.Formula) -> f.Quantifier:
         case f.Not(f.Exists(x, domain, body)):
             return _prenex(f.ForAll(x, domain, f.Not(body)))
         case _:
-            raise Unsupported("its quantifiers do not stand in front, over arguments or results")
+            raise Unsupported("it does not begin with a quantifier over arguments or results")
 
 
 def _mentioned(body: f.Formula) -> list[Json]:
-    """The values that the body writes itself, parts of values included."""
+    """The constants in the body, and the parts of those constants."""
     found: list[Json] = []
     for part in everything(body):
         if isinstance(part, ToolName):
@@ -343,7 +343,7 @@ def _has_slot(probe: Probe) -> bool:
         return True
     written = [p.text for c in probe.conditions for p in everything(c) if isinstance(p, Literal)]
     if any(_SLOT.encode("unicode_escape").decode() in text for text in written):
-        raise Unsupported("its quantifier stands before a comparison of values")
+        raise Unsupported("its quantified variable occurs in a comparison")
     literals = [p.expected for p in probe.patterns if not isinstance(p, f.OutcomeIs)]
     texts = [each.text for each in (*literals, probe.result) if isinstance(each, Literal)]
     return any(_SLOT.encode("unicode_escape").decode() in text for text in texts)
@@ -379,7 +379,7 @@ def _filled(template: Json, value: Json) -> Json:
 
 
 def _unified(template: Json, actual: Any) -> list[Json]:
-    """What stands in an actual value where the template has the variable."""
+    """The parts of a value at the places where the template has the variable."""
     if actual is MISSING:
         return []
     if isinstance(template, str) and template == _SLOT:
