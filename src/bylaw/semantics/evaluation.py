@@ -108,6 +108,7 @@ class EvaluationScope:
         "masks",
         "partial",
         "positions",
+        "throughout",
         "values",
         "view",
     )
@@ -120,6 +121,8 @@ class EvaluationScope:
         self.positions: Final = (1 << size) - 1
         self.everywhere: Final = (2 << size) - 1
         """All positions, and the empty suffix after the last one."""
+        self.throughout: Final = (self.everywhere, self.everywhere)
+        """The row of a formula that is true everywhere."""
         self.hidden: Final = view.hidden_mask
         self.partial: Final = bool(view.hidden or view.pending or view.ongoing)
         """Are some events not fully known?"""

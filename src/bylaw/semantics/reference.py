@@ -62,7 +62,7 @@ def _compiled(formula: f.Formula, certain: bool) -> TruthFunction:
     match formula:
         # Atoms.
         case f.Truth(truth):
-            return lambda s, where: (s.everywhere, s.everywhere) if truth else _NOWHERE
+            return lambda s, where: s.throughout if truth else _NOWHERE
         case f.EventAtom(ToolName(name), ()):
             return _named(name) if certain else _possibly_named(name)
         case f.EventAtom():
@@ -388,7 +388,7 @@ def _judged(formula: f.TracePredicate, certain: bool) -> TruthFunction:
             held = holds(s.view, *(bound(formula, s.values).operands if free else operands))
         except Exception as error:  # only a user's comparator can raise here
             held = s.comparator_failed(error)
-        return (s.everywhere, s.everywhere) if held or (held is None and not certain) else _NOWHERE
+        return s.throughout if held or (held is None and not certain) else _NOWHERE
 
     return judged
 

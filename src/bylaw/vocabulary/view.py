@@ -11,7 +11,7 @@ A set of positions is an integer with one bit for each of them.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import compress, count
@@ -278,16 +278,13 @@ class View:
         certain = self.masks.get(tool.name, 0)
         return certain, certain | self.hidden_mask
 
-    def with_arguments(self, tool: Tool, arguments: Arguments, *, exactly: bool) -> int | None:
+    def with_arguments(self, tool: Tool, arguments: Arguments) -> int | None:
         """The positions of calls with these literal arguments; None if they are not literal."""
         wanted = arguments.literals
         if wanted is None or type(tool) is not ToolName:
             return None
-        calls = self.masks.get(tool.name, 0)
-        if exactly:
-            return self._with_exactly(tool.name, calls).get(arguments.key, 0)
         found = 0
-        for at in positions_of(calls):
+        for at in positions_of(self.masks.get(tool.name, 0)):
             given = self.events[at].args  # type: ignore[union-attr]  # only calls have a tool
             for name, value in wanted.items():
                 if name not in given or not equal(given[name], value):
@@ -296,15 +293,17 @@ class View:
                 found |= 1 << at
         return found
 
-    def _with_exactly(self, tool: str, calls: int) -> Mapping[object, int]:
-        """The positions of the calls of a tool, by their arguments."""
-        known = self._by_arguments.get(tool)
+    def with_exactly(self, tool: Tool, arguments: Arguments) -> int | None:
+        """The same, for calls that have no other arguments."""
+        if arguments.key is None or type(tool) is not ToolName:
+            return None
+        known = self._by_arguments.get(tool.name)
         if known is None:
-            known = self._by_arguments[tool] = {}
-            for at in positions_of(calls):
+            known = self._by_arguments[tool.name] = {}
+            for at in positions_of(self.masks.get(tool.name, 0)):
                 key = arguments_key(self.events[at].args)  # type: ignore[union-attr]  # as above
                 known[key] = known.get(key, 0) | 1 << at
-        return known
+        return known.get(arguments.key, 0)
 
     def occurs(self, tool: Tool, patterns: Sequence[Pattern] = ()) -> Kleene:
         """Is there such a call?"""
@@ -313,17 +312,7 @@ class View:
 
     def first(self, tool: Tool) -> Instant:
         """The first call of the tool."""
-        if self.hidden or type(tool) is not ToolName:
-            return self.nth(tool, 0)
-        calls = self.masks.get(tool.name)
-        return self._instant(calls) if calls else NEVER
-
-    def _instant(self, calls: int) -> Instant:
-        """The time of the earliest of these calls."""
-        earliest = calls & -calls
-        if self.order == "position":
-            return earliest  # sets of one position compare as the positions do
-        return self.events[earliest.bit_length() - 1].step  # type: ignore[return-value]  # all have one
+        return self.nth(tool, 0)
 
     def nth(self, tool: Tool, index: int) -> Instant:
         """The call of the tool with this index, counted from 0."""
@@ -332,7 +321,12 @@ class View:
             while index and calls:
                 calls &= calls - 1  # without the earliest
                 index -= 1
-            return self._instant(calls) if calls else NEVER
+            if not calls:
+                return NEVER
+            earliest = calls & -calls
+            if self.order == "position":
+                return earliest  # sets of one position compare as the positions do
+            return self.events[earliest.bit_length() - 1].step  # type: ignore[return-value]  # all have one
         occurrences = self.occurrences(tool)
         certain, possible = occurrences.certain, occurrences.possible
         if len(possible) <= index:

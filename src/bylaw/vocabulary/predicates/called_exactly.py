@@ -12,7 +12,7 @@ from bylaw.vocabulary.view import Kleene, Order, View, positions_of
 
 def holds(view: View, tool: Tool, arguments: Arguments) -> Kleene:
     """Some call of the tool has these arguments and no others."""
-    found = view.with_arguments(tool, arguments, exactly=True)
+    found = view.with_exactly(tool, arguments)
     if found or (found is None and _exact(view, tool, arguments)):
         return True
     return None if view.hidden else False

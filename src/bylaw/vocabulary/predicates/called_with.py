@@ -12,7 +12,7 @@ from bylaw.vocabulary.view import Kleene, Order, View
 
 def holds(view: View, tool: Tool, arguments: Arguments) -> Kleene:
     """Some call of the tool has these arguments, and perhaps others."""
-    found = view.with_arguments(tool, arguments, exactly=False)
+    found = view.with_arguments(tool, arguments)
     if found is None:
         return view.occurs(tool, arguments.patterns)
     return True if found else None if view.hidden else False
