@@ -1,1 +1,1 @@
-"""Traces that show what a formula says."""
+"""Traces that show what a formula means."""

@@ -1,8 +1,8 @@
-"""Events made up from what a rule speaks of: its tools, its keys, its values, texts that fit.
+"""Events generated from what a rule mentions: its tools, keys and values, and matching texts.
 
-How a rule uses a value tells what it looks like: `o.status` is an object with a status,
-`p in keys(o.methods)` an object whose keys matter, `forall x in args.items` a list. The values
-themselves are those that the rule writes, and a few others, so that some agree and some do not.
+The way a rule uses a value tells its shape: in `o.status`, `o` is an object with a status; in
+`p in keys(o.methods)`, an object whose keys matter; in `forall x in args.items`, the items are a
+list. The values are those that occur in the rule, and a few others, so that some match.
 """
 
 from __future__ import annotations
@@ -21,38 +21,38 @@ from bylaw.values import Json, is_list, is_number, is_text
 from bylaw.vocabulary.regex_sample import sample_of
 
 OTHERS: Final = ("x", "y")
-"""Values that a rule does not write."""
+"""Values that do not occur in a rule."""
 _LISTS: Final = ("sum", "avg", "max", "min", "sort", "unique", "zip", "reverse", "join")
 _SAME: Final = ("decode", "lower", "upper", "trim", "normalise", "to_string")
 
 
 @dataclass(slots=True)
 class Looks:
-    """What a value looks like, as far as a rule says."""
+    """The shape of a value, as far as a rule tells."""
 
     keys: dict[str, Looks] = field(default_factory=dict)
     any_key: Looks | None = None
-    """What lies under keys that are computed, or that are asked for as a list."""
+    """The shape under keys that are computed or listed."""
     element: Looks | None = None
     values: list[Json] = field(default_factory=list)
 
     def at(self, key: str) -> Looks:
-        """What lies under a key."""
+        """The shape under a key."""
         return self.keys.setdefault(key, Looks())
 
     def under_any(self) -> Looks:
-        """What lies under any key."""
+        """The shape under any key."""
         self.any_key = self.any_key or Looks()
         return self.any_key
 
     def inside(self) -> Looks:
-        """What an element looks like."""
+        """The shape of an element."""
         self.element = self.element or Looks()
         return self.element
 
 
 class Maker:
-    """Makes up events for some formulas."""
+    """Generates events for some formulas."""
 
     def __init__(self, formulas: Iterable[f.Formula], *, messages: bool) -> None:
         parts = [part for formula in formulas for part in everything(formula)]
@@ -67,7 +67,7 @@ class Maker:
         for part in parts:
             self._learn(part)
 
-    # ── learning what values look like ───────────────────────────────────────────────────
+    # ── learning the shapes of values ────────────────────────────────────────────────────
 
     def _learn(self, part: object) -> None:
         match part:
@@ -115,7 +115,7 @@ class Maker:
             self._variables[variable] = looks
 
     def _looks(self, term: t.Term) -> Looks | None:
-        """Where a term's value comes from, as far as it can be told."""
+        """The shape that a term reads, as far as that is known."""
         match term:
             case t.Reading(name):
                 return self.fields.get(name)
@@ -151,10 +151,10 @@ class Maker:
             case _:
                 return None
 
-    # ── making up ────────────────────────────────────────────────────────────────────────
+    # ── generating events ────────────────────────────────────────────────────────────────
 
     def event(self, random: Random, pool: Sequence[Json]) -> Event:
-        """An event; `pool` are values that others have, too."""
+        """A random event; `pool` has values that other events share."""
         if self.roles and random.random() < 0.4:
             return Message(random.choice(self.roles), self._text(random, pool))
         arguments = self.arguments(random, pool)
@@ -166,7 +166,7 @@ class Maker:
         return Call(random.choice(self.tools), arguments, result, error=failed)
 
     def arguments(self, random: Random, pool: Sequence[Json]) -> dict[str, Json]:
-        """Arguments of a call."""
+        """Random arguments of a call."""
         made = self._made(self.fields["args"], random, pool)
         return made if isinstance(made, dict) else {}
 
@@ -201,7 +201,7 @@ class Maker:
 
 
 def _written(term: t.Term) -> list[Json]:
-    """The values that a term writes out."""
+    """The constants in a term."""
     match term:
         case t.Literal():
             return [term.value]
@@ -214,7 +214,7 @@ def _written(term: t.Term) -> list[Json]:
 
 
 def smaller(event: Event) -> Iterator[Event]:
-    """The event with one thing less, in every way."""
+    """The event with one part removed, in every way."""
     if isinstance(event, Message):
         if event.text:
             yield Message(event.role, "", event.step)
@@ -230,7 +230,7 @@ def smaller(event: Event) -> Iterator[Event]:
 
 
 def _less(value: Json) -> Iterator[Json]:
-    """A value with one part left out, in every way."""
+    """A value with one part removed, in every way."""
     if isinstance(value, dict):
         for key, inner in value.items():
             yield {k: v for k, v in value.items() if k != key}

@@ -1,7 +1,7 @@
-"""Rules by example: traces that satisfy, violate and doom a formula, or tell two apart.
+"""Rules by example: traces that satisfy, violate or doom a formula, or distinguish two.
 
-Where the formula has a machine, they come from it, and there is no shorter one; else they are
-made up and cut down. Each is checked by the reference before anybody sees it.
+If the formula has a machine, they come from it and are shortest; else they are generated at
+random and minimised. The reference checks each before it is returned.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ from bylaw.vocabulary.tracker import Probe
 from bylaw.vocabulary.view import Order
 
 MAX_PAIRS: Final = 200_000
-"""How many moves a comparison of two formulas may make."""
+"""The budget for comparing two formulas, in moves."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReadingOptions:
-    """How a formula reads traces."""
+    """The settings under which a formula reads traces."""
 
     order: Order = "position"
     events: Events = "calls"
     vocabulary: Vocabulary = EMPTY
     marked: Callable[[Trace], Trace] | None = field(default=None, compare=False)
-    """Marks the calls of a trace that failed, where a procedure says how that is told."""
+    """Marks the failed calls of a trace, if a procedure defines failure."""
 
     def seen(self, trace: Trace) -> Trace:
         """The trace as the formula sees it."""
@@ -49,16 +49,16 @@ class ReadingOptions:
 
 @dataclass(frozen=True, slots=True)
 class Examples:
-    """Traces of each kind; None where there is none, or none was found."""
+    """A trace of each kind; None if there is none, or none was found."""
 
     satisfying: Trace | None
     violating: Trace | None
     dooming: Trace | None
-    """A prefix that nothing can mend."""
+    """A prefix that dooms the formula."""
     exact: bool = True
-    """Are these shortest traces, and is there none where none is given?"""
+    """Are the traces shortest, and does None mean that there is none?"""
     by_trial: bool = False
-    """Were they made up, because a machine could not give them?"""
+    """Were they generated at random, because a machine could not provide them?"""
 
 
 PLAIN: Final = ReadingOptions()
@@ -67,14 +67,14 @@ PLAIN: Final = ReadingOptions()
 def examples(formula: f.Formula, setting: ReadingOptions = PLAIN) -> Examples:
     """Traces that show what a formula means.
 
-    Raises `OutOfBudget` where a search takes too long, and `Unsupported` where only a registered
-    function could tell.
+    Raises `OutOfBudget` if a search takes too long, and `Unsupported` if the value depends on a
+    registered function.
     """
     try:
         machine = Machine(formula, setting.order, setting.events, setting.vocabulary)
     except Unsupported:
         if any(isinstance(part, f.OpenPredicate | f.Extracted) for part in everything(formula)):
-            raise  # a registered function is not run on made-up traces
+            raise  # registered functions are not run on generated traces
         return _by_trial(formula, setting)
     explorer = Explorer(machine)
     assumes = machine.alphabet.assumes
@@ -83,25 +83,25 @@ def examples(formula: f.Formula, setting: ReadingOptions = PLAIN) -> Examples:
     doom = explorer.shortest(lambda state: explorer.verdict(state) is Verdict.VIOLATED)
     shown = [None if path is None else trace_of(path) for path in (satisfying, violating, doom)]
     if any(trace is not None and setting.seen(trace) != trace for trace in shown):
-        return _by_trial(formula, setting)  # a machine does not know how failure is told
+        return _by_trial(formula, setting)  # a machine does not know how failure is defined
 
     def checked(trace: Trace | None, expected: bool) -> Trace | None:
         if trace is None or _holds(formula, trace, setting) is expected:
             return trace
         assert assumes, f"{trace} does not show {formula}"
-        return None  # no event could be made up that a condition was assumed of
+        return None  # no event was found that meets an assumed condition
 
     satisfied, violated, doomed = map(checked, shown, (True, False, False))
     return Examples(satisfied, violated, doomed, explorer.exact and not assumes)
 
 
 def _by_trial(formula: f.Formula, setting: ReadingOptions) -> Examples:
-    """Made-up traces. A satisfying one brings the rule into play."""
+    """Generated traces. A satisfying one is not vacuous, if one is found."""
     trials = Trials(
         formula, setting.order, setting.events, setting.vocabulary, marked=setting.marked
     )
     violating = trials.find(FALSE)
-    # A rule about the past is lost as soon as it is violated.
+    # A rule about the past is doomed as soon as it is violated.
     dooming = violating if past_bodies(formula) is not None else None
     satisfying = trials.find(TRUE)
     if satisfying is None and _holds(formula, Trace(), setting):
@@ -120,7 +120,7 @@ def _holds(formula: f.Formula, trace: Trace, setting: ReadingOptions) -> bool:
 
 
 def trace_of(path: Path) -> Trace:
-    """The trace that a path shows."""
+    """The trace of a path."""
     events, step = [], -1
     for event, new_step in path:
         step += new_step or step < 0
@@ -130,14 +130,14 @@ def trace_of(path: Path) -> Trace:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """How two formulas differ."""
+    """The difference between two formulas."""
 
     trace: Trace | None
-    """A shortest trace on which they do; None if there is none, or it was not found."""
+    """A shortest trace on which they differ; None if there is none, or none was found."""
     old_holds: bool | None = None
-    """What the first says of it; the second says the opposite."""
+    """The value of the first on the trace; the second has the opposite value."""
     decided: bool = True
-    """False if the budget, or the formulas, did not allow to tell."""
+    """False if the budget was too small, or the formulas are not supported."""
     reason: str | None = None
 
     @property
@@ -164,14 +164,14 @@ def difference(
         reason = "their machines have more states than the budget allows"
         return Difference(None, decided=False, reason=reason)
     if path is None and _differ_in_steps(settings):
-        reason = "one of them sees messages, the other does not, and steps are counted"
+        reason = "only one of them sees messages, and steps are counted"
         return Difference(None, decided=False, reason=reason)
     if path is None:
         return Difference(None)
     trace = trace_of(path)
     verdicts = [_holds(each, trace, s) for each, s in zip((old, new), settings, strict=True)]
     if verdicts[0] is verdicts[1]:
-        reason = "no call could be made up that shows the difference"
+        reason = "no call could be generated that shows the difference"
         return Difference(None, decided=False, reason=reason)
     return Difference(trace, verdicts[0])
 
@@ -196,7 +196,7 @@ def _machines(formulas: Iterable[f.Formula], settings: Iterable[ReadingOptions])
 
 
 def _differ_in_steps(settings: Sequence[ReadingOptions]) -> bool:
-    """Does only one see messages, so that the same call can begin a step for one of them alone?"""
+    """Does only one see messages, so that a call may open a step for only one of them?"""
     seen = {setting.events for setting in settings}
     return len(seen) > 1 and any(setting.order == "step" for setting in settings)
 
@@ -208,7 +208,7 @@ def _shortest_difference(
     deaf = [setting.events == "calls" for setting in settings]
     steps_of = Explorer(first if first.counts_steps else second)
     steps = list(steps_of.steps(steps_of.machine.start))
-    if any(deaf) and not all(deaf):  # to one of them alone, a message is an event like any other
+    if any(deaf) and not all(deaf):  # only one of them sees messages
         message = Message("user", "")
         letter = first.alphabet.letter(message)
         steps.append(Step((letter, True, False), Sample(letter, message, final=False)))

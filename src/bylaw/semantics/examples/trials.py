@@ -1,7 +1,7 @@
-"""Examples by trial, for rules that no machine follows: made up, tried, and cut down.
+"""Examples by trial, for rules without a machine: generated, tested and minimised.
 
-The search is random but always the same; what it finds is checked by the reference. It may find
-nothing where there is something, and what it finds need not be the shortest.
+The search is random with a fixed seed, and the reference checks its results. It may miss an
+example that exists, and the example it finds need not be the shortest.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from bylaw.vocabulary.view import Order
 
 MAX_TRIALS: Final = 6_000
 MAX_SECONDS: Final = 3.0
-"""How long one search may take."""
+"""The time limit of one search."""
 MAX_LENGTH: Final = 5
 
 
 class Trials:
-    """Finds traces on which a formula has a value."""
+    """Finds traces on which a formula has a given value."""
 
     def __init__(
         self,
@@ -48,23 +48,20 @@ class Trials:
     def find(
         self, wanted: Value, accepted: Callable[[Trace], bool] = lambda _: True
     ) -> Trace | None:
-        """A trace on which the formula has the value, with nothing in it that is not needed.
-
-        Only those that are accepted count.
-        """
+        """A minimal accepted trace on which the formula has the value, if one is found."""
         random = Random(0)
         until = monotonic() + MAX_SECONDS
         for number in range(MAX_TRIALS):
             length = 1 + min(number // 200, MAX_LENGTH - 1)
-            trace = Trace(self._made_up(random, random.randint(1, length)))
+            trace = Trace(self._generated(random, random.randint(1, length)))
             if self._value(trace) is wanted and accepted(trace):
-                return self._cut_down(trace, wanted, accepted)
+                return self._minimised(trace, wanted, accepted)
             if monotonic() > until:
                 break
         return None
 
-    def _made_up(self, random: Random, length: int) -> Iterator[Event]:
-        # Few values in one trace, so that events agree with each other often enough.
+    def _generated(self, random: Random, length: int) -> Iterator[Event]:
+        # Few values in one trace, so that events often share a value.
         pool = random.sample(OTHERS, random.choice([1, 1, 2]))
         step = 0
         for number in range(length):
@@ -81,8 +78,8 @@ class Trials:
         except SpecError:
             return None
 
-    def _cut_down(self, trace: Trace, wanted: Value, accepted: Callable[[Trace], bool]) -> Trace:
-        """The trace without what can be left out, one thing after the other."""
+    def _minimised(self, trace: Trace, wanted: Value, accepted: Callable[[Trace], bool]) -> Trace:
+        """The trace after removing, one by one, the parts that are not needed."""
         shrinking = True
         while shrinking:
             shrinking = False

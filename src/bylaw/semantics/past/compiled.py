@@ -1,10 +1,10 @@
-"""Rules about the past, made into functions of the current event and of what is remembered.
+"""Rules about the past, compiled to functions of the current event and of memories.
 
 A formula without future operators, trace predicates and domains of the whole trace becomes a
 function from an event to true, false or unknown. Its past operators and its `last` become
-memories. A memory whose condition speaks of variables from outside is split: what does not
-depend on them is asked when an event is taken in; an equality or membership becomes a key; the
-rest is asked of the events that the key finds.
+memories. The condition of a memory may use variables bound outside it. It is then split: parts
+without such variables are tested when an event is taken in; an equality or a membership becomes
+a key; the other parts are tested on the events found by the key.
 """
 
 from __future__ import annotations
@@ -64,11 +64,11 @@ class Compiler(LocalCompiler):
         self.heard.append(hears)
 
     def last(self, condition: f.Formula, slots: Slots) -> Reader:
-        """The event that `last` finds: the latest that the memory keeps under the key."""
+        """The event that `last` finds: the latest event in the memory under the key."""
         return self._index(condition, slots, keeps_latest=True).latest
 
     def elsewhere(self, formula: f.Formula, slots: Slots) -> Test:
-        """A past operator, by what is remembered."""
+        """A past operator, decided from its memory."""
         match formula:
             case f.Earlier(operand):
                 return partial(self._index(operand, slots).exists, strictly=True)
@@ -82,7 +82,7 @@ class Compiler(LocalCompiler):
             case f.Since(left, right):
                 return self._since(left, right, slots)
             case _:
-                raise Unsupported("it looks ahead, and compares data")
+                raise Unsupported("it refers to later events and compares data")
 
     def _since(self, left: f.Formula, right: f.Formula, slots: Slots) -> Test:
         if left.free or right.free:
@@ -98,9 +98,7 @@ class Compiler(LocalCompiler):
 
     def _carried(self, operand: f.Formula, test: Test) -> Test:
         if operand.free and _asks_memory(operand):
-            raise Unsupported(
-                "an operator that looks back is nested in another, with its variables"
-            )
+            raise Unsupported("a past operator inside another uses variables from outside")
         if operand.free:
             previous = Previous(test, reads_result=reads_result(operand))
             self._remember(previous, None)
@@ -117,9 +115,7 @@ class Compiler(LocalCompiler):
         closed = [part for part in parts if not part.free]
         open_parts = [part for part in parts if part.free]
         if any(_asks_memory(part) for part in open_parts):
-            raise Unsupported(
-                "an operator that looks back is nested in another, with its variables"
-            )
+            raise Unsupported("a past operator inside another uses variables from outside")
         keys = [key for part in open_parts if (key := self._key(part, slots))]
         whole = None if _asks_memory(condition) else self.formula(condition, slots)
         asked = [self.formula(part, slots) for part in open_parts]
@@ -135,7 +131,7 @@ class Compiler(LocalCompiler):
         return index
 
     def _key(self, part: f.Formula, slots: Slots) -> Key | None:
-        """The key that a condition on variables from outside amounts to, if it is one."""
+        """The key for a condition on outer variables, if it is an equality or a membership."""
         match part:
             case f.EventAtom(None, (f.ArgumentIs(path, expected),)):
                 return Key(found_in("args", path), self.term(expected, slots), False, True)
@@ -152,7 +148,7 @@ class Compiler(LocalCompiler):
 
 
 def _conjuncts(formula: f.Formula) -> list[f.Formula]:
-    """The parts that must all hold, negations pushed as far as conjunctions need it."""
+    """The conjuncts of a formula, with negations pushed inwards where that yields more."""
     match formula:
         case f.And(operands):
             return [part for operand in operands for part in _conjuncts(operand)]
@@ -163,7 +159,7 @@ def _conjuncts(formula: f.Formula) -> list[f.Formula]:
         case f.Not(f.Or(operands)):
             return [part for operand in operands for part in _conjuncts(f.Not(operand))]
         case f.EventAtom(tool, patterns) if formula.free and patterns:
-            # Each pattern may become a key of its own; the tool is asked first.
+            # Each pattern may become a key of its own; the tool is tested first.
             alone = [f.EventAtom(None, (pattern,)) for pattern in patterns]
             return [f.EventAtom(tool) if tool is not None else f.EventAtom(), *alone]
         case _:
@@ -175,7 +171,7 @@ def _asks_memory(node: Node) -> bool:
 
 
 def heard_by(parts: Sequence[f.Formula]) -> frozenset[str] | None:
-    """The events that can meet all the conditions, by tool or role; None where that is open."""
+    """The events that can meet all conditions, by tool or role; None if it may be any event."""
     for part in parts:
         match part:
             case f.EventAtom(tool) if tool is not None and not tool.free and not forms_of(tool):
@@ -186,7 +182,7 @@ def heard_by(parts: Sequence[f.Formula]) -> frozenset[str] | None:
 
 
 def triggers(body: f.Formula) -> frozenset[str] | None:
-    """The events at which a body can be false, by tool or role; None where that is open."""
+    """The events at which a body can be false, by tool or role; None if it may be any event."""
     match body:
         case f.Implies(left, _):
             return heard_by(_conjuncts(left))

@@ -1,10 +1,10 @@
-"""What is remembered of past events, so that they need not be kept.
+"""Memories of past events, so that the events themselves need not be kept.
 
-A memory belongs to one past operator, or to one `last`, of a rule. Of each event it keeps what a
-later question can depend on: for `last(call(get_order, id = i, ok))` the latest such call for
-each `id` that occurred, found by its key; for `earlier` that there was one, and when. Only where
-a question cannot be answered by a key (a text that may contain something, an order comparison
-with a value that is not known yet) are the events themselves kept and looked through.
+A memory belongs to one past operator, or to one `last`, of a rule. It keeps only what a later
+query can depend on: for `last(call(get_order, id = i, ok))`, the latest such call for each `id`
+that occurred, found by its key; for `earlier`, that there was such an event, and when. Only if a
+key cannot answer a query (does a text contain a value, is a value above one not known yet) are
+the events themselves kept and searched.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from bylaw.vocabulary.reading import UNSEEN, OneOf, Seen, as_object, one_of, par
 from bylaw.vocabulary.view import Kleene
 
 Undo: TypeAlias = Callable[[], None]
-"""Takes back what a memory took in."""
+"""Undoes a change to a memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """A condition that a later question looks up: the event's value meets the question's."""
+    """A condition that a later query looks up: the event's value matches the query's."""
 
     of_event: Reader
-    of_question: Reader
+    of_query: Reader
     member: bool
-    """Is the event's value a list that must contain the other, or a text; else they are equal."""
+    """Must the event's value, a list or a text, contain the query's? Else they are equal."""
     null_counts: bool
-    """Is null a value like others? In patterns it is, in comparisons it is not."""
+    """Can null match? In patterns it can, in comparisons it cannot."""
 
 
 @dataclass(slots=True)
@@ -44,16 +44,16 @@ class MemoryEntry:
 
     moment: EventContext
     sure: bool
-    """Is it known to fit, or does that depend on its result?"""
+    """Is it known to meet the condition, or does that depend on its result?"""
 
 
 Bucket: TypeAlias = list[MemoryEntry]
 ANY: Final = ""
-"""Stands in a key where the event's value is a text: then the question looks through it."""
+"""The label of a text in a key of lists: a query must search the text."""
 
 
 class Index:
-    """The events that met a condition, by the keys that questions come with."""
+    """The events that met a condition, by the keys of later queries."""
 
     def __init__(
         self,
@@ -66,24 +66,24 @@ class Index:
         keeps_latest: bool,
     ) -> None:
         self.closed: Final = closed
-        """What does not depend on the question: asked when an event is taken in."""
+        """The conditions that do not depend on the query: tested when an event is taken in."""
         self.keys: Final = keys
         self.asked: Final = asked
-        """What depends on the question, keys included."""
+        """The condition that depends on the query, keys included."""
         self.whole: Final = whole
-        """The whole condition, where it can be asked later; None if it asks other memories."""
+        """The whole condition, if it can be tested later; None if it queries other memories."""
         self.by_key: Final = by_key
-        """Do the keys say all that depends on the question?"""
+        """Do the keys cover everything that depends on the query?"""
         self.keeps_latest: Final = keeps_latest
         self.buckets: dict[tuple[str, ...], Bucket] = {}
         self.unsure: list[MemoryEntry] = []
         self._texts = False
-        """Has an event had a text where a list could have stood?"""
+        """Has an event had a text where a list was possible?"""
 
     # ── taking in events ─────────────────────────────────────────────────────────────────
 
     def take(self, moment: EventContext) -> tuple[list[Undo], bool]:
-        """Takes in an event; how to undo that, and does it depend on a result still to come?"""
+        """Takes in an event; returns the undo functions, and whether a pending result matters."""
         sure: Kleene = True
         for test in self.closed:
             answer = test(moment)
@@ -99,7 +99,7 @@ class Index:
         return [lambda: self.unsure.remove(entry)], True
 
     def _places(self, moment: EventContext) -> list[tuple[str, ...]] | None:
-        """The keys under which the event is found; None if they are not known yet."""
+        """The keys under which the event is stored; None if they are not known yet."""
         options: list[list[str]] = []
         for key in self.keys:
             value = key.of_event(moment)
@@ -133,7 +133,7 @@ class Index:
             elif self.keeps_latest:
                 bucket[:] = [*_latest_before(bucket, moment.step), entry]
             elif not bucket:
-                bucket.append(entry)  # that there was one, and when, is all that matters
+                bucket.append(entry)  # all that matters is that there was one, and when
             else:
                 continue
             kept = True
@@ -145,20 +145,20 @@ class Index:
     def candidates(
         self, moment: EventContext, *, strictly: bool
     ) -> Iterator[tuple[MemoryEntry, Kleene]]:
-        """Entries before a moment, latest first, and whether they fit; unknown values fit maybe."""
+        """The entries before a moment that match or may match, latest first."""
         found = [*self._bucketed(moment), *self.unsure]
         if len(found) > 1:
             found.sort(key=lambda entry: -entry.moment.position)
         for entry in found:
             if entry.moment.step < moment.step or not strictly:
-                answer = self._fits(entry, moment)
+                answer = self._matches(entry, moment)
                 if answer is not False:
                     yield entry, answer
 
     def _bucketed(self, moment: EventContext) -> Iterator[MemoryEntry]:
         labels: list[tuple[str, ...]] = []
         for key in self.keys:
-            wanted = key.of_question(moment)
+            wanted = key.of_query(moment)
             if wanted is MISSING or (wanted is None and not key.null_counts):
                 return
             if wanted is UNSEEN:
@@ -170,21 +170,21 @@ class Index:
         for place in product(*labels):
             yield from self.buckets.get(place, ())
 
-    def _fits(self, entry: MemoryEntry, moment: EventContext) -> Kleene:
-        """Does an entry fit what is asked? Its key does, unless that was not known."""
+    def _matches(self, entry: MemoryEntry, moment: EventContext) -> Kleene:
+        """Does an entry match the query? Its key does, unless the query's key is unknown."""
         if entry.sure and not self.keeps_events:
             return None if self._asks_unseen(moment) else True
         test = self.asked if entry.sure else self.whole
         return None if test is None else test(_asked_of(entry.moment, moment))
 
     def _asks_unseen(self, moment: EventContext) -> bool:
-        return any(key.of_question(moment) is UNSEEN for key in self.keys)
+        return any(key.of_query(moment) is UNSEEN for key in self.keys)
 
     def exists(self, moment: EventContext, *, strictly: bool) -> Kleene:
         """Was there such an event?"""
         answer: Kleene = False
-        for _, fits in self.candidates(moment, strictly=strictly):
-            if fits:
+        for _, matches in self.candidates(moment, strictly=strictly):
+            if matches:
                 return True
             answer = None
         return answer
@@ -192,23 +192,23 @@ class Index:
     def latest(self, moment: EventContext) -> Seen | OneOf:
         """The latest such event of an earlier step, as an object."""
         cases: list[Seen] = []
-        for entry, fits in self.candidates(moment, strictly=True):
+        for entry, matches in self.candidates(moment, strictly=True):
             context = entry.moment
             found = partial_object if context.pending else as_object
             cases.append(type(found(context.event))({**found(context.event), "step": context.step}))
-            if fits:
+            if matches:
                 return one_of(cases)
         return one_of([*cases, MISSING])
 
     @property
     def keeps_events(self) -> bool:
-        """Does it keep events that later questions look through?"""
+        """Does it keep events and search them later?"""
         return self._texts or not self.by_key
 
     # ── saving ───────────────────────────────────────────────────────────────────────────
 
     def save(self) -> Json:
-        """What is remembered, as JSON."""
+        """The memory as JSON."""
         return {
             "buckets": [
                 [list(place), [_entry_record(entry) for entry in bucket]]
@@ -220,7 +220,7 @@ class Index:
         }
 
     def restore(self, saved: Json, size: int) -> None:
-        """Goes back to what was remembered; `size` is how many variables there are."""
+        """Goes back to a saved memory; `size` is the number of variables."""
         self.buckets = {
             tuple(place): [_entry_of(entry, size) for entry in bucket]
             for place, bucket in saved["buckets"]
@@ -230,19 +230,19 @@ class Index:
 
 
 def _latest_before(bucket: Bucket, step: int) -> Bucket:
-    """Of the entries so far, the one that is still needed: the latest of an earlier step."""
+    """The only entry that is still needed: the latest one of an earlier step."""
     return [entry for entry in bucket if entry.moment.step < step][-1:]
 
 
 class Carried:
-    """What a closed `Y` or `S` was at the previous event."""
+    """The value of a closed `Y` or `S` at the previous event."""
 
     def __init__(self, following: Test) -> None:
         self.following: Final = following
         self.value: Kleene = False
 
     def take(self, moment: EventContext) -> tuple[list[Undo], bool]:
-        """Takes in an event; how to undo that, and does it depend on a result still to come?"""
+        """Takes in an event; returns the undo functions, and whether a pending result matters."""
         before, self.value = self.value, self.following(moment)
 
         def undo() -> None:
@@ -251,16 +251,16 @@ class Carried:
         return [undo], self.value is None
 
     def save(self) -> Json:
-        """What is remembered, as JSON."""
+        """The memory as JSON."""
         return self.value
 
     def restore(self, saved: Json, size: int) -> None:
-        """Goes back to what was remembered."""
+        """Goes back to a saved memory."""
         self.value = saved
 
 
 class Previous:
-    """The previous event, for a `Y` that speaks of variables from outside."""
+    """The previous event, for a `Y` that uses variables bound outside it."""
 
     def __init__(self, test: Test, *, reads_result: bool) -> None:
         self.test: Final = test
@@ -268,11 +268,11 @@ class Previous:
         self.moment: EventContext | None = None
 
     def holds(self, now: EventContext) -> Kleene:
-        """Did the condition hold at the previous event, with the values of now?"""
+        """Did the condition hold at the previous event, with the current values?"""
         return False if self.moment is None else self.test(_asked_of(self.moment, now))
 
     def take(self, moment: EventContext) -> tuple[list[Undo], bool]:
-        """Takes in an event; how to undo that, and does it depend on a result still to come?"""
+        """Takes in an event; returns the undo functions, and whether a pending result matters."""
         before, self.moment = self.moment, moment
 
         def undo() -> None:
@@ -281,11 +281,11 @@ class Previous:
         return [undo], moment.pending and self.reads_result
 
     def save(self) -> Json:
-        """What is remembered, as JSON."""
+        """The memory as JSON."""
         return None if self.moment is None else _moment_record(self.moment)
 
     def restore(self, saved: Json, size: int) -> None:
-        """Goes back to what was remembered."""
+        """Goes back to a saved memory."""
         self.moment = None if saved is None else _moment_of(saved, size)
 
 
@@ -293,14 +293,14 @@ Memory: TypeAlias = Index | Carried | Previous
 
 
 def _asked_of(past: EventContext, now: EventContext) -> EventContext:
-    """A past event with the values that the variables have now."""
+    """A past event with the current values of the variables."""
     asked = EventContext(past.event, past.position, past.step, past.pending, 0)
     asked.values = now.values
     return asked
 
 
 def label(value: Json) -> str:
-    """A text that two values share exactly when they are equal; quick for texts."""
+    """A text that is the same for two values exactly if they are equal; fast for texts."""
     if isinstance(value, str):
         return f"s{value}"
     return f"j{identity(value)}"

@@ -1,11 +1,11 @@
-"""Following a rule about the past by its memories: the same cost at every event.
+"""The engine for rules about the past: it keeps memories, at the same cost for every event.
 
-`G` over a body without future operators is decided at each event: a monitor asks the body there,
-and lets the memories take the event in. It is doomed exactly when the body is false at an event.
+`G` over a body without future operators is decided at each event: the engine evaluates the body,
+then the memories take in the event. The rule is doomed exactly when the body is false at an event.
 
-A result may be unknown when its event, or a later one, is judged. Then the answer may be unknown
-too, and what the memories took in may have to change. From the first such event on, the events
-are kept with the way back; when a result arrives, they are taken in again.
+A result may be unknown when its event, or a later one, is judged. Then the value of the body may
+be unknown too, and the memories may have to change. The events from the first such event are kept
+with an undo journal; when a result arrives, they are taken in again.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Registers(Engine):
     def __init__(self, formula: f.Formula, labels: Mapping[str, Json]) -> None:
         bodies = past_bodies(formula)
         if bodies is None or formula.free:
-            raise Unsupported("it looks ahead, and compares data")
+            raise Unsupported("it refers to later events and compares data")
         compiler = Compiler(labels)
         try:
             self._bodies: Final = [(compiler.formula(body, {}), triggers(body)) for body in bodies]
@@ -57,13 +57,13 @@ class Registers(Engine):
         self._sees_answer: Final = sees_answer(formula)
         self._concerned: dict[str, tuple[list[Test], list[Memory]]] = {}
         self._tail: UnsettledEvent | None = None
-        """The latest event, not yet taken in: its result may come before the next one does."""
+        """The latest event, not taken in yet: its result may arrive before the next event."""
         self.queue: list[UnsettledEvent] = []
-        """The events from the first one on that depends on a result that is unknown."""
+        """The events from the first one that depends on an unknown result."""
         self._journal: list[Undo] = []
-        """How to take the queue back."""
+        """The undo functions for the events in the queue."""
         self._undecided = False
-        """Does the judgement of some event depend on a result that is unknown?"""
+        """Does the value of a body at some event depend on an unknown result?"""
         self.violated = False
 
     def concerns(self, name: str) -> bool:
@@ -82,7 +82,7 @@ class Registers(Engine):
     # ── taking in events ─────────────────────────────────────────────────────────────────
 
     def take(self, event: Event, position: int, step: int, new_step: bool) -> None:
-        """Takes in an event of a step. Events that make no difference may be left out."""
+        """Takes in an event. Events that do not matter may be left out."""
         if isinstance(event, Call) and event.tool == FINAL_ANSWER and not self._sees_answer:
             return
         self._settle_tail()
@@ -94,16 +94,16 @@ class Registers(Engine):
         return self.violated, self._undecided
 
     def undo(self, mark: EngineMark) -> None:
-        """Goes back to where it stood: the latest event was not taken in yet."""
+        """Goes back to a marked state; the latest event was not taken in yet."""
         self._tail = None
         self.violated, self._undecided = mark
 
     def _settle_tail(self) -> None:
-        """Takes in the latest event as far as it is known."""
+        """Takes in the latest event, as far as it is known."""
         if self._tail is None:
             return
         waiting, self._tail = self._tail, None
-        undecided = self._undecided and not self.queue  # then it is the tail that is
+        undecided = self._undecided and not self.queue  # then the tail is undecided
         unknown = self._absorb(waiting, assume_missing=False)
         if self.queue or unknown or undecided:
             self.queue.append(waiting)
@@ -122,18 +122,18 @@ class Registers(Engine):
         return EventContext(event, waiting.position, waiting.step, pending, self._size)
 
     def _absorb(self, waiting: UnsettledEvent, *, assume_missing: bool) -> bool:
-        """Lets the memories take in an event; does what they keep depend on unknown results?"""
+        """Lets the memories take in an event; True if they now depend on unknown results."""
         _, memories = self._concerned_by(_heard_as(waiting.event))
         if not memories:
             return False
         moment = self._moment(waiting, assume_missing=assume_missing)
         unknown = False
-        # Memories ask those inside them, which must not have taken in the event yet.
+        # Outer memories first: they query inner ones, which must not have the event yet.
         for memory in reversed(memories):
             undo, depends = memory.take(moment)
             self._journal += undo
             unknown = unknown or depends
-        moment.values = []  # those of a question take their place when one is asked
+        moment.values = []  # replaced by the values of each later query
         return unknown
 
     def _judge(self, waiting: UnsettledEvent, *, assume_missing: bool) -> Kleene:
@@ -171,12 +171,12 @@ class Registers(Engine):
         else:
             found = [waiting for waiting in self.queue if waiting.position == position]
             if not found:
-                return  # the result makes no difference
+                return  # the result does not matter
             found[0].event = call
         self._replay()
 
     def _replay(self) -> None:
-        """Takes the queue in again, and lets go of what no longer waits for anything."""
+        """Takes in the queue again, and drops the events that are settled now."""
         self._take_back()
         waiting, self.queue = self.queue, []
         self._undecided = False
@@ -198,7 +198,7 @@ class Registers(Engine):
     # ── verdicts ─────────────────────────────────────────────────────────────────────────
 
     def verdict(self) -> Verdict:
-        """Doomed once a body was false; else as if no more results arrived."""
+        """Final once a body was false; else the verdict if no more results arrive."""
         if self.violated:
             return Verdict.VIOLATED
         if not self._undecided or self._holds_without_results():
@@ -206,7 +206,7 @@ class Registers(Engine):
         return Verdict.PRESUMABLY_VIOLATED
 
     def _holds_without_results(self) -> bool:
-        """Would the rule hold if the results that are unknown never arrived?"""
+        """Would the rule hold if the unknown results never arrived?"""
         self._take_back()
         holds = True
         for each in (*self.queue, self._tail):
@@ -219,7 +219,7 @@ class Registers(Engine):
         return holds
 
     @property
-    def keeps_events(self) -> bool:  # type: ignore[override]  # it depends on what was met
+    def keeps_events(self) -> bool:  # type: ignore[override]  # it depends on the events
         return any(isinstance(memory, Index) and memory.keeps_events for memory in self.memories)
 
     # ── saving ───────────────────────────────────────────────────────────────────────────
@@ -238,7 +238,7 @@ class Registers(Engine):
         }
 
     def restore(self, saved: Json) -> None:
-        self._journal.clear()  # it tells how to undo what another run has done
+        self._journal.clear()  # its entries belong to another run
         for memory, remembered in zip(self.memories, saved["memories"], strict=True):
             memory.restore(remembered, self._size)
         self.queue = [_read(each) for each in saved["queue"]]
