@@ -29,7 +29,7 @@ from bylaw.vocabulary.predicates.called_n import Counter
 from bylaw.vocabulary.registry import EMPTY, Vocabulary
 from bylaw.vocabulary.view import Order
 
-_FAR: Final = 1_000
+_LARGE_COUNT: Final = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ def enforceability(
         return _for_instances(trials) or Enforceability(
             False, f"it cannot be decided on prefixes: {error}", exact=False
         )
-    far = _far_counter(explorer.machine)
+    far = _for_large_count(explorer.machine)
     if far is not None:
         return far
     try:
@@ -84,20 +84,20 @@ def enforceability(
         reason = "its machine has more states than the budget allows"
         return Enforceability(False, reason, exact=False)
     if prefix is None:
-        return Enforceability(False, _rescue(explorer), exact=explorer.exact)
+        return Enforceability(False, _rescue_reason(explorer), exact=explorer.exact)
     try:
-        refused = _by_a_call(explorer) if prefix else prefix
+        refused = _shortest_dooming_call(explorer) if prefix else prefix
     except OutOfBudget:  # no such call was found, but there may be one
-        return Enforceability(True, _doom(prefix), prefix, exact=False)
+        return Enforceability(True, _doom_reason(prefix), prefix, exact=False)
     if refused is None:
         assumes = explorer.machine.alphabet.assumes
         if assumes and past_bodies(formula) is not None:  # the arguments may rule out every result
             return _for_past_rule(Trials(formula, order, events, vocabulary))
         return _too_late(prefix, events, exact=explorer.exact)
-    return Enforceability(True, _doom(refused), refused, explorer.exact)
+    return Enforceability(True, _doom_reason(refused), refused, explorer.exact)
 
 
-def _by_a_call(explorer: Explorer) -> Path | None:
+def _shortest_dooming_call(explorer: Explorer) -> Path | None:
     """A shortest prefix whose last call dooms the formula, whatever its result."""
     calls = list(_calls(explorer))
     last: tuple[Call, bool] | None = None
@@ -160,7 +160,7 @@ def _for_past_rule(trials: Trials) -> Enforceability:
     path = tuple((event, True) for event in (refused or violating).events)
     if refused is None:
         return _too_late(path, trials.settings[1], sure="was found to")
-    return Enforceability(True, _doom(path), path)
+    return Enforceability(True, _doom_reason(path), path)
 
 
 def _for_instances(trials: Trials) -> Enforceability | None:
@@ -185,7 +185,7 @@ def _for_instances(trials: Trials) -> Enforceability | None:
     path = tuple((event, True) for event in (refused or found).events)
     if refused is None:
         return _too_late(path, trials.settings[1], sure="was found to")
-    return Enforceability(True, _doom(path), path)
+    return Enforceability(True, _doom_reason(path), path)
 
 
 def _dooms(trials: Trials, trace: Trace) -> bool:
@@ -212,13 +212,13 @@ def _dooms_unanswered(trials: Trials, trace: Trace) -> bool:
     return monitor.verdict is Verdict.VIOLATED
 
 
-def _far_counter(machine: Machine) -> Enforceability | None:
+def _for_large_count(machine: Machine) -> Enforceability | None:
     """The answer for a single count that is too large for a search."""
     root = machine.closure.parts[machine.closure.root]
     if root.shape not in ("predicate", "not predicate"):
         return None
     tracker = machine.closure.trackers[root.below[0]]
-    if not isinstance(tracker, Counter) or tracker.number < _FAR:
+    if not isinstance(tracker, Counter) or tracker.number < _LARGE_COUNT:
         return None
     wanted = root.shape == "predicate"
     over = tracker.outlook(tracker.number + 1)
@@ -228,7 +228,7 @@ def _far_counter(machine: Machine) -> Enforceability | None:
     return Enforceability(True, reason)
 
 
-def _doom(prefix: Path) -> str:
+def _doom_reason(prefix: Path) -> str:
     if not prefix:
         return "nothing can satisfy this: it is violated from the start"
     shown = " ".join(_shown(event) for event, _ in prefix)
@@ -240,7 +240,7 @@ def _too_late(
 ) -> Enforceability:
     """The answer if no call dooms the formula by itself."""
     what = "a result" if events == "calls" else "a result or a message"
-    reason = f"{_doom(prefix)}, but only {what} {sure} do that: too late to refuse a call"
+    reason = f"{_doom_reason(prefix)}, but only {what} {sure} do that: too late to refuse a call"
     return Enforceability(True, reason, prefix, exact, too_late=True)
 
 
@@ -248,7 +248,7 @@ def _shown(event: object) -> str:
     return event.tool if isinstance(event, Call) else "a message"
 
 
-def _rescue(explorer: Explorer) -> str:
+def _rescue_reason(explorer: Explorer) -> str:
     """The reason why no prefix dooms; names a call that always rescues, if there is one."""
     machine = explorer.machine
     states = [s for s in range(len(machine.configurations)) if not machine.configurations[s].ended]
@@ -256,13 +256,13 @@ def _rescue(explorer: Explorer) -> str:
     if not bad:
         return "no prefix can doom this: it holds whenever the trace ends"
     for step in explorer.steps(machine.start):
-        if not step.sample.final and _always(explorer, bad, step.move):
+        if not step.sample.final and _always_rescues(explorer, bad, step.move):
             return (
                 f"no prefix can doom this: a later `{_shown(step.sample.event)}` always rescues it"
             )
     return "no prefix can doom this: every prefix has a continuation that satisfies it"
 
 
-def _always(explorer: Explorer, states: Iterable[StateNumber], move: Move) -> bool:
+def _always_rescues(explorer: Explorer, states: Iterable[StateNumber], move: Move) -> bool:
     machine = explorer.machine
     return all(machine.accepts(machine.advance(state, move)) for state in states)

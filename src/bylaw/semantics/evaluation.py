@@ -180,7 +180,7 @@ class EvaluationScope:
 
     def comparator_failed(self, error: Exception) -> Kleene:
         """Records that the comparator of results failed."""
-        return self._fault("result comparator", f"raised {_said(error)}")
+        return self._fault("result comparator", f"raised {_described(error)}")
 
     def asked(self, predicate: f.OpenPredicate, at: int) -> Kleene:
         """The answer of a registered function at a position."""
@@ -204,7 +204,7 @@ class EvaluationScope:
         try:
             answer = view.vocabulary.predicates[name](view.trace, at, view.trace.metrics, *operands)
         except Exception as error:
-            return self._fault(name, f"raised {_said(error)}", at)
+            return self._fault(name, f"raised {_described(error)}", at)
         if not isinstance(answer, bool):
             return self._fault(name, f"returned {shown(answer)}, not True or False", at)
         return None if answer and view.ongoing else answer
@@ -250,7 +250,7 @@ class EvaluationScope:
                     given = [self.value(operand, at) for operand in operands]
                     return extracted(name, given, self.view)
                 except Exception as error:  # a user's extractor
-                    self._fault(name, f"raised {_said(error)}")
+                    self._fault(name, f"raised {_described(error)}")
                     return Elements((), False)
             case _:
                 whole = bound(domain, self.values) if domain.free else domain
@@ -404,5 +404,5 @@ _VALUES: Final = {
 }
 
 
-def _said(error: Exception) -> str:
+def _described(error: Exception) -> str:
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__

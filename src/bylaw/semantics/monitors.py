@@ -1,7 +1,7 @@
 """Many formulas followed together: an event touches only those that it may move.
 
 A call touches a formula that names its tool, one that a call of any tool would move at present
-(`X`, a window of positions), and one that speaks of calls in general. The cost of a call is
+(`X`, a window of positions), and one about calls in general. The cost of a call is
 that of the few formulas it touches, not of all.
 """
 
@@ -134,13 +134,13 @@ class Monitors:
         self._open = {i for i, verdict in enumerate(self.verdicts) if not verdict.final}
         self._always = {i for i in self._open if self.engines[i].hears_everything}
         self._movable = {i for i, e in engines if e.moves_on_any_call} - self._always
-        self._restless = self._those_restless()
+        self._restless = self._find_restless()
         """The formulas that any call may move at present; before the first call, most of them."""
         self._concerned = {} if cache is None or labels else cache.concerned
         self._broken: dict[int, str] = {}
         """The formulas that cannot be decided because a user's function failed."""
 
-    def _those_restless(self) -> set[int]:
+    def _find_restless(self) -> set[int]:
         return {i for i in self._open & self._movable if not self.engines[i].idles()}
 
     def _concerned_by(self, name: str) -> frozenset[int]:
@@ -340,7 +340,7 @@ class Monitors:
         self.verdicts[:] = [Verdict(value) for value in saved["verdicts"]]
         self._open = set(saved["open"])
         self._broken = dict(saved["broken"])
-        self._restless = self._those_restless()
+        self._restless = self._find_restless()
 
 
 class StepCounter:

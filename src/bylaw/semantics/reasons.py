@@ -78,9 +78,9 @@ def reasons(evaluation: Evaluation, formula: f.Formula, at: int) -> Iterable[Rea
         case f.Not(operand):
             return [(operand, at)]
         case f.And(operands):
-            return _those(operands, at, here, value, every=truth)
+            return _parts_with_value(operands, at, here, value, every=truth)
         case f.Or(operands):
-            return _those(operands, at, here, value, every=not truth)
+            return _parts_with_value(operands, at, here, value, every=not truth)
         case f.Implies(left, right):
             return [(left, at)] if here(left) is FALSE else [(left, at), (right, at)]
         case f.Iff(left, right):
@@ -93,34 +93,34 @@ def reasons(evaluation: Evaluation, formula: f.Formula, at: int) -> Iterable[Rea
             # The last failure has the fewest events after it to show that nothing followed.
             backwards = not truth and _awaits(evaluation, operand)
             positions = range(n - 1, at - 1, -1) if backwards else range(at, n)
-            return _along(evaluation, operand, positions, value, every=truth)
+            return _positions_with_value(evaluation, operand, positions, value, every=truth)
         case f.Eventually(operand):
-            return _along(evaluation, operand, range(at, n), value, every=not truth)
+            return _positions_with_value(evaluation, operand, range(at, n), value, every=not truth)
         case f.Historically(operand):
-            return _along(evaluation, operand, _back(at, n), value, every=truth)
+            return _positions_with_value(evaluation, operand, _back(at, n), value, every=truth)
         case f.Once(operand):
-            return _along(evaluation, operand, _back(at, n), value, every=not truth)
+            return _positions_with_value(evaluation, operand, _back(at, n), value, every=not truth)
         case f.Until(left, right) | f.WeakUntil(left, right):
-            return _stretch(evaluation, left, right, range(at, n))
+            return _until_reasons(evaluation, left, right, range(at, n))
         case f.Since(left, right):
-            return _stretch(evaluation, left, right, _back(at, n))
+            return _until_reasons(evaluation, left, right, _back(at, n))
         case f.Release(left, right):
-            return _released(evaluation, left, right, range(at, n))
+            return _release_reasons(evaluation, left, right, range(at, n))
         case f.ForAll() | f.Exists():
             instances = list(_instances(evaluation, formula, at))
             every = truth is isinstance(formula, f.ForAll)
             return [
-                *_those(instances, at, here, value, every=every),
-                *_found(evaluation, formula.domain, at),
+                *_parts_with_value(instances, at, here, value, every=every),
+                *_last_events(evaluation, formula.domain, at),
             ]
         case f.Compare():
-            return list(_found(evaluation, formula, at))
+            return list(_last_events(evaluation, formula, at))
         case f.Earlier(operand):
             before = _other_steps(evaluation, at, range(at - 1, -1, -1))
-            return _along(evaluation, operand, before, value, every=not truth)
+            return _positions_with_value(evaluation, operand, before, value, every=not truth)
         case f.Later(operand):
             after = _other_steps(evaluation, at, range(at + 1, n))
-            return _along(evaluation, operand, after, value, every=not truth)
+            return _positions_with_value(evaluation, operand, after, value, every=not truth)
         case _:
             return []
 
@@ -140,7 +140,7 @@ def _back(at: int, n: int) -> range:
     return range(min(at, n - 1), -1, -1)
 
 
-def _those(
+def _parts_with_value(
     parts: Iterable[f.Formula],
     at: int,
     here: Callable[[f.Formula], Value],
@@ -156,7 +156,7 @@ def _those(
                 return
 
 
-def _along(
+def _positions_with_value(
     evaluation: Evaluation,
     part: f.Formula,
     positions: Iterable[int],
@@ -173,7 +173,7 @@ def _along(
                 return
 
 
-def _stretch(
+def _until_reasons(
     evaluation: Evaluation, left: f.Formula, right: f.Formula, positions: range
 ) -> Iterator[Reason]:
     """`left U right` along the positions: up to where right holds, or where left fails."""
@@ -187,7 +187,7 @@ def _stretch(
             return
 
 
-def _released(
+def _release_reasons(
     evaluation: Evaluation, left: f.Formula, right: f.Formula, positions: range
 ) -> Iterator[Reason]:
     """`left R right` along the positions: up to where right fails, or where left releases it."""
@@ -207,7 +207,7 @@ def _other_steps(evaluation: Evaluation, at: int, positions: range) -> list[int]
     return [p for p in positions if at < len(view) and view.step(p) != view.step(at)]
 
 
-def _found(evaluation: Evaluation, part: Node, at: int) -> Iterator[Reason]:
+def _last_events(evaluation: Evaluation, part: Node, at: int) -> Iterator[Reason]:
     """The events that `last` finds when the terms of a part are evaluated at a position."""
     for term in everything(part):
         if isinstance(term, Last) and not term.free:

@@ -1,6 +1,6 @@
 """Events generated from what a rule mentions: its tools, keys and values, and matching texts.
 
-The way a rule uses a value tells its shape: in `o.status`, `o` is an object with a status; in
+The way a rule uses a value gives its shape: in `o.status`, `o` is an object with a status; in
 `p in keys(o.methods)`, an object whose keys matter; in `forall x in args.items`, the items are a
 list. The values are those that occur in the rule, and a few others, so that some match.
 """
@@ -28,7 +28,7 @@ _SAME: Final = ("decode", "lower", "upper", "trim", "normalise", "to_string")
 
 @dataclass(slots=True)
 class Looks:
-    """The shape of a value, as far as a rule tells."""
+    """The shape of a value, as far as a rule determines it."""
 
     keys: dict[str, Looks] = field(default_factory=dict)
     any_key: Looks | None = None

@@ -1,4 +1,4 @@
-"""The alphabet of a formula: events are the same letter if they match the same probes.
+"""The alphabet of a formula: events have the same letter if they match the same probes.
 
 A letter is the set of probes that an event matches; every event has one. For searches, the
 alphabet also lists the letters that can occur, each with a sample call: for each named tool,

@@ -136,7 +136,7 @@ class Closure:
             case f.And(operands) | f.Or(operands):
                 below = []
                 if isinstance(formula, f.And):
-                    probe, operands = _together(operands)
+                    probe, operands = _joint_probe(operands)
                     below = [self._asked(probe, sign)] if probe else []
                 for operand in operands:
                     below.append((yield self._prepared(operand, sign)))
@@ -245,7 +245,7 @@ def _written(domain: f.Listed | f.Found) -> list[Json]:
     return [value for value in values if value is not MISSING]
 
 
-def _together(operands: tuple[f.Formula, ...]) -> tuple[Probe | None, tuple[f.Formula, ...]]:
+def _joint_probe(operands: tuple[f.Formula, ...]) -> tuple[Probe | None, tuple[f.Formula, ...]]:
     """The atom and the conditions of a conjunction as one probe, and the other operands."""
     events = [part for part in operands if isinstance(part, f.EventAtom)]
     conditions = tuple(

@@ -263,7 +263,7 @@ class Machine:
             return None
         if not all(self.closure.trackers[index].independent for index in trackers):
             return None
-        if len(trackers) > 1 and not self._apart(trackers):
+        if len(trackers) > 1 and not self._disjoint_tools(trackers):
             return None
         can = {n: self._possible(n, configuration, True) for n in numbers}
         can_fail = {n: self._possible(n, configuration, False) for n in numbers}
@@ -278,7 +278,7 @@ class Machine:
         outlook = tracker.outlook(configuration.trackers[obligation.tracker])
         return outlook.true if obligation.strong is met else outlook.false
 
-    def _apart(self, trackers: Iterable[int]) -> bool:
+    def _disjoint_tools(self, trackers: Iterable[int]) -> bool:
         """Do these predicates concern different tools?"""
         seen: set[str] = set()
         for index in trackers:
