@@ -57,11 +57,13 @@ class CheckedTrace:
 
     def outcomes(self) -> dict[str, Outcome]:
         """The outcome of every constraint, by its name, in the order of the procedure."""
-        groups = self.compiled.groups
-        found: dict[str, Outcome] = {}
-        for sees, rules in groups.items():
-            found |= self._scope(sees).outcomes(rules)
-        return found if len(groups) == 1 else {name: found[name] for name in self.compiled.rules}
+        outcomes = [
+            self._scope(sees).outcomes(rules) for sees, rules in self.compiled.groups.items()
+        ]
+        if len(outcomes) == 1:
+            return outcomes[0]
+        found = {name: outcome for group in outcomes for name, outcome in group.items()}
+        return {name: found[name] for name in self.compiled.rules}
 
     def outcome(self, constraint: Constraint) -> Outcome:
         """The outcome of one constraint."""

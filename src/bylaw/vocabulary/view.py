@@ -312,7 +312,10 @@ class View:
 
     def first(self, tool: Tool) -> Instant:
         """The first call of the tool."""
-        return self.nth(tool, 0)
+        if self.hidden or self.order != "position" or type(tool) is not ToolName:
+            return self.nth(tool, 0)
+        calls = self.masks.get(tool.name)
+        return calls & -calls if calls else NEVER  # sets of one compare as the positions do
 
     def nth(self, tool: Tool, index: int) -> Instant:
         """The call of the tool with this index, counted from 0."""
