@@ -281,10 +281,10 @@ def test_an_extractor_is_given_values_of_the_event(text: str, kept: bool) -> Non
     vocabulary = Vocabulary()
 
     @vocabulary.extractor
-    def parts_of_speech(trace: Trace, metrics: object, said: str) -> list[str]:
+    def spoken(trace: Trace, metrics: object, said: str) -> list[str]:
         return said.split()
 
-    rule = parse('G(say -> forall w in parts_of_speech(args.text): w != "bad")', vocabulary=vocabulary)
+    rule = parse('G(say -> forall w in spoken(args.text): w != "bad")', vocabulary=vocabulary)
     trace = Trace([Call("look"), Call("say", {"text": text}), Call("say")])
     assert holds(rule, trace, vocabulary=vocabulary) is kept
     monitor = Monitor(rule, vocabulary=vocabulary)
