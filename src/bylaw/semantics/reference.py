@@ -27,7 +27,7 @@ from bylaw.logic import formula as f
 from bylaw.logic.node import MAX_DEPTH, Node
 from bylaw.logic.reach import reads_event
 from bylaw.logic.terms import ToolName
-from bylaw.logic.walk import substitute
+from bylaw.logic.walk import everything, substitute
 from bylaw.values import Json, identity
 from bylaw.vocabulary.domains import distinct
 from bylaw.vocabulary.predicates import PREDICATES
@@ -53,8 +53,18 @@ _DEEP: Final = 100
 def reading(formula: f.Formula, certain: bool = True) -> TruthFunction:
     """The compiled formula; with `certain`, unknown atoms count against it, else in its favour."""
     if formula.depth > _DEEP:
-        # Calls between Python functions do not use the C stack.
+        # Calls between Python functions do not use the C stack. Those through the cache do, so
+        # deep formulas are compiled from the bottom up.
         sys.setrecursionlimit(max(sys.getrecursionlimit(), 5 * MAX_DEPTH))
+        for part in reversed(list(everything(formula))):
+            if isinstance(part, f.FormulaNode) and part.depth % _DEEP == 0:
+                _part(part, True)
+                _part(part, False)
+    return _part(formula, certain)
+
+
+@lru_cache(maxsize=65536)
+def _part(formula: f.Formula, certain: bool) -> TruthFunction:
     return _compiled(formula, certain)
 
 
@@ -86,7 +96,7 @@ def _compiled(formula: f.Formula, certain: bool) -> TruthFunction:
 
         # Connectives. The right operand is evaluated only where it matters.
         case f.Not(operand):
-            a = _compiled(operand, not certain)
+            a = _part(operand, not certain)
 
             def negation(s: EvaluationScope, where: int) -> Row:
                 true = s.everywhere ^ a(s, where)[0]
@@ -94,7 +104,7 @@ def _compiled(formula: f.Formula, certain: bool) -> TruthFunction:
 
             return negation
         case f.And(operands):
-            a, *others = (_compiled(each, certain) for each in operands)
+            a, *others = (_part(each, certain) for each in operands)
 
             def conjunction(s: EvaluationScope, where: int) -> Row:
                 true, checked = a(s, where)
@@ -106,7 +116,7 @@ def _compiled(formula: f.Formula, certain: bool) -> TruthFunction:
 
             return conjunction
         case f.Or(operands):
-            a, *others = (_compiled(each, certain) for each in operands)
+            a, *others = (_part(each, certain) for each in operands)
 
             def disjunction(s: EvaluationScope, where: int) -> Row:
                 true, checked = a(s, where)
@@ -118,7 +128,7 @@ def _compiled(formula: f.Formula, certain: bool) -> TruthFunction:
 
             return disjunction
         case f.Implies(left, right):
-            a, b = _compiled(left, not certain), _compiled(right, certain)
+            a, b = _part(left, not certain), _part(right, certain)
 
             def implication(s: EvaluationScope, where: int) -> Row:
                 applies = a(s, where)[0]
@@ -128,7 +138,7 @@ def _compiled(formula: f.Formula, certain: bool) -> TruthFunction:
 
             return implication
         case f.Iff(left, right):
-            a, b = _compiled(left, certain), _compiled(right, certain)
+            a, b = _part(left, certain), _part(right, certain)
 
             def equivalence(s: EvaluationScope, where: int) -> Row:
                 one, other = a(s, where)[0], b(s, where)[0]
@@ -145,7 +155,7 @@ def _compiled(formula: f.Formula, certain: bool) -> TruthFunction:
 
         # The future.
         case f.Next(operand):
-            a = _compiled(operand, certain)
+            a = _part(operand, certain)
 
             def following(s: EvaluationScope, where: int) -> Row:
                 positions = s.positions
@@ -154,7 +164,7 @@ def _compiled(formula: f.Formula, certain: bool) -> TruthFunction:
 
             return following
         case f.WeakNext(operand):
-            a = _compiled(operand, certain)
+            a = _part(operand, certain)
 
             def if_following(s: EvaluationScope, where: int) -> Row:
                 positions = s.positions
@@ -164,7 +174,7 @@ def _compiled(formula: f.Formula, certain: bool) -> TruthFunction:
 
             return if_following
         case f.Eventually(operand):
-            a = _compiled(operand, certain)
+            a = _part(operand, certain)
 
             def eventually(s: EvaluationScope, where: int) -> Row:
                 positions = s.positions
@@ -176,7 +186,7 @@ def _compiled(formula: f.Formula, certain: bool) -> TruthFunction:
 
             return eventually
         case f.Always(operand):
-            a = _compiled(operand, certain)
+            a = _part(operand, certain)
 
             def always(s: EvaluationScope, where: int) -> Row:
                 positions = s.positions
@@ -186,7 +196,7 @@ def _compiled(formula: f.Formula, certain: bool) -> TruthFunction:
 
             return always
         case f.Until(left, right):
-            a, b = _compiled(left, certain), _compiled(right, certain)
+            a, b = _part(left, certain), _part(right, certain)
 
             def until(s: EvaluationScope, where: int) -> Row:
                 positions = s.positions
@@ -196,7 +206,7 @@ def _compiled(formula: f.Formula, certain: bool) -> TruthFunction:
 
             return until
         case f.WeakUntil(left, right):
-            a, b = _compiled(left, certain), _compiled(right, certain)
+            a, b = _part(left, certain), _part(right, certain)
 
             def weak_until(s: EvaluationScope, where: int) -> Row:
                 positions = s.positions
@@ -207,7 +217,7 @@ def _compiled(formula: f.Formula, certain: bool) -> TruthFunction:
 
             return weak_until
         case f.Release(left, right):
-            a, b = _compiled(left, certain), _compiled(right, certain)
+            a, b = _part(left, certain), _part(right, certain)
 
             def release(s: EvaluationScope, where: int) -> Row:
                 positions = s.positions
@@ -222,7 +232,7 @@ def _compiled(formula: f.Formula, certain: bool) -> TruthFunction:
 
         # The past.
         case f.Yesterday(operand):
-            a = _compiled(operand, certain)
+            a = _part(operand, certain)
 
             def previously(s: EvaluationScope, where: int) -> Row:
                 positions = s.positions
@@ -231,7 +241,7 @@ def _compiled(formula: f.Formula, certain: bool) -> TruthFunction:
 
             return previously
         case f.Once(operand):
-            a = _compiled(operand, certain)
+            a = _part(operand, certain)
 
             def once(s: EvaluationScope, where: int) -> Row:
                 positions = s.positions
@@ -241,7 +251,7 @@ def _compiled(formula: f.Formula, certain: bool) -> TruthFunction:
 
             return once
         case f.Historically(operand):
-            a = _compiled(operand, certain)
+            a = _part(operand, certain)
 
             def historically(s: EvaluationScope, where: int) -> Row:
                 positions = s.positions
@@ -251,7 +261,7 @@ def _compiled(formula: f.Formula, certain: bool) -> TruthFunction:
 
             return historically
         case f.Since(left, right):
-            a, b = _compiled(left, certain), _compiled(right, certain)
+            a, b = _part(left, certain), _part(right, certain)
 
             def since(s: EvaluationScope, where: int) -> Row:
                 positions = s.positions
@@ -265,7 +275,7 @@ def _compiled(formula: f.Formula, certain: bool) -> TruthFunction:
 
         # Events of other steps: calls of one turn do not see each other.
         case f.Earlier(operand):
-            a = _compiled(operand, certain)
+            a = _part(operand, certain)
 
             def earlier(s: EvaluationScope, where: int) -> Row:
                 positions = s.positions
@@ -275,7 +285,7 @@ def _compiled(formula: f.Formula, certain: bool) -> TruthFunction:
 
             return earlier
         case f.Later(operand):
-            a = _compiled(operand, certain)
+            a = _part(operand, certain)
 
             def later(s: EvaluationScope, where: int) -> Row:
                 positions = s.positions
@@ -295,7 +305,7 @@ def _quantified(formula: f.Quantifier, certain: bool) -> TruthFunction:
     """A universal is true where all instances are; an existential, where one is."""
     variable, domain = formula.variable, formula.domain
     universal = isinstance(formula, f.ForAll)
-    body = _compiled(formula.body, certain)
+    body = _part(formula.body, certain)
     matters = variable in formula.body.free
     instances = _found_here if reads_event(domain) else _found_anywhere
 
