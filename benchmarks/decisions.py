@@ -47,7 +47,7 @@ def calls(run: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def decision(example: Example, run: Mapping[str, Any]) -> str | None:
-    """What a run does at the first condition; None if the task has no branch."""
+    """The action of a run at the first condition; None if the task has no branch."""
     gold = next((call for call in example.gold if call.instead), None)
     if gold is None or gold.instead is None:
         return None
@@ -58,7 +58,7 @@ def decision(example: Example, run: Mapping[str, Any]) -> str | None:
 
 
 def sums(run: Mapping[str, Any]) -> Iterator[str]:
-    """Whether a run writes a sum as its answer, and whether it then answers with it."""
+    """Two facts: the run writes a sum as its answer; it then answers with that sum."""
     said = [str(message.get("content")) for message in run["messages"]]
     written = next((found[1] for text in said if (found := _SUM.search(text))), None)
     if written is not None:

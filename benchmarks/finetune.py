@@ -15,8 +15,8 @@ out, and may be repeated. To compare rewards from one warm-up, give its adapter 
 
 A rehearsal runs every phase in small, on a processor, with a model of two layers:
 
-    PYTHONPATH=src python tests/support/tiny_learner.py /tmp/tiny
-    python benchmarks/finetune.py /tmp/tiny -o /tmp/rehearsal --rehearsal
+    PYTHONPATH=src python tests/support/tiny_learner.py tiny
+    python benchmarks/finetune.py tiny -o rehearsal --rehearsal
 
 In OUT: eval.jsonl (every run of each model), tables.txt and tables/, warm/ and grpo/ (adapters,
 metrics, curves.svg), transcripts.md (the same tasks by each model), phases.json (seconds of each

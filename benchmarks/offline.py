@@ -32,7 +32,7 @@ from bylaw.semantics.verdict import Verdict
 LENGTH: Final = 50
 REPEATS: Final = 3
 TARGETS: Final = {"plain predicates": 4, "flat temporal": 50, "nested temporal": 100}
-"""How many times as fast as agentltl `verify_trace` is meant to be."""
+"""The speed of `verify_trace` to reach, as a multiple of agentltl's."""
 RATIOS: Final[dict[str, float]] = {}
 HOLDS: Final = (Verdict.SATISFIED, Verdict.PRESUMABLY_SATISFIED)
 Result = TypeVar("Result")

@@ -17,6 +17,7 @@ from bylaw.logic.formula import Formula
 from bylaw.logic.walk import sees_answer
 from bylaw.semantics.machine.slices import Slices
 from bylaw.semantics.monitor import Monitor
+from bylaw.semantics.monitors import Monitors
 from bylaw.semantics.verdict import Verdict
 from bylaw.trace.trace import Events
 from bylaw.vocabulary.view import Order
@@ -185,3 +186,16 @@ def test_a_restored_monitor_goes_on_as_before(
         for each in (monitor, again):
             each.step(Call(call.tool, call.args, call.result, None, call.error))
         assert again.verdict is monitor.verdict
+
+
+def test_an_attempt_that_is_taken_back_forgets_no_outstanding_result() -> None:
+    """Not even when many are outstanding and the attempt would have settled the rule."""
+    monitors = Monitors([parse("G(!stop & (pay -> earlier (ask & result.i = 1)))")])
+    for _ in range(64):
+        monitors.step(Call("ask"))
+    attempt = monitors.attempt(Call("stop"))
+    assert attempt.doomed == [0]
+    attempt.take_back()
+    monitors.record(0, {"i": 1})
+    monitors.step(Call("pay"))
+    assert monitors.verdicts[0].holds_now

@@ -213,7 +213,7 @@ class Monitors:
         if may_get_result(event):
             waiting = (concerned & self._open) - self._unmoved
             self.outstanding[position] = (event, number, frozenset(waiting))
-            if len(self.outstanding) > self._outstanding_limit:
+            if before is None and len(self.outstanding) > self._outstanding_limit:
                 self._drop_unawaited()
         return doomed
 

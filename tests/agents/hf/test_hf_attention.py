@@ -170,7 +170,7 @@ def test_a_token_that_was_never_trained_is_not_known(tmp_path: Path) -> None:
 
 
 def test_a_tokenizer_from_gguf_spells_tags_that_were_never_trained(tmp_path: Path) -> None:
-    """Whether it has them as single tokens or not depends on the version of transformers."""
+    """Some versions of transformers read them as single tokens, others do not."""
     import tiny_model
     import torch
 
