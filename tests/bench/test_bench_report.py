@@ -452,12 +452,12 @@ def test_refused_calls_are_shown_apart_and_lead_to_their_rules(
 
 @pytest.mark.browser
 def test_a_call_that_was_insisted_on_is_marked(report: Report, runs: Sequence[RunRecord]) -> None:
-    run = next(run for run in runs if "overridden" in run["retired"].values())
+    run = next(run for run in runs if "overridden" in run["excused"].values())
     report.open(run)
     marked = report.page.locator(".card[data-status=insisted]")
     assert marked.count() > 0
     assert "insisted on" in marked.first.inner_text()
-    given_up = next(name for name, why in run["retired"].items() if why == "overridden")
+    given_up = next(name for name, why in run["excused"].items() if why == "overridden")
     assert "overridden" in report.rule(given_up).locator(".rule__facts").inner_text()
 
 

@@ -11,7 +11,8 @@ rule. `>` is a turn: calls as in truth tables, a final answer in quotes, or a me
 there is one word for each call: the action, then the rules that it breaks (`:`), those that were
 overridden (`^`), and those that were tolerated (`~`). Results of calls that run are recorded after
 the turn; `lost:name` means that a rule was lost through them. `!approve` approves the calls that
-wait for a person, `= 0.5 PARTIAL` finishes and gives the score.
+wait for a person, `!abandon` gives up the calls of the turn before, and `= 0.5 PARTIAL` finishes
+and gives the score.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from bylaw.names import FINAL_ANSWER
 from bylaw.trace.event import MISSING, Event
 
 _RULE = re.compile(r"(?P<name>[\w-]+) (?P<severity>[A-Z_]+)(?: (?P<layer>L\d))?: (?P<rule>.+)")
-_GUARD = ("setting", "hints", "mode", "limit", "ask", "enforce_l6")
+_GUARD = ("setting", "hints", "mode", "limit", "ask", "enforce_l6", "outstanding")
 _PROCEDURE = ("finish", "order", "events", "failed")
 
 
@@ -58,7 +59,8 @@ class Scenario:
         if "limit" in given:
             given["soft_block_limit"] = int(given.pop("limit"))
         if "ask" in given:
-            given["ask"] = ANSWERS[given.pop("ask")]
+            wanted = given.pop("ask")
+            given["ask"] = _first() if wanted == "first" else ANSWERS[wanted]
         given["enforce_l6"] = given.get("enforce_l6") == "yes"
         return Guard(self.procedure(), **given)
 
@@ -74,6 +76,9 @@ class Scenario:
                 for decision in decisions:
                     if decision.action == "ask":
                         guard.approve(decision)
+            elif line == "!abandon":
+                for decision in decisions:
+                    guard.abandon(decision)
             else:
                 shown, _, expected = line.removeprefix(">").rpartition("|")
                 decisions, found = play(guard, shown)
@@ -112,6 +117,12 @@ def _yes(call: Call, violations: tuple[Violation, ...]) -> bool:
 
 def _no(call: Call, violations: tuple[Violation, ...]) -> bool:
     return False
+
+
+def _first() -> Any:
+    """A person who approves once."""
+    answers = iter([True])
+    return lambda call, violations: next(answers, False)
 
 
 def _raises(call: Call, violations: tuple[Violation, ...]) -> bool:

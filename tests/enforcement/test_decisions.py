@@ -260,7 +260,7 @@ def test_a_call_without_approval_is_refused_with_the_reason(ask: Any, reason: st
 
 
 def test_an_approval_is_an_event_without_a_resolution() -> None:
-    report = _played(Guard(NO_PAY, ask=lambda *_: True), ["pay", "pay"])
+    report = _played(Guard(NO_PAY, ask=lambda *_: True), ["pay"])
     assert [(e.constraint, e.action, e.resolution) for e in report.events] == [
         ("no_pay", "approve", None),
         ("noted", "approve", None),
@@ -521,7 +521,7 @@ def test_an_override_covers_one_warning() -> None:
     guard = Guard(rules)
     assert said(guard.propose([Call("a")])[0]) == "warn:warned"
     first, second = guard.propose([Call("a"), Call("a")])
-    assert (said(first), said(second)) == ("allow^warned", "stop:stop")
+    assert (said(first), said(second)) == ("allow^warned", "stop:warned,stop")
 
 
 @pytest.mark.parametrize(

@@ -160,7 +160,7 @@ def test_no_call_that_was_allowed_dooms_a_rule_that_blocks(
     """Only results and overrides doom an enforced rule on the executed trace."""
     options = data.draw(guards(procedure))
     run = _play(procedure, options, subject, seed)
-    retired = {each.name: each.retired for each in run.guard.finish().constraints}
+    excused = {each.name: each.excused for each in run.guard.finish().constraints}
     for index, constraint in enumerate(procedure.constraints):
         if run.guard._run.judge.severities[index] == "TOLERATE":
             continue
@@ -175,8 +175,8 @@ def test_no_call_that_was_allowed_dooms_a_rule_that_blocks(
             bare = replace(event, result=MISSING, error=None) if isinstance(event, Call) else event
             monitor.step(bare)
         if monitor.verdict is Verdict.VIOLATED and start is not Verdict.VIOLATED:
-            assert retired[constraint.name] is not None
-            if retired[constraint.name] == "overridden":
+            assert excused[constraint.name] is not None
+            if excused[constraint.name] == "overridden":
                 assert constraint.name in run.overridden
 
 

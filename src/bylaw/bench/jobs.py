@@ -87,7 +87,7 @@ def job_episode(job: Job, hints: Hints) -> Episode:
     task = job.instance
     specs = [*(TOOLS[name].spec for name in task.template.tools), ANSWER]
     conversation = new_chat(job.key, job.task, SYSTEM, task.prompt, specs)
-    guard = Guard(task.procedure, job.setting, hints=hints)
+    guard = Guard(task.procedure, job.setting, hints=hints, outstanding="hope")
     return Episode(conversation, _functions(task), guard, task.budget)
 
 
@@ -142,7 +142,7 @@ def run_record(
         "label": report.label,
         "layers": _layers(report),
         "violated": [each.name for each in report.constraints if each.passed is False],
-        "retired": {each.name: each.retired for each in report.constraints if each.retired},
+        "excused": {each.name: each.excused for each in report.constraints if each.excused},
         "fully_decided": report.fully_decided,
         "answer": run.answer,
         "expected": task.answer,

@@ -76,7 +76,9 @@ class _RecordingGuard(Guard):
     def __init__(self, episode: Episode) -> None:
         inner = episode.guard
         assert isinstance(inner, Guard), "benchmark runs are guarded, if only to be counted"
-        super().__init__(inner.procedure, inner.setting, hints=inner.hints)
+        super().__init__(
+            inner.procedure, inner.setting, hints=inner.hints, outstanding=inner.outstanding
+        )
         self._episode = episode
         episode.guard = self
 

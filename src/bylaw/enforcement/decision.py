@@ -19,10 +19,10 @@ from bylaw.values import Json
 Action: TypeAlias = Literal["allow", "warn", "block", "stop", "ask"]
 """The action on a proposed call. Only `allow` executes it. After `warn`, the same call in the
 next turn runs. After `stop`, the run has ended. After `ask`, a person may approve the call."""
-ViolationKind: TypeAlias = Literal["doomed", "joint", "unmet", "error", "stopped"]
-"""The reason for a violation: nothing can satisfy the rule any more; nothing can satisfy it with
-the others; it is not met yet and the agent wants to finish; it could not be decided; the run has
-ended."""
+ViolationKind: TypeAlias = Literal["doomed", "early", "joint", "unmet", "error", "stopped"]
+"""The reason for a violation: nothing can satisfy the rule any more; the result of another call is
+outstanding that may break it; nothing can satisfy it with the others; it is not met yet and the
+agent wants to finish; it could not be decided; the run has ended."""
 Hints: TypeAlias = Literal["none", "rule", "open"]
 """The content of a refusal: nothing, the rules, or also the tools that can still be called."""
 HINTS: Final[tuple[Hints, ...]] = get_args(Hints)
@@ -215,6 +215,8 @@ def refusal_message(
 def _explained(violation: Violation) -> str:
     why = violation.constraint.why
     match violation.kind:
+        case "early":
+            text = f"it is too early to tell: the result of {violation.reason} is outstanding."
         case "joint":
             others = f", {violation.reason}" if violation.reason else ""
             text = f"after this call it could not be met any more{others}."

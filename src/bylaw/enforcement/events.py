@@ -14,8 +14,9 @@ from bylaw.trace.event import Call
 from bylaw.values import Json, equal
 
 Resolution: TypeAlias = Literal["insisted", "listened"]
-NO_CHOICE: Final = ("approve", "lost")
-"""The actions that the agent has no part in: a person approved, or a result broke a rule."""
+NO_CHOICE: Final = ("approve", "early", "lost")
+"""The actions that the agent has no part in: a person approved, evidence was outstanding, or a
+result broke a rule."""
 SHOWN_CALLS: Final = 5
 """The number of earlier calls that a refusal names."""
 
@@ -29,7 +30,8 @@ class EnforcementEvent:
     constraint: str
     layer: str | None
     action: str
-    """The action of a refusal, `tolerate` or `approve`; `lost` if a result broke the rule."""
+    """The action of a refusal, `tolerate` or `approve`; `early` if the call should have waited for
+    the result of another; `lost` if a result or a message broke the rule."""
     hints: Hints
     resolution: Resolution | None = None
     """Did the next turn with calls repeat the call? None if there was no such turn."""

@@ -23,7 +23,7 @@ from bylaw.enforcement.decision import (
     SoftBlockMode,
 )
 from bylaw.enforcement.events import EnforcementEvent, Journal
-from bylaw.enforcement.judge import Judge
+from bylaw.enforcement.judge import OUTSTANDING, Judge, Outstanding
 from bylaw.enforcement.log import AuditLog
 from bylaw.enforcement.report import GuardReport
 from bylaw.enforcement.run import Run, Turn
@@ -47,6 +47,11 @@ class Guard:
     seconds to return True or False. Without `ask`, such calls are refused until `approve` is
     called. `save` and `restore` move a run to another process.
 
+    A call may depend on the result of another that is still outstanding. With `outstanding`
+    "refuse", it is refused as too early, and the refusal counts towards nothing. With "wait",
+    `run_turn` decides it once the results of its turn are in. With "hope", it is judged as if every
+    outstanding call had the best outcome, as in the benchmark.
+
     `with Guard(procedure) as guard:` finishes the run at the end of the block, also after an
     exception, unless `finish` was called in it. The answer is the one that was proposed, if any.
     """
@@ -62,6 +67,7 @@ class Guard:
         ask: Ask | None = None,
         ask_timeout: float | None = None,
         enforce_l6: bool = False,
+        outstanding: Outstanding = "refuse",
         labels: Mapping[str, Json] | None = None,
         log: AuditLog | None = None,
     ) -> None:
@@ -71,6 +77,7 @@ class Guard:
             (setting, "setting", SETTINGS),
             (hints, "hints", HINTS),
             (soft_block, "soft_block", SOFT_BLOCK_MODES),
+            (outstanding, "outstanding", OUTSTANDING),
         ):
             if given not in choices:
                 raise unusable(*not_a_choice(name, given, choices))
@@ -82,7 +89,8 @@ class Guard:
         self.hints: Final[Hints] = hints
         self._ask: Final = ask
         self._ask_timeout: Final = ask_timeout
-        judge = Judge(procedure, setting, labels, enforce_l6=enforce_l6)
+        self.outstanding: Final[Outstanding] = outstanding
+        judge = Judge(procedure, setting, labels, enforce_l6=enforce_l6, outstanding=outstanding)
         escalation = Escalation(soft_block, soft_block_limit)
         self._run: Final = Run(procedure, setting, hints, judge, Journal(log, hints), escalation)
         self._lock: Final = threading.RLock()
@@ -176,6 +184,10 @@ class Guard:
         call = replace(decision.call, result=copied(result), error=error)
         with self._lock:
             self._run.record(decision.position, call)
+
+    def abandon(self, decision: Decision) -> None:
+        """Gives up an allowed call whose result will not arrive: it has failed."""
+        self.record(decision, None, error="abandoned")
 
     def say(self, role: Role, text: str) -> None:
         """Takes in a message. Rules lost through it no longer block calls.

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal, TypeAlias, get_args
 
 from bylaw.enforcement.decision import Violation, ViolationKind
 from bylaw.enforcement.joint.continuation import JointTest
@@ -16,11 +16,13 @@ from bylaw.logic.walk import tools_in
 from bylaw.names import FINAL_ANSWER
 from bylaw.procedure.procedure import Procedure
 from bylaw.semantics.machine.machine_cache import MachineCache
-from bylaw.semantics.monitors import Monitors
+from bylaw.semantics.monitors import Attempt, Monitors
 from bylaw.semantics.verdict import Verdict
 from bylaw.trace.event import Call, Message
 from bylaw.values import Json
 
+_EXCUSES: Final = ("doomed", "error", "early")
+"""The violations after which a rule is followed as if the call had not been made."""
 _FINAL: Final = (Verdict.SATISFIED, Verdict.VIOLATED)
 
 
@@ -45,6 +47,13 @@ class PreparedRules:
         return found
 
 
+Outstanding: TypeAlias = Literal["refuse", "wait", "hope"]
+"""A call whose evidence is the result of a call that is still outstanding: is refused; is decided
+when the results of its turn are in, where the gate runs the tools, and else refused; or is judged
+by the best outcome."""
+OUTSTANDING: Final[tuple[Outstanding, ...]] = get_args(Outstanding)
+
+
 @dataclass(slots=True)
 class Trial:
     """A call that was appended on trial, and the rules that it breaks."""
@@ -52,10 +61,16 @@ class Trial:
     violations: dict[int, Violation]
     take_back: Callable[[], None]
     """Removes the call again."""
+    keep: Callable[[], None]
+    """Keeps the call, and excuses it from the rules that it breaks."""
 
 
 class Judge:
-    """The state of the rules in one run, and the rules that are no longer enforced."""
+    """The state of the rules in one run.
+
+    A call that breaks a rule and runs nevertheless is excused: for enforcement, the rule is
+    followed as if the call had not been made. The score is that of what was executed.
+    """
 
     def __init__(
         self,
@@ -64,8 +79,10 @@ class Judge:
         labels: Mapping[str, Json] | None,
         *,
         enforce_l6: bool,
+        outstanding: Outstanding = "refuse",
     ) -> None:
         self.procedure: Final = procedure
+        self._hopes: Final = outstanding == "hope"
         rules = procedure.constraints
         self.severities: Final = [severity_of(c, setting, enforce_l6=enforce_l6) for c in rules]
         shared = procedure.derived(PreparedRules)
@@ -78,9 +95,12 @@ class Judge:
             vocabulary=procedure.vocabulary,
             labels=labels,
             cache=shared.machines,
+            excuses=True,
         )
-        self.retired: dict[int, str] = {}
-        """The rules that are no longer enforced, with the reason."""
+        self.excused: dict[int, str] = {}
+        """The rules from which an event was excused, with the reason for the first."""
+        self._clashed: set[int] = set()
+        """The rules that cannot be satisfied together with the others any more."""
         self._blocking: Final = {
             i for i, severity in enumerate(self.severities) if severity != "TOLERATE"
         }
@@ -95,17 +115,22 @@ class Judge:
     def attempt(self, call: Call, step: int) -> Trial:
         """Appends a call on trial."""
         attempt = self.monitors.attempt(call)
-        violations = self._violations(call, attempt.doomed)
-        if not self._joint_on:
-            return Trial(violations, attempt.take_back)
-        before = self._joint.advance(call, step)
-        violations |= self._conflicts(call, violations)
+        violations = self._violations(call, attempt)
+        before = None
+        if self._joint_on:
+            before = self._joint.advance(call, step)
+            violations |= self._conflicts(call, violations)
 
         def take_back() -> None:
             attempt.take_back()
-            self._joint.undo(before)
+            if before is not None:
+                self._joint.undo(before)
 
-        return Trial(violations, take_back)
+        def keep() -> None:
+            attempt.keep(i for i, v in violations.items() if v.kind in _EXCUSES)
+            self._clashed |= {i for i, v in violations.items() if v.kind == "joint"}
+
+        return Trial(violations, take_back, keep)
 
     def _conflicts(self, call: Call, doomed: Collection[int]) -> dict[int, Violation]:
         """The rules that, after this call, can no longer be satisfied together with the others."""
@@ -126,19 +151,23 @@ class Judge:
 
     def _enforced(self, among: Iterable[int]) -> list[int]:
         """The rules that take part in the joint test: enforced, and not decided for good."""
-        verdicts, retired, blocking = self.monitors.verdicts, self.retired, self._blocking
-        return [
-            i for i in among if i in blocking and i not in retired and verdicts[i] not in _FINAL
-        ]
+        verdicts = self.monitors.verdicts
+        enforced = self._blocking - self.excused.keys() - self._clashed
+        return [i for i in among if i in enforced and verdicts[i] not in _FINAL]
 
-    def _violations(self, call: Call, doomed: Sequence[int]) -> dict[int, Violation]:
+    def _violations(self, call: Call, attempt: Attempt) -> dict[int, Violation]:
         """The rules that a call on trial breaks, each by itself."""
-        found = {i: self.violation(i, "doomed") for i in sorted(doomed) if i not in self.retired}
+        found = {i: self.violation(i, "doomed") for i in sorted(attempt.doomed)}
         for i, reason in self.monitors.faults().items():
-            if i not in self.retired and i in self._blocking:
+            if i in self._blocking:
                 found[i] = self.violation(i, "error", reason)
+        if not self._hopes:
+            for i, waiting in attempt.early.items():
+                if i in self._blocking:
+                    names = dict.fromkeys(each.tool for each in waiting)
+                    found[i] = self.violation(i, "early", listing(list(names), 3))
         if call.tool == FINAL_ANSWER and self.procedure.finish == "met":
-            for i in sorted(self._blocking - self.retired.keys() - found.keys()):
+            for i in sorted(self._blocking - self._clashed - found.keys()):
                 if self.monitors.verdicts[i] is Verdict.PRESUMABLY_VIOLATED:
                     found[i] = self.violation(i, "unmet")
         return found
@@ -151,7 +180,7 @@ class Judge:
     def against(self, call: Call) -> list[int]:
         """The enforced rules that a call would break, each by itself. The call is not kept."""
         attempt = self.monitors.attempt(call)
-        violations = self._violations(call, attempt.doomed)
+        violations = self._violations(call, attempt)
         attempt.take_back()
         return [i for i in violations if i in self._blocking]
 
@@ -163,12 +192,11 @@ class Judge:
             marked = self.procedure.failed.marked(call)
             assert isinstance(marked, Call), "a call stays a call"
             call = marked
-        lost = self.monitors.record(position, call.result, error=call.error)
-        return [i for i in lost if i not in self.retired]
+        return self.monitors.record(position, call.result, error=call.error)
 
     def hear(self, message: Message) -> list[int]:
         """Takes in a message; returns the enforced rules that are lost through it."""
-        return [i for i in self.monitors.step(message) if i not in self.retired]
+        return self.monitors.step(message)
 
     # ── the end ──────────────────────────────────────────────────────────────────────────
 
@@ -180,31 +208,32 @@ class Judge:
         return self._joint_on and self._joint.decided and self._joint.include(self._blocking)
 
     def outcomes(self) -> list[ConstraintStanding]:
-        """The standing of each rule."""
-        faults = self.monitors.faults()
+        """The standing of each rule, on what was executed."""
+        verdicts = map(self.monitors.executed_verdict, range(len(self.procedure.constraints)))
         return [
             ConstraintStanding(
                 constraint.name,
                 constraint.layer,
                 constraint.weight,
-                None if i in faults else verdict.holds_now,
-                self.retired.get(i),
+                None if verdict is None else verdict.holds_now,
+                self.excused.get(i),
             )
             for i, (constraint, verdict) in enumerate(
-                zip(self.procedure.constraints, self.monitors.verdicts, strict=True)
+                zip(self.procedure.constraints, verdicts, strict=True)
             )
         ]
 
     def save(self) -> Json:
         """The state of the rules as JSON."""
         return {
-            "retired": [[i, reason] for i, reason in self.retired.items()],
+            "excused": [[i, reason] for i, reason in self.excused.items()],
+            "clashed": sorted(self._clashed),
             "monitors": self.monitors.save(),
             "joint": self._joint.save(),
         }
 
     def restore(self, saved: Json) -> None:
         """Resumes a saved state."""
-        self.retired = dict(saved["retired"])
+        self.excused, self._clashed = dict(saved["excused"]), set(saved["clashed"])
         self.monitors.restore(saved["monitors"])
         self._joint.restore(saved["joint"])

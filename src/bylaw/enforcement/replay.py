@@ -143,5 +143,5 @@ def _replay(trace: Trace, guard: Guard) -> Replay:
         report.score,
         report.stopped,
         unreached,
-        tuple(event.constraint for event in report.events if event.action == "lost"),
+        tuple(dict.fromkeys(e.constraint for e in report.events if e.action == "lost")),
     )

@@ -20,8 +20,9 @@ class ConstraintStanding:
     weight: float
     passed: bool | None
     """None if it could not be decided."""
-    retired: str | None
-    """The reason it was no longer enforced: overridden, or lost through a result or a message."""
+    excused: str | None
+    """The reason why an event was excused from it: overridden, tolerated, or lost through a result
+    or a message. None if there was no such event."""
 
     def to_dict(self) -> dict[str, Json]:
         """The standing as JSON."""
@@ -30,7 +31,7 @@ class ConstraintStanding:
             "layer": self.layer,
             "weight": self.weight,
             "passed": self.passed,
-            "retired": self.retired,
+            "excused": self.excused,
         }
 
 

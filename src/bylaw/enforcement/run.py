@@ -6,6 +6,7 @@ severities acts. A refused call has no further effect.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Container, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Final
@@ -31,6 +32,8 @@ from bylaw.procedure.procedure import Procedure
 from bylaw.trace.event import Call, Event, Message, Role
 from bylaw.values import Json, canonical, copied, problem
 
+_WEAKER_THAN_BLOCK: Final = ("allow", "warn", "ask")
+
 
 def calls_of(given: object) -> list[Call]:
     """The calls of a turn. Anything else is an error."""
@@ -52,9 +55,14 @@ class Turn:
     number: int = -1
     warned: dict[str, set[int]] = field(default_factory=dict)
     """The calls warned about in the turn before, with the rules that were shown."""
-    decisions: list[Decision] = field(default_factory=list)
-    logged: int = 0
-    """The number of decisions that are on record."""
+    decided: dict[int, Decision] = field(default_factory=dict)
+    """The decisions so far, by the place of the call in the turn."""
+    todo: deque[int] = field(default_factory=deque)
+    """The calls to decide next, by their places."""
+    waiting: list[int] = field(default_factory=list)
+    """The calls that wait for results of the same turn."""
+    unlogged: list[int] = field(default_factory=list)
+    """The calls whose decisions are not on record yet."""
     occupied: bool = False
     """Does the step already have an event?"""
     excused: set[int] = field(default_factory=set)
@@ -73,7 +81,13 @@ class Turn:
                 message = f"the arguments of '{call.tool}' are not JSON: {reason}"
                 help = "Propose calls as the model wrote them."
                 raise UsageError(Diagnostic("E413", message, help))
-        return cls([replace(call, args=copied(call.args)) for call in calls])
+        copies = [replace(call, args=copied(call.args)) for call in calls]
+        return cls(copies, todo=deque(range(len(copies))))
+
+    @property
+    def decisions(self) -> list[Decision]:
+        """The decisions, in the order of the calls."""
+        return [self.decided[place] for place in sorted(self.decided)]
 
     def approve(self, rules: Iterable[int]) -> None:
         """A person lets the next call past these rules."""
@@ -89,7 +103,14 @@ class Turn:
 
     def decide(self, decision: Decision) -> None:
         """Adds the decision on the next call."""
-        self.decisions.append(decision)
+        place = self.todo.popleft()
+        self.decided[place] = decision
+        self.unlogged.append(place)
+        self.excused, self.approved = set(), set()
+
+    def wait(self) -> None:
+        """Leaves the next call undecided until results of the turn are in."""
+        self.waiting.append(self.todo.popleft())
         self.excused, self.approved = set(), set()
 
 
@@ -110,6 +131,8 @@ class AcceptedAnswer:
     """Its position in the trace."""
     since: list[tuple[int | None, Event]] = field(default_factory=list)
     """Later events: calls with their positions and results, and messages."""
+    noted: set[tuple[int, int]] = field(default_factory=set)
+    """The losses that are on record already: the number of a later event, and a rule."""
 
 
 class Run:
@@ -147,20 +170,23 @@ class Run:
 
     # ── turns ────────────────────────────────────────────────────────────────────────────
 
-    def advance(self, turn: Turn, *, asks: bool) -> Question | None:
+    def advance(self, turn: Turn, *, asks: bool, waits: bool = False) -> Question | None:
         """Decides the remaining calls, up to the next one that needs a person's approval.
 
-        Such a call gives a question only if `asks` is true; otherwise it is refused.
+        Such a call gives a question only if `asks` is true; otherwise it is refused. With `waits`,
+        a call that is too early is left in `turn.waiting`; otherwise it is refused.
         """
         self._begin(turn)
-        while len(turn.decisions) < len(turn.calls):
-            decided = self._decide(turn, asks=asks)
+        while turn.todo:
+            decided = self._decide(turn, asks=asks, waits=waits)
             if isinstance(decided, Decision):
                 turn.decide(decided)
-                continue
-            self._put_on_record(turn)
-            if not self.stopped:
-                return decided
+            elif decided is None:
+                turn.wait()
+            else:
+                self._put_on_record(turn)
+                if not self.stopped:
+                    return decided
         self._put_on_record(turn)
         return None
 
@@ -178,8 +204,10 @@ class Run:
         turn.number, self.turn = self.turn, self.turn + 1
         turn.occupied, self.speaking = self.speaking, False
 
-    def _decide(self, turn: Turn, *, asks: bool) -> Decision | Question:
-        proposed, index = turn.calls[len(turn.decisions)], len(turn.decisions)
+    def _decide(self, turn: Turn, *, asks: bool, waits: bool) -> Decision | Question | None:
+        """Decides the next call, or asks about it; None if it waits for results of its turn."""
+        index = turn.todo[0]
+        proposed = turn.calls[index]
         if self.stopped or self.finished:
             ended = f"{proposed.tool}: Not executed. The run has ended."
             action: Action = "stop" if self.stopped else "block"
@@ -197,7 +225,14 @@ class Run:
             key = call_key(call)
             turn.excused |= turn.warned.pop(key, set())
             turn.approve(self.approved.get(key, set()))
-        action = self.escalation.action([v for i, v in violations.items() if i not in turn.excused])
+        broken = [v for i, v in violations.items() if i not in turn.excused and v.kind != "early"]
+        early = any(v.kind == "early" for i, v in violations.items() if i not in turn.excused)
+        if waits and early and not broken:
+            trial.take_back()
+            return None
+        action = self.escalation.action(broken)
+        if early and action in _WEAKER_THAN_BLOCK:
+            action = "block"
         if action == "allow":
             if before is not None:
                 self.finished = True
@@ -210,10 +245,11 @@ class Run:
 
     def _allow(self, turn: Turn, call: Call, trial: Trial) -> Decision:
         violations = trial.violations
+        trial.keep()
         passed = [i for i in violations if i in turn.excused]
         tolerated = [v for i, v in violations.items() if i not in passed]
         for i in violations:
-            self.judge.retired.setdefault(i, "overridden" if i in passed else "tolerated")
+            self.judge.excused.setdefault(i, "overridden" if i in passed else "tolerated")
         if self.approved:  # an approval is for one call, whether or not that call needed it
             self.approved.pop(call_key(call), None)
         for violation in tolerated:
@@ -229,7 +265,7 @@ class Run:
             call,
             "allow",
             turn.number,
-            len(turn.decisions),
+            turn.todo[0],
             tuple(tolerated),
             tuple(self.procedure.constraints[i].name for i in passed),
             position=self.judge.monitors.length - 1,
@@ -249,7 +285,8 @@ class Run:
         if action == "stop":
             self.stopped = True
         for violation in violations.values():
-            self.journal.note(turn.number, call, violation, action)
+            noted = "early" if violation.kind == "early" else action
+            self.journal.note(turn.number, call, violation, noted)
         # The agent does not see tolerated rules: one of layer L6 would reveal its values.
         enforced = {i: v for i, v in violations.items() if v.enforced}
         tools = frozenset().union(*(self.judge.named[i] for i in enforced))
@@ -267,7 +304,7 @@ class Run:
             call,
             action,
             turn.number,
-            len(turn.decisions),
+            turn.todo[0],
             tuple(violations.values()),
             message=message,
             named=tuple(named),
@@ -278,7 +315,7 @@ class Run:
 
         The rules have seen calls that never happened, so nothing more is allowed.
         """
-        if any(decision.allowed for decision in turn.decisions):
+        if any(decision.allowed for decision in turn.decided.values()):
             self.stopped = True
             self._log({"kind": "broken off", "turn": turn.number})
 
@@ -313,13 +350,13 @@ class Run:
             message = "there is no answer to withdraw"
             help = "An answer can be withdrawn between its proposal and `finish`."
             raise UsageError(Diagnostic("E413", message, help))
-        answer, known = self.answer, set(self.judge.retired)
+        answer = self.answer
         self.judge.restore(answer.rules)
         self.escalation.restore(answer.escalation)
         self.finished, self.answer = False, None
-        for position, event in answer.since:
+        for number, (position, event) in enumerate(answer.since):
             if position != answer.position:
-                self._learn(position, event, known)
+                self._learn(position, event, {i for n, i in answer.noted if n == number})
         self._log({"kind": "withdraw", "turn": self.turn})
 
     def _learn(self, position: int | None, event: Event, known: Container[int] = ()) -> None:
@@ -331,14 +368,18 @@ class Run:
             assert position is not None, "a call has a position"
             call, reason = event, "lost through a result"
             lost = self.judge.record(position, event)
-        self.judge.retired |= dict.fromkeys(lost, reason)
+        self.judge.excused = dict.fromkeys(lost, reason) | self.judge.excused
         news = [i for i in lost if i not in known]
+        if self.answer is not None:
+            self.answer.noted |= {(len(self.answer.since) - 1, i) for i in lost}
         for i in news:
             violation = self.judge.violation(i, "doomed", reason)
             self.journal.note(call.step or 0, call, violation, "lost")
         if news:
             names: Json = [self.procedure.constraints[i].name for i in news]
             self._log({"kind": "lost", "constraints": names, "reason": reason})
+            if any(self.judge.severities[i] == "HARD_STOP" for i in news):
+                self.stopped = True
 
     # ── the end ──────────────────────────────────────────────────────────────────────────
 
@@ -363,14 +404,13 @@ class Run:
 
     def _put_on_record(self, turn: Turn) -> None:
         """Logs the new decisions of a turn. If that fails, they become stops, and the run ends."""
-        fresh = turn.decisions[turn.logged :]
-        if not self.journal.log_decisions(fresh):
+        fresh, turn.unlogged = turn.unlogged, []
+        if not self.journal.log_decisions([turn.decided[place] for place in fresh]):
             self.stopped = True
             message = f"Not executed: {self.journal.unlogged}. The run ends here."
-            turn.decisions[turn.logged :] = [
-                replace(each, action="stop", message=message, position=None) for each in fresh
-            ]
-        turn.logged = len(turn.decisions)
+            for place in fresh:
+                unsafe = turn.decided[place]
+                turn.decided[place] = replace(unsafe, action="stop", message=message, position=None)
 
     def _log(self, entry: dict[str, Json]) -> None:
         """Logs anything else. A run whose log is incomplete ends."""

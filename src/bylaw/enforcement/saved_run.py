@@ -61,12 +61,14 @@ def _fingerprint(run: Run) -> str:
 def _answer_to_json(answer: AcceptedAnswer) -> Json:
     since = [[position, event_record(event)] for position, event in answer.since]
     before = {"rules": answer.rules, "escalation": answer.escalation}
-    return {**before, "position": answer.position, "since": since}
+    noted = sorted(list(each) for each in answer.noted)
+    return {**before, "position": answer.position, "since": since, "noted": noted}
 
 
 def _answer_of(saved: Json) -> AcceptedAnswer:
     since = [(position, event_of(event)) for position, event in saved["since"]]
-    return AcceptedAnswer(saved["rules"], saved["escalation"], saved["position"], since)
+    noted = {(number, rule) for number, rule in saved["noted"]}
+    return AcceptedAnswer(saved["rules"], saved["escalation"], saved["position"], since, noted)
 
 
 def _rules_to_json(calls: Mapping[str, set[int]]) -> Json:

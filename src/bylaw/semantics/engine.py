@@ -7,6 +7,7 @@ needs of the past, or keeps the whole trace; `monitors` chooses.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 from bylaw.semantics.verdict import Verdict
@@ -49,6 +50,21 @@ class Engine(ABC):
     @abstractmethod
     def record(self, position: int, call: Call) -> None:
         """Takes in the result of an earlier call."""
+
+    def drop(self, position: int) -> bool:
+        """Continues as if the call had not been made whose result, just recorded, is fatal.
+
+        Later events that would be fatal without it are dropped, too. True if the next event
+        opens the step, because the event that opened it was dropped.
+        """
+        raise AssertionError("no result is fatal to it")
+
+    def outstanding_evidence(self) -> Sequence[int]:
+        """The positions of outstanding calls that the latest event should have waited for.
+
+        There are some if an outcome of theirs would make the event fatal, whatever its own result.
+        """
+        return ()
 
     @abstractmethod
     def awaits(self, position: int) -> bool:

@@ -8,14 +8,18 @@ results are.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Final
 
 from bylaw.logic import formula as f
+from bylaw.logic.reach import is_past_but_for_functions
 from bylaw.logic.walk import everything, sees_answer
 from bylaw.semantics.engine import Engine, EngineMark
 from bylaw.semantics.evaluation import evaluate
+from bylaw.semantics.past.compiled import past_bodies
 from bylaw.semantics.past.memories import event_of, event_record
+from bylaw.semantics.past.outcomes import outcomes_for, with_outcome
 from bylaw.semantics.verdict import Outcome, Verdict
 from bylaw.trace.event import Call, Event, may_get_result
 from bylaw.trace.trace import Events, Trace
@@ -55,9 +59,13 @@ class History(Engine):
             isinstance(part, f.OpenPredicate | f.Extracted) for part in everything(formula)
         )
         """Do functions of users read the trace? They see messages even if the rule does not."""
+        predicates = {p.name for p in everything(formula) if isinstance(p, f.OpenPredicate)}
+        self._may_change_its_mind: Final = not predicates <= vocabulary.final_when_false
+        """Does it ask predicates whose answer is never final? They doom nothing."""
+        self._bodies: Final = past_bodies(formula, is_past_but_for_functions) if past else None
         self.events: list[Event] = []
-        self._places: list[int] = []
-        """The indices in `events` of the events that the rule sees."""
+        self._numbers: list[int | None] = []
+        """For each event, its position; None if only functions of users see it."""
 
     @property
     def reason(self) -> str | None:
@@ -65,48 +73,88 @@ class History(Engine):
 
     def take(self, event: Event, position: int, step: int, new_step: bool) -> None:
         """Takes in an event."""
-        if self.kind == "all" or isinstance(event, Call):
-            self._places.append(len(self.events))
+        sees = self.kind == "all" or isinstance(event, Call)
+        self._numbers.append(position if sees else None)
         self.events.append(event if event.step == step else replace(event, step=step))
 
     def awaits(self, position: int) -> bool:
         return True
 
     def record(self, position: int, call: Call) -> None:
-        place = self._places[position]
+        place = self._numbers.index(position)
         self.events[place] = replace(call, step=self.events[place].step)
 
+    def drop(self, position: int) -> bool:
+        place = self._numbers.index(position)
+        later = list(zip(self.events, self._numbers, strict=True))[place + 1 :]
+        del self.events[place:], self._numbers[place:]
+        for event, number in later:
+            self.events.append(event)
+            self._numbers.append(number)
+            if self.verdict() is Verdict.VIOLATED:
+                del self.events[-1], self._numbers[-1]
+        self.verdict()  # the fault, if any, is that of the events that are left
+        return False
+
+    def outstanding_evidence(self) -> Sequence[int]:
+        """Sound: what cannot be shown to be harmless under every outcome should have waited."""
+        waiting = [
+            number
+            for event, number in zip(self.events[:-1], self._numbers, strict=False)
+            if number is not None and may_get_result(event)
+        ]
+        if self._bodies is None or not waiting or self._may_change_its_mind:
+            return ()
+        if self._holds_at_latest(self.events[-1]):
+            return ()
+        latest = self.events[-1]
+        if may_get_result(latest) and any(
+            self._holds_at_latest(with_outcome(latest, outcome))
+            for outcome in outcomes_for(self.formula)
+        ):
+            return ()
+        return waiting
+
+    def _holds_at_latest(self, latest: Event) -> bool:
+        """Do the bodies hold at the latest event, whatever the unknown results are?"""
+        assert self._bodies is not None, "only rules about the past are decided at each event"
+        at_the_end = [f.Eventually(f.And((f.Not(f.Next(f.Truth(True))), b))) for b in self._bodies]
+        return all(
+            self._outcome(body, [*self.events[:-1], latest], ongoing=True).passed
+            for body in at_the_end
+        )
+
     def mark(self) -> EngineMark:
-        return len(self.events), len(self._places), self.fault
+        return len(self.events), self.fault
 
     def undo(self, mark: EngineMark) -> None:
-        events, places, self.fault = mark
-        del self.events[events:], self._places[places:]
+        length, self.fault = mark
+        del self.events[length:], self._numbers[length:]
 
     def save(self) -> Json:
-        return {"events": [event_record(event) for event in self.events], "fault": self.fault}
+        events = [event_record(event) for event in self.events]
+        return {"events": events, "numbers": list(self._numbers), "fault": self.fault}
 
     def restore(self, saved: Json) -> None:
-        self.events, self._places = [], []
-        for record in saved["events"]:
-            event = event_of(record)
-            self.take(event, len(self._places), event.step or 0, False)
+        self.events = [event_of(record) for record in saved["events"]]
+        self._numbers = list(saved["numbers"])
         self.fault = saved["fault"]
 
     def verdict(self) -> Verdict:
         """The verdict if the trace ended now; an error counts as a violation."""
-        if self.past and self._outcome(ongoing=True) is Outcome.VIOLATED:
+        if self.past and self._outcome(self.formula, self.events, ongoing=True) is Outcome.VIOLATED:
             return Verdict.VIOLATED
-        passed = self._outcome(ongoing=False).passed
+        passed = self._outcome(self.formula, self.events, ongoing=False).passed
         return Verdict.PRESUMABLY_SATISFIED if passed else Verdict.PRESUMABLY_VIOLATED
 
-    def _outcome(self, *, ongoing: bool) -> Outcome:
-        trace = Trace(self.events, metrics=self.metrics, labels=self.labels)
+    def _outcome(self, formula: f.Formula, events: Sequence[Event], *, ongoing: bool) -> Outcome:
+        trace = Trace(events, metrics=self.metrics, labels=self.labels)
         seen = trace.seen(self.kind, sees_answer(self.formula))
         open_results = (i for i, event in enumerate(seen) if may_get_result(event))
         pending = frozenset(open_results if ongoing else ())
         view = View(trace, seen, self.order, self.vocabulary, pending=pending, ongoing=ongoing)
-        evaluation = evaluate(self.formula, view)
-        unsure = evaluation.outcome is Outcome.ERROR and not ongoing
-        self.fault = "; ".join(map(str, evaluation.faults)) if unsure else None
+        evaluation = evaluate(formula, view)
+        if not ongoing:
+            unsure = evaluation.outcome is Outcome.ERROR
+            self.fault = "; ".join(map(str, evaluation.faults)) if unsure else None
         return evaluation.outcome

@@ -7,25 +7,17 @@ that of the few formulas it touches, not of all.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Final, TypeAlias
+from typing import Final
 
 from bylaw.logic import formula as f
-from bylaw.logic.reach import is_past_but_for_functions
-from bylaw.logic.walk import everything, sees_answer, with_labels
 from bylaw.semantics.engine import Engine, EngineMark, heard_role
-from bylaw.semantics.evaluation import check_closed
-from bylaw.semantics.history import History
-from bylaw.semantics.machine.closure import Unsupported
-from bylaw.semantics.machine.follower import Follower, PlainFollower
+from bylaw.semantics.engines import engine_for
 from bylaw.semantics.machine.machine_cache import MachineCache
-from bylaw.semantics.machine.search import Explorer
-from bylaw.semantics.machine.slices import Slices
-from bylaw.semantics.past.compiled import past_bodies
 from bylaw.semantics.past.memories import event_of, event_record
-from bylaw.semantics.past.registers import Registers
+from bylaw.semantics.steps import StepCounter
 from bylaw.semantics.verdict import Verdict
 from bylaw.trace.event import Call, Event, Message, may_get_result
 from bylaw.trace.trace import Events
@@ -37,59 +29,32 @@ _MIN_OUTSTANDING: Final = 64
 """With more outstanding results than this, those that no longer matter are dropped."""
 
 
-def engine_for(
-    formula: f.Formula,
-    order: Order,
-    events: Events,
-    vocabulary: Vocabulary,
-    metrics: Mapping[str, Json],
-    labels: Mapping[str, Json],
-    cache: MachineCache | None = None,
-) -> Engine:
-    """The cheapest engine that can follow a formula."""
-    if cache is not None and not labels and (known := cache.known(formula, order, events)):
-        return _following(known)
-    check_closed(formula, vocabulary)
-    original, formula = formula, with_labels(formula, labels)
-    if cache is None or formula is not original:  # labels belong to one run
-        cache = MachineCache(vocabulary)
-    if any(isinstance(part, f.Compare | f.Says | f.Found) for part in everything(formula)):
-        # A machine could follow most rules about data, too, but it would need every event.
-        with suppress(Unsupported):
-            return Registers(formula, labels)
-    try:
-        return _following(cache.explorer(formula, order, events))
-    except Unsupported as error:
-        reason = str(error)
-    if not sees_answer(formula):
-        try:
-            return Slices(formula, order, events, vocabulary)
-        except Unsupported as error:
-            reason = str(error)
-    with suppress(Unsupported):
-        return Registers(formula, labels)
-    past = past_bodies(formula, is_past_but_for_functions) is not None
-    late = None if past else reason
-    return History(formula, order, events, vocabulary, metrics, labels, past=past, reason=late)
-
-
-def _following(explorer: Explorer) -> Engine:
-    plain = explorer.machine.alphabet.never_waits
-    return PlainFollower(explorer) if plain else Follower(explorer)
-
-
 @dataclass(slots=True)
 class Attempt:
     """An event that was taken in on trial."""
 
     doomed: list[int]
     """The formulas that it dooms."""
+    early: dict[int, list[Call]]
+    """The formulas that other outcomes of outstanding calls would doom through it: these calls."""
     take_back: Callable[[], None]
     """Undoes the event."""
+    keep: Callable[[Iterable[int]], None]
+    """Keeps the event. These formulas are then followed as if it had not been."""
 
 
-_Before: TypeAlias = tuple[int, EngineMark, Verdict]
-"""A formula, the state of its engine, and its verdict."""
+@dataclass(slots=True)
+class _Before:
+    """The state of a formula before an event on trial."""
+
+    index: int
+    engine: Engine
+    mark: EngineMark
+    verdict: Verdict
+    opens_step: bool
+    """Did the event open a step for the formula?"""
+    reopened: bool
+    """Did it so because the event that opened the step was excused?"""
 
 
 class Monitors:
@@ -97,6 +62,10 @@ class Monitors:
 
     `events` is one setting for all formulas, or one for each. `cache` holds machines that other
     runs of the same formulas have built.
+
+    A formula is followed no further once its verdict is final. With `excuses`, an event that dooms
+    a formula is excused instead: the formula is followed as if the event had not been, and
+    `executed_verdict` is the verdict on all events.
     """
 
     def __init__(
@@ -109,8 +78,10 @@ class Monitors:
         metrics: Mapping[str, Json] | None = None,
         labels: Mapping[str, Json] | None = None,
         cache: MachineCache | None = None,
+        excuses: bool = False,
     ) -> None:
         rules = list(formulas)
+        self._excuses: Final = excuses
         kinds = [events] * len(rules) if isinstance(events, str) else list(events)
         self.length = 0
         """The number of events so far."""
@@ -121,10 +92,21 @@ class Monitors:
         self.outstanding: dict[int, tuple[Call, int, frozenset[int]]] = {}
         """Calls without a result yet, each with its number among calls and the formulas waiting."""
         self._outstanding_limit = _MIN_OUTSTANDING
-        self.engines: Final = [
-            engine_for(rule, order, kind, vocabulary, metrics or {}, labels or {}, cache)
-            for rule, kind in zip(rules, kinds, strict=True)
-        ]
+
+        def new_engine(index: int) -> Engine:
+            settings = order, kinds[index], vocabulary, metrics or {}, labels or {}, cache
+            return engine_for(rules[index], *settings)
+
+        self._new_engine: Final = new_engine
+        self.engines: Final = [new_engine(index) for index in range(len(rules))]
+        self.lost: set[int] = set()
+        """The formulas that the executed events violate for good; an event was excused."""
+        self.executed: dict[int, Engine] = {}
+        """Engines that follow all events, for other formulas of which an event was excused."""
+        self.unscored: dict[int, str] = {}
+        """The formulas that cannot be decided on the executed events, with the reasons."""
+        self._reopened: set[int] = set()
+        """The formulas of which the event that opened the current step was excused."""
         engines = list(enumerate(self.engines))
         self._sees_messages: Final = frozenset(i for i, kind in enumerate(kinds) if kind == "all")
         self._hears_messages: Final = self._sees_messages | {i for i, e in engines if e.overhears}
@@ -160,7 +142,12 @@ class Monitors:
 
     def step(self, event: Event) -> list[int]:
         """Takes in the next event; returns the formulas that it dooms."""
-        return self._step(event, None)
+        if not self._excuses:
+            return self._step(event, None)
+        attempt = self.attempt(event)
+        lost = sorted({*attempt.doomed, *self.faults()})
+        attempt.keep(lost)
+        return lost
 
     def attempt(self, event: Event) -> Attempt:
         """Takes in the next event on trial; `take_back` undoes it.
@@ -168,18 +155,40 @@ class Monitors:
         The event is judged as if its step ended with it. A formula doomed on that assumption may
         still be met within the step: its entry in `verdicts` is not final.
         """
-        here = (self.length, self._calls, self._steps.save(), self._opened)
+        position, calls, opened = self.length, self._calls, self._opened
+        steps = self._steps.save()
         before: list[_Before] = []
         doomed = self._step(event, before)
+        early: dict[int, list[Call]] = {}
+        if self.outstanding:
+            for each in before:
+                decides = each.engine is self.engines[each.index] and each.index in self._open
+                if decides and each.engine.waits and each.index not in doomed:
+                    waiting = each.engine.outstanding_evidence()
+                    if waiting:
+                        early[each.index] = self._outstanding_calls(each.index, waiting)
 
         def take_back() -> None:
             for each in reversed(before):
-                self._undo(*each)
-            self.outstanding.pop(here[0], None)
-            self.length, self._calls, steps, self._opened = here
+                self._undo(each)
+            self.outstanding.pop(position, None)
+            self.length, self._calls, self._opened = position, calls, opened
             self._steps.restore(steps)
 
-        return Attempt(doomed, take_back)
+        def keep(excused: Iterable[int]) -> None:
+            chosen = set(excused)
+            for each in before:
+                if each.index in chosen and each.engine is self.engines[each.index]:
+                    self._excuse(each)
+
+        return Attempt(doomed, early, take_back, keep)
+
+    def _outstanding_calls(self, index: int, places: Sequence[int]) -> list[Call]:
+        numbers = {
+            position if index in self._sees_messages else number: call
+            for position, (call, number, _) in self.outstanding.items()
+        }
+        return [numbers[place] for place in places if place in numbers]
 
     def _step(self, event: Event, before: list[_Before] | None) -> list[int]:
         """Takes in an event; on trial, adds the states of the formulas it moves to `before`."""
@@ -198,20 +207,32 @@ class Monitors:
         doomed = []
         for index in concerned & self._open:
             engine = self.engines[index]
+            sees_all = index in self._sees_messages
+            reopened = index in self._reopened
+            self._reopened.discard(index)
+            opens = reopened or (new_step if sees_all else new_to_calls)
             if before is not None:
-                before.append((index, engine.mark(), self.verdicts[index]))
+                state = engine.mark(), self.verdicts[index]
+                before.append(_Before(index, engine, *state, opens, reopened))
             try:
-                if index in self._sees_messages:
-                    engine.take(event, position, step, new_step)
-                else:
-                    engine.take(event, number, step, new_to_calls)
+                engine.take(event, position if sees_all else number, step, opens)
                 verdict = self._settled(index, step_ends=before is not None)
             except Exception as error:  # a user's comparator
                 verdict = self._break(index, error)
             if verdict is Verdict.VIOLATED:
                 doomed.append(index)
+        for index, engine in list(self.executed.items()):
+            if not is_call and index not in self._hears_messages:
+                continue
+            if before is not None:
+                state = engine.mark(), self.verdicts[index]
+                before.append(_Before(index, engine, *state, False, False))
+            seen = (position, step, new_step), (number, step, new_to_calls)
+            with self._unscored_on_error(index):
+                engine.take(event, *seen[index not in self._sees_messages])
         if may_get_result(event):
             waiting = (concerned & self._open) - self._unmoved
+            waiting |= self.executed.keys() - self._unmoved
             self.outstanding[position] = (event, number, frozenset(waiting))
             if before is None and len(self.outstanding) > self._outstanding_limit:
                 self._drop_unawaited()
@@ -247,15 +268,68 @@ class Monitors:
         self.retire(index)
         return self.verdicts[index]
 
-    def _undo(self, index: int, mark: EngineMark, verdict: Verdict) -> None:
+    def _undo(self, before: _Before) -> None:
         """Returns a formula to its state before an attempt."""
-        engine = self.engines[index]
-        engine.undo(mark)
-        self.verdicts[index] = verdict
+        index, engine = before.index, before.engine
+        engine.undo(before.mark)
+        if engine is not self.engines[index]:
+            return  # it follows what was executed; the other engine of the formula decides
+        self.verdicts[index] = before.verdict
         self._broken.pop(index, None)
         self._open.add(index)
+        if before.reopened:
+            self._reopened.add(index)
         if index in self._movable and not engine.idles():
             self._restless.add(index)
+
+    # ── excused events ───────────────────────────────────────────────────────────────────
+
+    def _excuse(self, before: _Before) -> None:
+        """Follows a formula as if the latest event had not been."""
+        index = before.index
+        self._follow_executed(index)
+        self._undo(before)
+        if before.opens_step:
+            self._reopened.add(index)
+
+    def _excuse_call(self, index: int, place: int) -> None:
+        """Follows a formula as if the call whose result was just recorded had not been made."""
+        self._follow_executed(index)
+        self._broken.pop(index, None)
+        self._open.add(index)
+        if self.engines[index].drop(place):
+            self._reopened.add(index)
+        self._settled(index)
+
+    def _follow_executed(self, index: int) -> None:
+        """Remembers the verdict on the executed events, or has an engine of its own find it."""
+        if index in self.lost or index in self.executed or index in self.unscored:
+            return
+        if index in self._broken:
+            self.unscored[index] = self._broken[index]
+        elif self.verdicts[index] is Verdict.VIOLATED:
+            self.lost.add(index)
+        else:
+            engine = self.executed[index] = self._new_engine(index)
+            engine.restore(copied(self.engines[index].save()))
+
+    @contextmanager
+    def _unscored_on_error(self, index: int) -> Iterator[None]:
+        try:
+            yield
+        except Exception as error:  # a user's comparator
+            self.unscored[index] = f"raised {type(error).__name__}: {error}"
+            del self.executed[index]
+
+    def executed_verdict(self, index: int) -> Verdict | None:
+        """The verdict of a formula on all events; None if it could not be decided."""
+        if index in self.lost:
+            return Verdict.VIOLATED
+        engine = self.executed.get(index)
+        if engine is not None:
+            verdict = engine.verdict()
+            return None if engine.fault is not None else verdict
+        return None if index in self.unscored or index in self.faults() else self.verdicts[index]
 
     def faults(self) -> dict[int, str]:
         """The formulas that could not be decided at the latest event, with the reasons."""
@@ -279,17 +353,27 @@ class Monitors:
         proposed, number, concerned = self.outstanding.pop(position)
         call = replace(proposed, result=result, error=error)
         doomed = []
+        following = list(self.executed.items())
         for index in concerned & self._open:
+            engine = self.engines[index]
             place = position if index in self._sees_messages else number
-            if not self.engines[index].awaits(place):
+            if not engine.awaits(place):
                 continue  # the result does not matter to it
             try:
-                self.engines[index].record(place, call)
+                engine.record(place, call)
                 verdict = self._settled(index, step_ends=True)
             except Exception as failure:  # a user's comparator
                 verdict = self._break(index, failure)
-            if verdict is Verdict.VIOLATED:
+            fault = index in self._broken or engine.fault is not None
+            if verdict is Verdict.VIOLATED or (self._excuses and fault):
                 doomed.append(index)
+                if self._excuses:
+                    self._excuse_call(index, place)
+        for index, engine in following:
+            place = position if index in self._sees_messages else number
+            with self._unscored_on_error(index):
+                if engine.awaits(place):
+                    engine.record(place, call)
         return doomed
 
     def _drop_unawaited(self) -> None:
@@ -298,11 +382,19 @@ class Monitors:
             position: (call, number, concerned)
             for position, (call, number, concerned) in self.outstanding.items()
             if any(
-                self.engines[i].awaits(position if i in self._sees_messages else number)
-                for i in concerned & self._open
+                engine.awaits(position if i in self._sees_messages else number)
+                for i in concerned
+                for engine in self._following(i)
             )
         }
         self._outstanding_limit = max(_MIN_OUTSTANDING, 2 * len(self.outstanding))
+
+    def _following(self, index: int) -> Iterator[Engine]:
+        """The engines that still follow a formula."""
+        if index in self._open:
+            yield self.engines[index]
+        if index in self.executed:
+            yield self.executed[index]
 
     # ── saving ───────────────────────────────────────────────────────────────────────────
 
@@ -321,6 +413,10 @@ class Monitors:
             "verdicts": [verdict.value for verdict in self.verdicts],
             "open": sorted(self._open),
             "broken": [[index, reason] for index, reason in self._broken.items()],
+            "lost": sorted(self.lost),
+            "executed": [[index, engine.save()] for index, engine in self.executed.items()],
+            "unscored": [[index, reason] for index, reason in self.unscored.items()],
+            "reopened": sorted(self._reopened),
         }
         return dict(copied(state))  # engines change theirs in place
 
@@ -340,42 +436,9 @@ class Monitors:
         self.verdicts[:] = [Verdict(value) for value in saved["verdicts"]]
         self._open = set(saved["open"])
         self._broken = dict(saved["broken"])
+        self.lost, self._reopened = set(saved["lost"]), set(saved["reopened"])
+        self.unscored, self.executed = dict(saved["unscored"]), {}
+        for index, state in saved["executed"]:
+            self.executed[index] = self._new_engine(index)
+            self.executed[index].restore(state)
         self._restless = self._find_restless()
-
-
-class StepCounter:
-    """Assigns steps to events as they arrive; a finished trace has the same steps.
-
-    An event without a step gets the next one; calls share the step of the assistant's text.
-    """
-
-    def __init__(self) -> None:
-        self._last: int | None = None
-        self._said = False
-        """Was the previous event an assistant's message?"""
-        self._over = False
-        """Is the current step over, whatever step the next event carries?"""
-
-    def of(self, event: Event) -> tuple[int, bool]:
-        """The step of the next event, and whether that is a new step."""
-        step = event.step
-        if step is None:
-            before = -1 if self._last is None else self._last
-            shares = self._said and isinstance(event, Call) and not self._over
-            step = before if shares else before + 1
-        new = step != self._last or self._over
-        self._last, self._over = step, False
-        self._said = isinstance(event, Message) and event.role == "assistant"
-        return step, new
-
-    def end(self) -> None:
-        """Ends the current step."""
-        self._over = True
-
-    def save(self) -> Json:
-        """The count as JSON."""
-        return [self._last, self._said, self._over]
-
-    def restore(self, saved: Json) -> None:
-        """Goes back to a saved count."""
-        self._last, self._said, self._over = saved

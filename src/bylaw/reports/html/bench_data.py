@@ -115,7 +115,7 @@ def _varying(data: dict[str, Json]) -> dict[str, Json]:
 
 
 def _shown(run: RunRecord, judged: int, data: Mapping[str, Json]) -> dict[str, Json]:
-    """The part of a run that is not in its trace: refused calls and retired rules."""
+    """The part of a run that is not in its trace: refused calls and excused rules."""
     resolutions = {_call(event): event["resolution"] for event in run["events"]}
     refused = [
         {
@@ -130,8 +130,8 @@ def _shown(run: RunRecord, judged: int, data: Mapping[str, Json]) -> dict[str, J
         for each in run["refused"]
     ]
     found = {"judged": judged, "answer": run["answer"], "refused": refused}
-    if run["retired"]:
-        found["retired"] = run["retired"]
+    if run["excused"]:
+        found["excused"] = run["excused"]
     if {rule["name"] for rule in data["rules"] if rule["verdict"] == "violated"} != {
         *run["violated"]
     }:

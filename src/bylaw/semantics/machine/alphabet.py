@@ -177,12 +177,16 @@ class Alphabet:
             self._awaited[tool] = found
         return found
 
+    def outcomes_of(self, call: Call) -> list[Call]:
+        """The call with each outcome that the probes distinguish."""
+        outcomes = self._outcomes(self._asked(call.tool))
+        return [Call(call.tool, call.args, result, call.step, err) for result, err in outcomes]
+
     def letters_of(self, call: Call) -> dict[Letter, Call]:
         """The letters that a call can have once its result is known, each with a sample."""
         found: dict[Letter, Call] = {}
         numbers = self._asked(call.tool)
-        for result, error in self._outcomes(numbers):
-            shown = Call(call.tool, call.args, result, call.step, error)
+        for shown in self.outcomes_of(call):
             letter = self._letter_of_sample(shown)
             if letter is None:
                 continue

@@ -1,49 +1,55 @@
 """A formula's machine with its current state.
 
 A call whose result is not recorded yet may have several letters. The follower then is in several
-states at once, one for each possible letter, and drops those that a recorded result rules out.
-A result that never arrives counts as missing at the end.
+states at once. It keeps the events since the first such call, and takes them in again when a
+result arrives. A result that never arrives counts as missing at the end.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from dataclasses import replace
-from typing import Final
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeAlias
 
-from bylaw.frozen import frozen
 from bylaw.names import FINAL_ANSWER
 from bylaw.semantics.engine import Engine, EngineMark
 from bylaw.semantics.machine.alphabet import Letter
+from bylaw.semantics.machine.machine import StateNumber
 from bylaw.semantics.machine.search import Explorer, Leap
+from bylaw.semantics.past.memories import event_of, event_record
 from bylaw.semantics.verdict import Verdict
 from bylaw.trace.event import Call, Event, may_get_result
-from bylaw.trace.trace import Trace
 from bylaw.values import Json
 
-MAX_BRANCHES: Final = 256
-"""The limit on combinations of unknown results that are followed separately."""
+MAX_POSSIBLE: Final = 1_000
+"""The limit on states that are followed at once, while results are unknown."""
+
+Possible: TypeAlias = frozenset[StateNumber] | None
+"""The states under all outcomes of outstanding calls; None if they cannot be listed."""
 
 
-@frozen
-class WaitingEvent:
-    """An event that waits for earlier results."""
+@dataclass(slots=True)
+class UnsettledEvent:
+    """An event since the first one whose result matters and is unknown."""
 
     event: Event
     position: int
     new_step: bool
+    letters: Sequence[Letter] | None
+    """The letters that it may have; None if they cannot be listed."""
+    before: Possible
+    """The possible states before it."""
+    before_now: StateNumber
+    """The state before it if no more results arrive."""
 
     @property
-    def parts(self) -> tuple[Event, int, bool]:
-        """The event, its position, and whether it opens a new step."""
-        return self.event, self.position, self.new_step
+    def waits(self) -> bool:
+        """Does its result matter, and may it still arrive?"""
+        return self.letters is None or len(self.letters) > 1
 
 
 class Follower(Engine):
-    """A machine's state, or several while results are unknown.
-
-    Its collections are replaced, never changed, so that `mark` costs nothing.
-    """
+    """A machine's state, or several while results are unknown."""
 
     moves_on_any_call = True
 
@@ -52,179 +58,179 @@ class Follower(Engine):
         self.machine = explorer.machine
         self.hears_everything = self.machine.alphabet.elsewhere is None
         self.counts_steps = self.machine.counts_steps
-        self.pending: list[int] = []
-        """The positions of the calls whose unknown results matter, in order."""
-        self.branches: dict[tuple[Letter, ...], int] = {(): self.machine.start}
-        """The state for each combination of letters that the pending calls may have."""
-        self.assumed: tuple[Letter, ...] = ()
-        """The letters of the pending calls if no result ever arrives."""
-        self.queue: list[WaitingEvent] = []
-        """Events that wait for earlier results because too many are unknown at once."""
-        self.ahead: int = self.machine.start
-        """With a queue: the state after it if no result ever arrives."""
-        self.overflowed = False
-        """Have there been too many unknown results at once?"""
+        self.now: StateNumber = self.machine.start
+        """The state if no more results arrive."""
+        self.possible: Possible = frozenset({self.now})
+        """The states under all outcomes of outstanding calls."""
+        self.unsettled: list[UnsettledEvent] = []
+        """The events since the first one whose result matters and is unknown."""
 
     @property
     def reason(self) -> str | None:
-        if self.overflowed:
-            return "too many results were unknown at once"
+        if self.possible is None:
+            return "too many results are unknown at once"
         return _inexact(self.explorer)
 
+    # ── taking in events ─────────────────────────────────────────────────────────────────
+
     def take(self, event: Event, position: int, step: int, new_step: bool) -> None:
-        self._renew_if_full()
-        if self.queue or not self._take(event, position, new_step):
-            self.overflowed = True
-            start = self.ahead if self.queue else self.branches[self.assumed]
-            self.ahead = self._moved(start, event, new_step)
-            self.queue = [*self.queue, WaitingEvent(event, position, new_step)]
+        self._tidy()
+        letters = self._letters(event)
+        if self.unsettled or letters is None or len(letters) > 1:
+            here = UnsettledEvent(event, position, new_step, letters, self.possible, self.now)
+            self.unsettled.append(here)
+        self._advance(event, new_step, letters)
 
-    def mark(self) -> EngineMark:
-        return (
-            self.explorer,  # states are numbers in its tables
-            self.pending,
-            self.branches,
-            self.assumed,
-            self.queue,
-            self.ahead,
-            self.overflowed,
-        )
-
-    def undo(self, mark: EngineMark) -> None:
-        (
-            self.explorer,
-            self.pending,
-            self.branches,
-            self.assumed,
-            self.queue,
-            self.ahead,
-            self.overflowed,
-        ) = mark
-        self.machine = self.explorer.machine
-
-    def _moved(self, state: int, event: Event, new_step: bool) -> int:
-        """The state after an event, with the result it has now."""
-        final = isinstance(event, Call) and event.tool == FINAL_ANSWER
-        return self.machine.advance(state, (self.machine.alphabet.letter(event), new_step, final))
-
-    def _take(self, event: Event, position: int, new_step: bool) -> bool:
-        """Advances every state by an event; False if its result leaves too many possibilities."""
+    def _letters(self, event: Event) -> Sequence[Letter] | None:
         alphabet = self.machine.alphabet
         if may_get_result(event) and alphabet.depends_on_result(event.tool):
-            letters = alphabet.letters_of(event)
-            if not alphabet.complete:
-                return False  # its letter may be one that no sample has
-            if len(letters) > 1:
-                if len(letters) * len(self.branches) > MAX_BRANCHES:
-                    return False
-                self._branch(position, alphabet.letter(event), letters, new_step)
-                return True
-        final = isinstance(event, Call) and event.tool == FINAL_ANSWER
-        move = (alphabet.letter(event), new_step, final)
-        advance = self.machine.advance
-        self.branches = {key: advance(state, move) for key, state in self.branches.items()}
-        return True
+            letters = tuple(alphabet.letters_of(event))
+            return letters if alphabet.complete else None
+        return (alphabet.letter(event),)
 
-    def _renew_if_full(self) -> None:
-        """Continues with empty tables if the machine's state table is full."""
-        if not self.machine.crowded():
+    def _advance(self, event: Event, new_step: bool, letters: Sequence[Letter] | None) -> None:
+        advance = self.machine.advance
+        final = isinstance(event, Call) and event.tool == FINAL_ANSWER
+        assumed = self.machine.alphabet.letter(event)
+        self.now = advance(self.now, (assumed, new_step, final))
+        if letters is None or self.possible is None:
+            self.possible = None
             return
+        self.possible = frozenset(
+            advance(state, (letter, new_step, final))
+            for state in self.possible
+            for letter in letters
+        )
+        if len(self.possible) > MAX_POSSIBLE:
+            self.possible = None
+
+    def _tidy(self) -> None:
+        """Drops events that are settled, and renews the machine's tables if they are full."""
+        if self.unsettled and not self.unsettled[0].waits:
+            waiting = (i for i, each in enumerate(self.unsettled) if each.waits)
+            del self.unsettled[: next(waiting, len(self.unsettled))]
+        if self.machine.crowded():
+            self._renew()
+
+    def _renew(self) -> None:
+        """Continues with empty tables. A mark keeps the old ones."""
         configurations = self.machine.configurations
         self.explorer = self.explorer.renewed()
         self.machine = self.explorer.machine
-        number = self.machine.number
-        self.branches = {key: number(configurations[s]) for key, s in self.branches.items()}
-        self.ahead = number(configurations[self.ahead])
+
+        def number(state: StateNumber) -> StateNumber:
+            return self.machine.number(configurations[state])
+
+        def numbers(states: Possible) -> Possible:
+            return None if states is None else frozenset(map(number, states))
+
+        self.now, self.possible = number(self.now), numbers(self.possible)
+        self.unsettled = [
+            UnsettledEvent(
+                each.event,
+                each.position,
+                each.new_step,
+                each.letters,
+                numbers(each.before),
+                number(each.before_now),
+            )
+            for each in self.unsettled
+        ]
 
     def end_step(self) -> None:
-        if not self.queue:
-            end = self.machine.end_step
-            self.branches = {key: end(state) for key, state in self.branches.items()}
+        end = self.machine.end_step
+        self.now = end(self.now)
+        if self.possible is not None:
+            self.possible = frozenset(map(end, self.possible))
 
-    def _branch(
-        self, position: int, assumed: Letter, letters: Mapping[Letter, Call], new_step: bool
-    ) -> None:
-        self.pending = [*self.pending, position]
-        self.assumed = (*self.assumed, assumed)
-        self.branches = {
-            (*key, letter): self.machine.advance(state, (letter, new_step, False))
-            for key, state in self.branches.items()
-            for letter in letters
-        }
+    def mark(self) -> EngineMark:
+        self._tidy()
+        return self.explorer, self.unsettled, len(self.unsettled), self.possible, self.now
+
+    def undo(self, mark: EngineMark) -> None:
+        self.explorer, self.unsettled, length, self.possible, self.now = mark
+        self.machine = self.explorer.machine
+        del self.unsettled[length:]
+
+    # ── results ──────────────────────────────────────────────────────────────────────────
 
     def awaits(self, position: int) -> bool:
-        return position in self.pending or any(each.position == position for each in self.queue)
+        return any(each.position == position and each.waits for each in self.unsettled)
+
+    def _place(self, position: int) -> int | None:
+        places = (i for i, each in enumerate(self.unsettled) if each.position == position)
+        return next(places, None)
 
     def record(self, position: int, call: Call) -> None:
-        if position in self.pending:
-            index = self.pending.index(position)
-            letter = self.machine.alphabet.letter(call)
-            kept = {k: s for k, s in self.branches.items() if k[index] == letter}
-            self.branches = {(*k[:index], *k[index + 1 :]): s for k, s in kept.items()}
-            self.assumed = (*self.assumed[:index], *self.assumed[index + 1 :])
-            self.pending = [*self.pending[:index], *self.pending[index + 1 :]]
-        self.queue = [
-            replace(each, event=call) if each.position == position else each for each in self.queue
-        ]
-        self._drain()
+        place = self._place(position)
+        if place is None:
+            return
+        recorded = self.unsettled[place]
+        recorded.event, recorded.letters = call, (self.machine.alphabet.letter(call),)
+        self.possible, self.now = recorded.before, recorded.before_now
+        for each in self.unsettled[place:]:
+            self._take_again(each)
 
-    def _drain(self) -> None:
-        """Takes in waiting events, as far as that is possible now."""
-        while self.queue and self._take(*self.queue[0].parts):
-            self.queue = self.queue[1:]
-        self.ahead = self.branches[self.assumed]
-        for each in self.queue:
-            self.ahead = self._moved(self.ahead, each.event, each.new_step)
+    def _take_again(self, each: UnsettledEvent) -> None:
+        each.before, each.before_now = self.possible, self.now
+        self._advance(each.event, each.new_step, each.letters)
 
-    def save(self) -> Json:
-        written = [
-            [[sorted(letter) for letter in key], self.machine.written(state)]
-            for key, state in self.branches.items()
-        ]
-        assumed = [sorted(letter) for letter in self.assumed]
-        return {
-            "pending": self.pending,
-            "assumed": assumed,
-            "branches": written,
-            "queue": Trace([each.event for each in self.queue]).to_record(),
-            "places": [[each.position, each.new_step] for each in self.queue],
-        }
+    def drop(self, position: int) -> bool:
+        place = self._place(position)
+        assert place is not None, "its result was just recorded"
+        dropped, *later = self.unsettled[place:]
+        del self.unsettled[place:]
+        self.possible, self.now = dropped.before, dropped.before_now
+        opens = dropped.new_step
+        for each in later:
+            each.new_step, opens = each.new_step or opens, False
+            self._take_again(each)
+            if self.verdict_if_step_ended() is Verdict.VIOLATED:
+                self.possible, self.now = each.before, each.before_now
+                opens = each.new_step
+            else:
+                self.unsettled.append(each)
+        return opens
 
-    def restore(self, saved: Json) -> None:
-        self.pending = list(saved["pending"])
-        self.assumed = tuple(frozenset(letter) for letter in saved["assumed"])
-        self.branches = {
-            tuple(frozenset(letter) for letter in key): self.machine.read(state)
-            for key, state in saved["branches"]
-        }
-        waiting = Trace.from_record(saved["queue"]).seen("all", answer=True)
-        self.queue = [
-            WaitingEvent(event, *place)
-            for event, place in zip(waiting, saved["places"], strict=True)
-        ]
-        self.overflowed = bool(self.queue)
-        self._drain()
+    def outstanding_evidence(self) -> Sequence[int]:
+        if not self.unsettled:
+            return ()
+        *earlier, latest = self.unsettled
+        others = [each.position for each in earlier if each.waits]
+        if not others:
+            return ()
+        if latest.before is None or latest.letters is None:
+            return others
+        advance = self.machine.advance
+        for state in latest.before:
+            moves = [(letter, latest.new_step, False) for letter in latest.letters]
+            if not self._fatal(state) and all(self._fatal(advance(state, m)) for m in moves):
+                return others
+        return ()
 
-    @property
-    def now(self) -> int:
-        """The state if no more results arrive."""
-        return self.ahead if self.queue else self.branches[self.assumed]
+    def _fatal(self, state: StateNumber) -> bool:
+        """Is the formula doomed in this state, if its step has ended?"""
+        return self.explorer.verdict(self.machine.end_step(state)) is Verdict.VIOLATED
+
+    # ── verdicts ─────────────────────────────────────────────────────────────────────────
 
     def verdict(self) -> Verdict:
-        return self._verdict(set(self.branches.values()), self.now)
+        return self._verdict(self.possible, self.now)
 
     def verdict_if_step_ended(self) -> Verdict:
-        if self.queue or not self.machine.counts_steps:
+        if not self.counts_steps:
             return self.verdict()
         end = self.machine.end_step
-        return self._verdict(set(map(end, self.branches.values())), end(self.now))
+        possible = None if self.possible is None else set(map(end, self.possible))
+        return self._verdict(possible, end(self.now))
 
-    def _verdict(self, states: Collection[int], now: int) -> Verdict:
-        if len(states) == 1 and not self.queue:
-            return self.explorer.verdict(now)
-        verdicts = {self.explorer.verdict(state) for state in states}
-        if len(verdicts) == 1 and (common := verdicts.pop()).final:
-            return common  # the queue cannot change a final verdict
+    def _verdict(self, states: Collection[StateNumber] | None, now: StateNumber) -> Verdict:
+        if states is not None:
+            if len(states) == 1:
+                return self.explorer.verdict(now)
+            verdicts = {self.explorer.verdict(state) for state in states}
+            if len(verdicts) == 1 and (common := verdicts.pop()).final:
+                return common
         holds = self.machine.accepts(now)
         return Verdict.PRESUMABLY_SATISFIED if holds else Verdict.PRESUMABLY_VIOLATED
 
@@ -232,9 +238,34 @@ class Follower(Engine):
         return name in self.machine.alphabet.named
 
     def idles(self) -> bool:
-        if self.pending or self.queue:
+        if any(each.waits for each in self.unsettled):
             return False
-        return self.machine.idles(self.branches[self.assumed])
+        return self.machine.idles(self.now)
+
+    # ── saving ───────────────────────────────────────────────────────────────────────────
+
+    def save(self) -> Json:
+        possible, now = self.possible, self.now
+        waiting = (i for i, each in enumerate(self.unsettled) if each.waits)
+        unsettled = self.unsettled[next(waiting, len(self.unsettled)) :]
+        if unsettled:
+            possible, now = unsettled[0].before, unsettled[0].before_now
+        write = self.machine.written
+        return {
+            "now": write(now),
+            "possible": None if possible is None else [write(state) for state in possible],
+            "unsettled": [
+                [event_record(each.event), each.position, each.new_step] for each in unsettled
+            ],
+        }
+
+    def restore(self, saved: Json) -> None:
+        read, possible = self.machine.read, saved["possible"]
+        self.now = read(saved["now"])
+        self.possible = None if possible is None else frozenset(map(read, possible))
+        self.unsettled = []
+        for event, position, new_step in saved["unsettled"]:
+            self.take(event_of(event), position, 0, new_step)
 
 
 class PlainFollower(Engine):

@@ -13,30 +13,36 @@ cannot represent; such values have machines of their own from the start.
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Final
 
 from bylaw.logic import formula as f
 from bylaw.logic.terms import Literal, ToolName
-from bylaw.logic.walk import everything, substitute
+from bylaw.logic.walk import substitute
 from bylaw.names import FINAL_ANSWER
 from bylaw.semantics.engine import Engine, EngineMark
 from bylaw.semantics.machine.alphabet import Letter
 from bylaw.semantics.machine.closure import Unsupported
-from bylaw.semantics.machine.machine import Machine
+from bylaw.semantics.machine.machine import Machine, StateNumber
+from bylaw.semantics.machine.placeholder import (
+    SLOT,
+    constants_in,
+    filled,
+    filled_probe,
+    has_slot,
+    values_at_slot,
+)
 from bylaw.semantics.machine.search import Explorer
+from bylaw.semantics.past.memories import event_of, event_record
 from bylaw.semantics.verdict import Verdict
-from bylaw.trace.event import MISSING, Call, Event
-from bylaw.trace.trace import Events, Trace
+from bylaw.trace.event import MISSING, Call, Event, Missing, may_get_result
+from bylaw.trace.trace import Events
 from bylaw.values import Json, identity
 from bylaw.vocabulary.domains import contributed
 from bylaw.vocabulary.patterns import is_tool, lookup
 from bylaw.vocabulary.registry import Vocabulary
-from bylaw.vocabulary.tracker import Probe
 from bylaw.vocabulary.view import Order
-
-_SLOT: Final = "\ue000the value of the variable\ue000"
 
 
 @dataclass(eq=False, slots=True)
@@ -46,6 +52,15 @@ class Group:
     state: int
     in_domain: bool
     keys: set[str] = field(default_factory=set)
+
+
+@dataclass(frozen=True, slots=True)
+class QueuedEvent:
+    """An event that waits for results, its own or earlier ones."""
+
+    event: Event
+    position: int
+    new_step: bool
 
 
 class Slices(Engine):
@@ -63,10 +78,10 @@ class Slices(Engine):
             instance = substitute(body, variable, value)
             return Explorer(Machine(instance, order, events, vocabulary))
 
-        self.generic: Final = explorer(_SLOT)
+        self.generic: Final = explorer(SLOT)
         self.machine: Final = self.generic.machine
         self.counts_steps = self.machine.counts_steps
-        self.special: Final = {identity(value): explorer(value) for value in _mentioned(body)}
+        self.special: Final = {identity(value): explorer(value) for value in constants_in(body)}
         """The values that the body mentions, with their own machines."""
         self.special_states = {key: each.machine.start for key, each in self.special.items()}
         self.special_in_domain: set[str] = set()
@@ -78,13 +93,12 @@ class Slices(Engine):
         self._slots = [
             (number, probe)
             for number, probe in enumerate(self.machine.alphabet.probes)
-            if _has_slot(probe)
+            if has_slot(probe)
         ]
-        self.queue: list[Event] = []
+        self.queue: list[QueuedEvent] = []
         """The events from the first one whose result matters and is unknown."""
-        self.taken = 0
-        """The number of events before the queue."""
-        self._new_steps: list[bool] = []
+        self._before_record: Slices | None = None
+        """A copy from before the latest result."""
 
     # ── taking in events ─────────────────────────────────────────────────────────────────
 
@@ -92,8 +106,7 @@ class Slices(Engine):
         """Takes in an event. The formula does not see the final answer."""
         if isinstance(event, Call) and event.tool == FINAL_ANSWER:
             return
-        self._new_steps.append(new_step)
-        self.queue.append(event)
+        self.queue.append(QueuedEvent(event, position, new_step))
         self._drain()
 
     @property
@@ -107,18 +120,37 @@ class Slices(Engine):
         self.__dict__.update(mark.__dict__)
 
     def awaits(self, position: int) -> bool:
-        return position >= self.taken
+        return any(each.position == position for each in self.queue)
 
     def record(self, position: int, call: Call) -> None:
-        index = position - self.taken
-        if index >= 0:
-            self.queue[index] = call
+        for place, each in enumerate(self.queue):
+            if each.position == position:
+                self._before_record = self._copied()
+                self.queue[place] = replace(each, event=call)
+                self._drain()
+                return
+
+    def drop(self, position: int) -> bool:
+        assert self._before_record is not None, "a result was just recorded"
+        self.undo(self._before_record)
+        (place,) = (i for i, each in enumerate(self.queue) if each.position == position)
+        dropped, *later = self.queue[place:]
+        del self.queue[place:]
+        opens = dropped.new_step
+        for each in later:
+            here = self._copied()
+            self.queue.append(replace(each, new_step=each.new_step or opens))
             self._drain()
+            opens = False
+            if self.verdict_if_step_ended() is Verdict.VIOLATED:
+                self.undo(here)
+                opens = each.new_step
+        return opens
 
     def _drain(self) -> None:
-        while self.queue and not self._waits(self.queue[0]):
-            self._take(self.queue.pop(0), self._new_steps.pop(0))
-            self.taken += 1
+        while self.queue and not self._waits(self.queue[0].event):
+            self._take(self.queue[0].event, self.queue[0].new_step)
+            del self.queue[0]
 
     def _waits(self, event: Event) -> bool:
         """Does the result of this call matter, and may it still arrive?"""
@@ -197,16 +229,18 @@ class Slices(Engine):
         found: list[Json] = []
         if isinstance(event, Call):
             for _, probe in self._slots:
-                if isinstance(probe.tool, ToolName) and probe.tool.name == _SLOT:
+                if isinstance(probe.tool, ToolName) and probe.tool.name == SLOT:
                     found.append(event.tool)
                 for pattern in probe.patterns:
                     if isinstance(pattern, f.ArgumentIs) and isinstance(pattern.expected, Literal):
                         actual = lookup(event.args, pattern.path)
-                        found += _unified(pattern.expected.value, actual)
+                        found += values_at_slot(pattern.expected.value, actual)
                     elif isinstance(pattern, f.ResultIs) and isinstance(pattern.expected, Literal):
-                        found += _unified(pattern.expected.value, lookup(event.value, pattern.path))
+                        found += values_at_slot(
+                            pattern.expected.value, lookup(event.value, pattern.path)
+                        )
                 if probe.result is not None:
-                    found += _unified(probe.result.value, event.value)
+                    found += values_at_slot(probe.result.value, event.value)
         return {identity(value): value for value in found}
 
     def _letter(self, event: Event, value: Json) -> Letter:
@@ -215,8 +249,95 @@ class Slices(Engine):
         return frozenset(
             number
             for number, probe in self._slots
-            if _filled_probe(probe, value).matches(event, vocabulary)
+            if filled_probe(probe, value).matches(event, vocabulary)
         )
+
+    # ── outstanding results of other calls ───────────────────────────────────────────────
+
+    def outstanding_evidence(self) -> Sequence[int]:
+        """Follows the instance of each value that the queued events can tell apart."""
+        if not self.queue or not self.universal:
+            return ()
+        *earlier, latest = self.queue
+        others = [each.position for each in earlier if self._waits(each.event)]
+        if others and any(self._is_fatal(*each) for each in self._instances(earlier, latest)):
+            return others
+        return ()
+
+    def _instances(
+        self, earlier: Sequence[QueuedEvent], latest: QueuedEvent
+    ) -> Iterator[tuple[Explorer, StateNumber, Json | Missing]]:
+        """The machines, states and values of the instances that an event may concern.
+
+        A value that only outstanding results can add to the domain may be in it.
+        """
+        may_join = any(
+            isinstance(self.domain, f.FromResults)
+            and isinstance(each.event, Call)
+            and is_tool(each.event, self.domain.tool)
+            for each in earlier
+        )
+        joining: dict[str, Json] = {}
+        mentioned: dict[str, Json] = {}
+        for each in self.queue:
+            added = {identity(value): value for value in self._contributed(each.event)}
+            joining |= added
+            mentioned |= added | self._mentioned_by(each.event)
+        for key, explorer in self.special.items():
+            if may_join or key in self.special_in_domain or key in joining:
+                yield explorer, self.special_states[key], MISSING
+        for group in self.groups:
+            if group.in_domain or may_join:
+                yield self.generic, group.state, MISSING
+        if may_join:
+            yield self.generic, self.fresh, MISSING
+        for key, value in mentioned.items():
+            known = self.where.get(key)
+            in_domain = may_join or key in joining or (known is not None and known.in_domain)
+            if in_domain and key not in self.special:
+                yield self.generic, self.fresh if known is None else known.state, value
+
+    def _is_fatal(self, explorer: Explorer, state: StateNumber, value: Json | Missing) -> bool:
+        """Would some outcomes of the earlier queued calls make the latest event fatal?"""
+        machine = explorer.machine
+        if not machine.alphabet.complete:
+            return True
+
+        def after(states: set[StateNumber], each: QueuedEvent) -> set[StateNumber]:
+            letters = self._possible_letters(machine, each.event, value)
+            moves = [(letter, each.new_step, False) for letter in letters]
+            return {machine.advance(before, move) for before in states for move in moves}
+
+        def doomed(state: StateNumber) -> bool:
+            return explorer.verdict(machine.end_step(state)) is Verdict.VIOLATED
+
+        states = {state}
+        *earlier, latest = self.queue
+        for each in earlier:
+            states = after(states, each)
+        alive = [before for before in states if not doomed(before)]
+        return any(all(map(doomed, after({before}, latest))) for before in alive)
+
+    def _possible_letters(
+        self, machine: Machine, event: Event, value: Json | Missing
+    ) -> set[Letter]:
+        """The letters that an event may have in the instance of a value, or of all other values."""
+        alphabet = machine.alphabet
+        if machine is not self.machine:
+            return (
+                set(alphabet.letters_of(event))
+                if may_get_result(event)
+                else {alphabet.letter(event)}
+            )
+        outcomes: Sequence[Event] = [event]
+        if may_get_result(event) and alphabet.depends_on_result(event.tool):
+            outcomes = [
+                replace(each, result=filled(each.result, None if value is MISSING else value))
+                for each in alphabet.outcomes_of(event)
+            ]
+        if value is MISSING:
+            return {alphabet.letter(each) for each in outcomes}
+        return {alphabet.letter(each) | self._letter(each, value) for each in outcomes}
 
     # ── verdicts ─────────────────────────────────────────────────────────────────────────
 
@@ -255,14 +376,14 @@ class Slices(Engine):
         other.where = {key: group for group in other.groups for key in group.keys}
         other.values, other.special_states = dict(self.values), dict(self.special_states)
         other.special_in_domain = set(self.special_in_domain)
-        other.queue, other._new_steps = list(self.queue), list(self._new_steps)
+        other.queue = list(self.queue)
         return other
 
     def _ahead(self) -> Slices:
         """A copy that has taken in the waiting events with the results they have now."""
         ahead = self._copied()
-        for event, new_step in zip(self.queue, self._new_steps, strict=True):
-            ahead._take(event, new_step)
+        for each in self.queue:
+            ahead._take(each.event, each.new_step)
         return ahead
 
     def end_step(self) -> None:
@@ -287,9 +408,9 @@ class Slices(Engine):
                 k: self.special[k].machine.written(s) for k, s in self.special_states.items()
             },
             "special_in_domain": sorted(self.special_in_domain),
-            "queue": Trace(self.queue).to_record(),
-            "new_steps": self._new_steps,
-            "taken": self.taken,
+            "queue": [
+                [event_record(each.event), each.position, each.new_step] for each in self.queue
+            ],
         }
 
     def restore(self, saved: Json) -> None:
@@ -303,8 +424,7 @@ class Slices(Engine):
             key: self.special[key].machine.read(state) for key, state in saved["special"].items()
         }
         self.special_in_domain = set(saved["special_in_domain"])
-        self.queue = list(Trace.from_record(saved["queue"]).events)
-        self._new_steps, self.taken = list(saved["new_steps"]), saved["taken"]
+        self.queue = [QueuedEvent(event_of(event), *place) for event, *place in saved["queue"]]
 
 
 def _prenex(formula: f.Formula) -> f.Quantifier:
@@ -320,72 +440,3 @@ def _prenex(formula: f.Formula) -> f.Quantifier:
             return _prenex(f.ForAll(x, domain, f.Not(body)))
         case _:
             raise Unsupported("it does not begin with a quantifier over arguments or results")
-
-
-def _mentioned(body: f.Formula) -> list[Json]:
-    """The constants in the body, and the parts of those constants."""
-    found: list[Json] = []
-    for part in everything(body):
-        if isinstance(part, ToolName):
-            found.append(part.name)
-        elif isinstance(part, Literal):
-            found += _parts(part.value)
-    return list({identity(value): value for value in found}.values())
-
-
-def _parts(value: Json) -> list[Json]:
-    inner = value if isinstance(value, list) else value.values() if isinstance(value, dict) else ()
-    return [value, *(part for item in inner for part in _parts(item))]
-
-
-def _has_slot(probe: Probe) -> bool:
-    if isinstance(probe.tool, ToolName) and probe.tool.name == _SLOT:
-        return True
-    written = [p.text for c in probe.conditions for p in everything(c) if isinstance(p, Literal)]
-    if any(_SLOT.encode("unicode_escape").decode() in text for text in written):
-        raise Unsupported("its quantified variable occurs in a comparison")
-    literals = [p.expected for p in probe.patterns if not isinstance(p, f.OutcomeIs)]
-    texts = [each.text for each in (*literals, probe.result) if isinstance(each, Literal)]
-    return any(_SLOT.encode("unicode_escape").decode() in text for text in texts)
-
-
-def _filled_probe(probe: Probe, value: Json) -> Probe:
-    """The probe with the value in place of the variable."""
-    tool = probe.tool
-    if isinstance(tool, ToolName) and tool.name == _SLOT:
-        if not isinstance(value, str) or not value:
-            return Probe(ToolName(_SLOT))  # matches nothing
-        tool = ToolName(value)
-    patterns = tuple(
-        p if isinstance(p, f.OutcomeIs) else type(p)(p.path, _filled_literal(p.expected, value))
-        for p in probe.patterns
-    )
-    result = None if probe.result is None else _filled_literal(probe.result, value)
-    return replace(probe, tool=tool, patterns=patterns, result=result)
-
-
-def _filled_literal(literal: Any, value: Json) -> Literal:
-    return Literal.of(_filled(literal.value, value))
-
-
-def _filled(template: Json, value: Json) -> Json:
-    if template == _SLOT and isinstance(template, str):
-        return value
-    if isinstance(template, list):
-        return [_filled(item, value) for item in template]
-    if isinstance(template, dict):
-        return {key: _filled(item, value) for key, item in template.items()}
-    return template
-
-
-def _unified(template: Json, actual: Any) -> list[Json]:
-    """The parts of a value at the places where the template has the variable."""
-    if actual is MISSING:
-        return []
-    if isinstance(template, str) and template == _SLOT:
-        return [actual]
-    if isinstance(template, list) and isinstance(actual, list) and len(template) == len(actual):
-        return [v for t, a in zip(template, actual, strict=True) for v in _unified(t, a)]
-    if isinstance(template, dict) and isinstance(actual, dict):
-        return [v for k, t in template.items() if k in actual for v in _unified(t, actual[k])]
-    return []

@@ -4,14 +4,15 @@
 then the memories take in the event. The rule is doomed exactly when the body is false at an event.
 
 A result may be unknown when its event, or a later one, is judged. Then the value of the body may
-be unknown too, and the memories may have to change. The events from the first such event are kept
-with an undo journal; when a result arrives, they are taken in again.
+be unknown too, and the memories may have to change. The events from the first such event are kept,
+each with its undo functions; when a result arrives, they are taken in again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import product
 from typing import Final
 
 from bylaw.logic import formula as f
@@ -21,11 +22,15 @@ from bylaw.semantics.engine import Engine, EngineMark, heard_role
 from bylaw.semantics.machine.closure import Unsupported
 from bylaw.semantics.past.compiled import Compiler, past_bodies, triggers
 from bylaw.semantics.past.memories import Index, Memory, Undo, event_of, event_record
+from bylaw.semantics.past.outcomes import PLAIN, asks_only_success, outcomes_for, with_outcome
 from bylaw.semantics.verdict import Verdict
-from bylaw.trace.event import MISSING, Call, Event
+from bylaw.trace.event import Call, Event, may_get_result
 from bylaw.values import Json
 from bylaw.vocabulary.local import EventContext, NotLocal, Test
 from bylaw.vocabulary.view import Kleene
+
+MAX_COMBINATIONS: Final = 243
+"""The limit on combinations of outcomes of outstanding calls that are tried."""
 
 
 @dataclass(slots=True)
@@ -35,6 +40,17 @@ class UnsettledEvent:
     event: Event
     position: int
     step: int
+    answer: Kleene = True
+    """Do the bodies hold at it?"""
+    undo: list[Undo] = field(default_factory=list)
+    """Takes it out of the memories again."""
+    remembered: bool = False
+    """Do the memories depend on its result, which is unknown?"""
+
+    @property
+    def settled(self) -> bool:
+        """Is everything known that it decides?"""
+        return self.answer is not None and not self.remembered
 
 
 class Registers(Engine):
@@ -60,11 +76,8 @@ class Registers(Engine):
         """The latest event, not taken in yet: its result may arrive before the next event."""
         self.queue: list[UnsettledEvent] = []
         """The events from the first one that depends on an unknown result."""
-        self._journal: list[Undo] = []
-        """The undo functions for the events in the queue."""
-        self._undecided = False
-        """Does the value of a body at some event depend on an unknown result?"""
         self.violated = False
+        self._formula: Final = formula
 
     def concerns(self, name: str) -> bool:
         bodies, memories = self._concerned_by(name)
@@ -87,61 +100,56 @@ class Registers(Engine):
             return
         self._settle_tail()
         self._tail = UnsettledEvent(event, position, step)
-        self._judge_tail()
+        self._judge_again(self._tail)
 
     def mark(self) -> EngineMark:
         self._settle_tail()
-        return self.violated, self._undecided
+        return self.violated
 
     def undo(self, mark: EngineMark) -> None:
         """Goes back to a marked state; the latest event was not taken in yet."""
         self._tail = None
-        self.violated, self._undecided = mark
+        self.violated = mark
 
     def _settle_tail(self) -> None:
         """Takes in the latest event, as far as it is known."""
         if self._tail is None:
             return
-        waiting, self._tail = self._tail, None
-        undecided = self._undecided and not self.queue  # then the tail is undecided
-        unknown = self._absorb(waiting, assume_missing=False)
-        if self.queue or unknown or undecided:
-            self.queue.append(waiting)
-        else:
-            self._journal.clear()
+        tail, self._tail = self._tail, None
+        self._absorb(tail)
+        if self.queue or not tail.settled:
+            self.queue.append(tail)
+            self._drop_settled()
 
-    def _moment(self, waiting: UnsettledEvent, *, assume_missing: bool) -> EventContext:
-        event = waiting.event
-        pending = (
-            not assume_missing
-            and isinstance(event, Call)
-            and event.result is MISSING
-            and not event.failed
-            and event.tool != FINAL_ANSWER
-        )
-        return EventContext(event, waiting.position, waiting.step, pending, self._size)
+    def _drop_settled(self) -> None:
+        """Drops the events before the first one that is unsettled."""
+        unsettled = (i for i, each in enumerate(self.queue) if not each.settled)
+        del self.queue[: next(unsettled, len(self.queue))]
 
-    def _absorb(self, waiting: UnsettledEvent, *, assume_missing: bool) -> bool:
-        """Lets the memories take in an event; True if they now depend on unknown results."""
-        _, memories = self._concerned_by(_heard_as(waiting.event))
+    def _moment(self, each: UnsettledEvent, *, assume_missing: bool) -> EventContext:
+        pending = not assume_missing and may_get_result(each.event)
+        return EventContext(each.event, each.position, each.step, pending, self._size)
+
+    def _absorb(self, each: UnsettledEvent, *, assume_missing: bool = False) -> None:
+        """Lets the memories take in an event."""
+        each.remembered = False
+        _, memories = self._concerned_by(_heard_as(each.event))
         if not memories:
-            return False
-        moment = self._moment(waiting, assume_missing=assume_missing)
-        unknown = False
+            return
+        moment = self._moment(each, assume_missing=assume_missing)
         # Outer memories first: they query inner ones, which must not have the event yet.
         for memory in reversed(memories):
             undo, depends = memory.take(moment)
-            self._journal += undo
-            unknown = unknown or depends
+            each.undo += undo
+            each.remembered = each.remembered or depends
         moment.values = []  # replaced by the values of each later query
-        return unknown
 
-    def _judge(self, waiting: UnsettledEvent, *, assume_missing: bool) -> Kleene:
+    def _judge(self, each: UnsettledEvent, *, assume_missing: bool = False) -> Kleene:
         """Do the bodies hold at an event?"""
-        bodies, _ = self._concerned_by(_heard_as(waiting.event))
+        bodies, _ = self._concerned_by(_heard_as(each.event))
         answer: Kleene = True
         if bodies:
-            moment = self._moment(waiting, assume_missing=assume_missing)
+            moment = self._moment(each, assume_missing=assume_missing)
             for body in bodies:
                 here = body(moment)
                 if here is False:
@@ -149,51 +157,110 @@ class Registers(Engine):
                 answer = answer if here else None
         return answer
 
-    def _judge_tail(self) -> None:
-        if self._tail is not None:
-            answer = self._judge(self._tail, assume_missing=False)
-            self.violated = self.violated or answer is False
-            self._undecided = self._undecided or answer is None
+    def _judge_again(self, each: UnsettledEvent) -> None:
+        each.answer = self._judge(each)
+        self.violated = self.violated or each.answer is False
 
     # ── results ──────────────────────────────────────────────────────────────────────────
 
     def awaits(self, position: int) -> bool:
-        tail = self._tail is not None and self._tail.position == position
-        return tail or any(waiting.position == position for waiting in self.queue)
+        if self._tail is not None and self._tail.position == position:
+            return True
+        return any(each.position == position for each in self.queue)
 
     def record(self, position: int, call: Call) -> None:
         if self._tail is not None and self._tail.position == position:
             self._tail.event = call
-            if not self.queue:
-                self._undecided = False
-                self._judge_tail()
+            self._judge_again(self._tail)
+            return
+        for place, each in enumerate(self.queue):
+            if each.position == position:
+                each.event = call
+                self._take_back(place)
+                for later in self.queue[place:]:
+                    self._judge_again(later)
+                    self._absorb(later)
+                if self._tail is not None:
+                    self._judge_again(self._tail)
+                if not self.violated:  # else the event may yet be dropped
+                    self._drop_settled()
                 return
-        else:
-            found = [waiting for waiting in self.queue if waiting.position == position]
-            if not found:
-                return  # the result does not matter
-            found[0].event = call
-        self._replay()
 
-    def _replay(self) -> None:
-        """Takes in the queue again, and drops the events that are settled now."""
-        self._take_back()
-        waiting, self.queue = self.queue, []
-        self._undecided = False
-        for each in waiting:
-            answer = self._judge(each, assume_missing=False)
-            self.violated = self.violated or answer is False
-            self._undecided = self._undecided or answer is None
-            unknown = self._absorb(each, assume_missing=False)
-            if self.queue or unknown or answer is None:
+    def _take_back(self, place: int = 0) -> None:
+        """Takes the events in the queue from a place on out of the memories."""
+        for each in reversed(self.queue[place:]):
+            while each.undo:
+                each.undo.pop()()
+
+    def drop(self, position: int) -> bool:
+        self.violated = False
+        if self._tail is not None and self._tail.position == position:
+            self._tail = None
+            return False
+        (place,) = (i for i, each in enumerate(self.queue) if each.position == position)
+        self._take_back(place)
+        _, *later = self.queue[place:]
+        del self.queue[place:]
+        for each in later:
+            each.answer = self._judge(each)
+            if each.answer is not False:
+                self._absorb(each)
                 self.queue.append(each)
-            else:
-                self._journal.clear()
-        self._judge_tail()
+        self._drop_settled()
+        if self._tail is not None:
+            self._tail.answer = self._judge(self._tail)
+            if self._tail.answer is False:
+                self._tail = None
+        return False
 
-    def _take_back(self) -> None:
-        while self._journal:
-            self._journal.pop()()
+    # ── outstanding results of other calls ───────────────────────────────────────────────
+
+    def outstanding_evidence(self) -> Sequence[int]:
+        """Sound: what cannot be shown to be harmless under every outcome should have waited."""
+        tail = self._tail
+        if tail is None or tail.answer is not None:
+            return ()
+        others = [each for each in self.queue if not each.settled and may_get_result(each.event)]
+        if not others or any(self._judge(own) for own in self._own_outcomes(tail)):
+            return ()
+        if asks_only_success(self._formula) and self._survives_every_outcome(others, tail):
+            return ()
+        return [each.position for each in others]
+
+    def _own_outcomes(self, tail: UnsettledEvent) -> Iterator[UnsettledEvent]:
+        """The event with the outcomes that it may have."""
+        if not may_get_result(tail.event):
+            yield tail
+            return
+        for outcome in outcomes_for(self._formula):
+            yield replace(tail, event=with_outcome(tail.event, outcome), undo=[])
+
+    def _survives_every_outcome(
+        self, others: Sequence[UnsettledEvent], tail: UnsettledEvent
+    ) -> bool:
+        """Is there, for all outcomes of the others, one of its own that breaks no body?"""
+        if len(PLAIN) ** len(others) > MAX_COMBINATIONS:
+            return False
+        calls = [(each, each.event) for each in others]
+        for outcomes in product(PLAIN, repeat=len(others)):
+            self._take_back()
+            for (each, event), outcome in zip(calls, outcomes, strict=True):
+                assert isinstance(event, Call), "only calls have outcomes"
+                each.event = with_outcome(event, outcome)
+            for each in self.queue:
+                self._absorb(each, assume_missing=True)
+            survives = any(
+                self._judge(own, assume_missing=True) is not False
+                for own in self._own_outcomes(tail)
+            )
+            if not survives:
+                break
+        self._take_back()
+        for each, event in calls:
+            each.event = event
+        for each in self.queue:
+            self._absorb(each)
+        return survives
 
     # ── verdicts ─────────────────────────────────────────────────────────────────────────
 
@@ -201,7 +268,9 @@ class Registers(Engine):
         """Final once a body was false; else the verdict if no more results arrive."""
         if self.violated:
             return Verdict.VIOLATED
-        if not self._undecided or self._holds_without_results():
+        undecided = self._tail is not None and self._tail.answer is None
+        undecided = undecided or any(each.answer is None for each in self.queue)
+        if not undecided or self._holds_without_results():
             return Verdict.PRESUMABLY_SATISFIED
         return Verdict.PRESUMABLY_VIOLATED
 
@@ -213,9 +282,12 @@ class Registers(Engine):
             if each is not None and holds:
                 holds = self._judge(each, assume_missing=True) is not False
                 self._absorb(each, assume_missing=True)
+        if self._tail is not None:
+            while self._tail.undo:
+                self._tail.undo.pop()()
         self._take_back()
         for each in self.queue:
-            self._absorb(each, assume_missing=False)
+            self._absorb(each)
         return holds
 
     @property
@@ -228,25 +300,25 @@ class Registers(Engine):
         self._take_back()
         remembered = [memory.save() for memory in self.memories]
         for each in self.queue:
-            self._absorb(each, assume_missing=False)
+            self._absorb(each)
         return {
             "memories": remembered,
             "queue": [_written(each) for each in self.queue],
             "tail": None if self._tail is None else _written(self._tail),
-            "undecided": self._undecided,
             "violated": self.violated,
         }
 
     def restore(self, saved: Json) -> None:
-        self._journal.clear()  # its entries belong to another run
         for memory, remembered in zip(self.memories, saved["memories"], strict=True):
             memory.restore(remembered, self._size)
         self.queue = [_read(each) for each in saved["queue"]]
         self._tail = None if saved["tail"] is None else _read(saved["tail"])
         self.violated = saved["violated"]
-        self._undecided = saved["undecided"]
         for each in self.queue:
-            self._absorb(each, assume_missing=False)
+            self._judge_again(each)
+            self._absorb(each)
+        if self._tail is not None:
+            self._judge_again(self._tail)
 
 
 def _written(waiting: UnsettledEvent) -> Json:

@@ -18,7 +18,9 @@ UNGATED: Final[Setting] = "baseline"
 def start_episode(example: Example, key: str = "", setting: Setting = UNGATED) -> Episode:
     """The episode of an example, before its first turn."""
     # Without a gate, no monitor is needed: the reward is computed from the finished trace.
-    gate = OpenGate() if setting == UNGATED else Guard(example.procedure, setting)
+    gate = (
+        OpenGate() if setting == UNGATED else Guard(example.procedure, setting, outstanding="hope")
+    )
     conversation = Chat(key or example.name, example.specs, list(example.opening))
     return Episode(conversation, example.functions, gate, example.budget)
 

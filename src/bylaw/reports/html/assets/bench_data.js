@@ -43,7 +43,7 @@ function traceOf(run, block, data) {
     return {
       ...found,
       severity: block.severities[run.setting][at],
-      retired: shown.retired?.[found.name],
+      excused: shown.excused?.[found.name],
       refused: refused.filter((item) => item.rules.includes(found.name)).map((item) => item.number),
       explained: false,
       minimal: false,

@@ -125,7 +125,7 @@ function ruleFacts(rule, titles) {
     rule.layer === null ? null : el("span", { title: titles.get(rule.layer) }, rule.layer),
     el("span", null, `weight ${rule.weight}`),
     el("span", null, severity),
-    rule.retired ? el("span", null, rule.retired) : null,
+    rule.excused ? el("span", null, rule.excused) : null,
   ];
 }
 
