@@ -309,6 +309,13 @@ REFUTED = {
     '!F call(t, result = "5")': Call("t", result='"5"'),
     'G(call(t, i.k = {"a": 1}) -> call(t, i.k.a = 2))': Call("t", {"i": {"k": {"a": 1}}}),
     "!CalledExactly(t, something_more = 1)": Call("t", {"something_more": 1}),
+    # values between, above and below those that a rule compares with
+    "Called(u) | !F(t & args.n > 200 & args.n < 200.3)": Call("t", {"n": 200.1}),
+    "Called(u) | !F(t & args.n > 5 & args.n != 6 & args.n != 5.5)": Call("t", {"n": 7}),
+    "Called(u) | !F(t & args.n > 1 & args.n < 2 & args.n != 1.5)": Call("t", {"n": 1.2}),
+    "Called(u) | !F(t & args.n < -1e300)": Call("t", {"n": -1e301}),
+    'Called(u) | !F(t & args.n > "" & args.n < "a")': Call("t", {"n": "A"}),
+    'Called(u) | !F(t & args.n > "ab" & args.n < "aba")': Call("t", {"n": "ab."}),
 }
 
 

@@ -24,7 +24,7 @@ from bylaw.logic.formula import ArgumentIs, Formula, OutcomeIs, ResultIs, Says
 from bylaw.logic.terms import Literal
 from bylaw.logic.walk import everything
 from bylaw.names import FINAL_ANSWER
-from bylaw.semantics.machine.conditions import hinted, reads_result, simple
+from bylaw.semantics.machine.conditions import hinted, reads_result, simple, spread
 from bylaw.trace.event import MISSING, Call, Event, Message, Role
 from bylaw.values import Json, canonical, decoded, equal, identity
 from bylaw.vocabulary.local import local_test
@@ -97,7 +97,9 @@ class Alphabet:
         for name, numbers in self._of_tool.items():
             if (letter := self._letter_by_tool(name, numbers)) is not None:
                 self.fixed[name] = letter
-        self._answer, self._messages = answer, messages
+        self._answer: Final = answer
+        self.sees_messages: Final = messages
+        """Do messages have letters?"""
         self._samples: tuple[Sample, ...] | None = None
 
     def _asked_of(self, name: str) -> list[int]:
@@ -233,7 +235,7 @@ class Alphabet:
         for name in (*sorted(self._of_tool), *formed, self.other):
             if name != FINAL_ANSWER:
                 yield from ((call, False) for call in self._calls(name))
-        if self._messages:
+        if self.sees_messages:
             texts = ["", *self._texts(self._of_anything)]
             roles: tuple[Role, ...] = get_args(Role) if self._of_anything else ("user",)
             yield from ((Message(role, text), False) for role in roles for text in texts)
@@ -252,15 +254,8 @@ class Alphabet:
     def _arguments(self, numbers: Sequence[int]) -> Iterator[dict[str, Json]]:
         """The arguments that the probes distinguish; no arguments first."""
         wanted: dict[str, dict[tuple[str, ...], list[Json]]] = {}
-        for i in numbers:
-            for pattern in self.probes[i].patterns:
-                if isinstance(pattern, ArgumentIs) and isinstance(pattern.expected, Literal):
-                    key, *rest = pattern.path
-                    wanted.setdefault(key, {}).setdefault(tuple(rest), []).append(
-                        pattern.expected.value
-                    )
-        for (key, *rest), near in self._compared(numbers, "args"):
-            wanted.setdefault(key, {}).setdefault(tuple(rest), []).extend(near)
+        for (key, *rest), sampled in self._sampled(numbers, ArgumentIs).items():
+            wanted.setdefault(key, {})[tuple(rest)] = sampled
         options = [[MISSING, *self._values(paths)] for paths in wanted.values()]
         if any(self.probes[i].exactly for i in numbers):
             wanted[self._extra] = {}
@@ -271,27 +266,17 @@ class Alphabet:
 
     def _outcomes(self, numbers: Sequence[int]) -> list[tuple[Any, str | None]]:
         """The results and errors that the probes distinguish; no result first."""
-        wanted: dict[tuple[str, ...], list[Json]] = {}
-        asks_outcome = asks_result = False
-        for i in numbers:
-            probe = self.probes[i]
-            if probe.result is not None:
-                wanted.setdefault((), []).append(probe.result.value)
-            for pattern in probe.patterns:
-                asks_outcome = asks_outcome or isinstance(pattern, OutcomeIs)
-                if isinstance(pattern, ResultIs) and isinstance(pattern.expected, Literal):
-                    wanted.setdefault(pattern.path, []).append(pattern.expected.value)
-        for path, values in self._compared(numbers, "result"):
-            wanted.setdefault(path, []).extend(values)
-        texts = self._texts(numbers)
-        if texts:
-            wanted.setdefault((), []).extend(texts)
+        wanted = self._sampled(numbers, ResultIs)
+        whole = [result.value for i in numbers if (result := self.probes[i].result) is not None]
+        whole += self._texts(numbers)
+        if whole:
+            wanted.setdefault((), []).extend(whole)
         asks_result = bool(wanted)
-        asks_outcome = asks_outcome or any(
+        asks_outcome = any(
             isinstance(part, OutcomeIs)
             for i in numbers
-            for condition in self.probes[i].conditions
-            for part in everything(condition)
+            for node in (*self.probes[i].patterns, *self.probes[i].conditions)
+            for part in everything(node)
         )
         results: list[Any] = [MISSING]
         if asks_result or asks_outcome:
@@ -299,14 +284,23 @@ class Alphabet:
         errors = [None, "failed"] if asks_outcome else [None]
         return [(result, error) for error in errors for result in results]
 
-    def _compared(
-        self, numbers: Sequence[int], field: str
-    ) -> Iterator[tuple[tuple[str, ...], list[Json]]]:
-        """The paths that conditions compare, with values on either side of each comparison."""
+    def _sampled(
+        self, numbers: Sequence[int], kind: type[ArgumentIs | ResultIs]
+    ) -> dict[tuple[str, ...], list[Json]]:
+        """For each path in the arguments or the result, values that the probes distinguish."""
+        field = "args" if kind is ArgumentIs else "result"
+        found: dict[tuple[str, ...], list[Json]] = {}
+        ordered = set()
+        for i in numbers:
+            for pattern in self.probes[i].patterns:
+                if isinstance(pattern, kind) and isinstance(pattern.expected, Literal):
+                    found.setdefault(pattern.path, []).append(pattern.expected.value)
         for condition in dict.fromkeys(c for i in numbers for c in self.probes[i].conditions):
-            found = simple(condition) or hinted(condition)
-            if found and found.field == field and (found.path or field == "result"):
-                yield found.path, found.values
+            hint = simple(condition) or hinted(condition)
+            if hint and hint.field == field and (hint.path or field == "result"):
+                found.setdefault(hint.path, []).extend(hint.values)
+                ordered |= {hint.path} if hint.ordered else set()
+        return {p: spread(values) if p in ordered else values for p, values in found.items()}
 
     def _texts(self, numbers: Sequence[int]) -> list[str]:
         """The texts that conditions on `text` look for."""

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
+import sys
 from functools import lru_cache
+from itertools import pairwise
 from typing import Final
 
 from bylaw.frozen import frozen
@@ -24,10 +27,12 @@ class Hint:
     field: str
     path: tuple[str, ...]
     values: list[Json]
+    ordered: bool = False
+    """Are values in between worth trying, too?"""
 
 
 def simple(condition: f.Formula) -> Hint | None:
-    """The place that a comparison with a constant reads; the values make it true and false."""
+    """The place that a comparison with a constant reads, and the constant."""
     found = _simple(condition)
     return found if found and found.field in ("args", "result") else None
 
@@ -42,16 +47,34 @@ def _simple(condition: f.Formula) -> Hint | None:
             return Hint(*found, list(written.value)) if is_list(written.value) else None
         case f.Compare("<" | "<=" | ">" | ">=", place, Literal() as written):
             found = _read(place)
-            return Hint(*found, _around(written.value)) if found else None
+            return Hint(*found, [written.value], ordered=True) if found else None
         case _:
             return None
 
 
-def _around(value: Json) -> list[Json]:
-    """Values below, at and above. Halves fall between the value and the next whole number."""
-    if is_number(value):
-        return [value, value - 1, value + 1, value - 0.5, value + 0.5]
-    return [value, "", f"{value}a"] if is_text(value) else [value]
+def spread(values: list[Json]) -> list[Json]:
+    """The values, and others below, above and between them: one for each gap in their order."""
+    numbers = sorted({value for value in values if is_number(value)})
+    texts = sorted({value for value in values if is_text(value)})
+    found = list(values)
+    if numbers:
+        bounds = [-sys.float_info.max, *numbers, sys.float_info.max]
+        found += (between for pair in pairwise(bounds) for between in _number_between(*pair))
+    if texts:
+        found += [f"{texts[-1]}a"] if texts[0] == "" else ["", f"{texts[-1]}a"]
+        found += (between for pair in pairwise(texts) for between in _text_between(*pair))
+    return found
+
+
+def _number_between(low: float, high: float) -> list[Json]:
+    """A number between two others, if there is one: one more or less, or in the middle."""
+    tried = (low + 1, high - 1, low / 2 + high / 2, math.nextafter(low, math.inf))
+    return [number for number in tried if low < number < high][:1]
+
+
+def _text_between(low: str, high: str) -> list[Json]:
+    tried = (f"{low}a", f"{low} ", f"{low}\0")
+    return [text for text in tried if low < text < high][:1]
 
 
 def hinted(condition: f.Formula) -> Hint | None:
