@@ -11,7 +11,7 @@ from bylaw.logic.formula import Formula
 from bylaw.semantics.enforceability import Enforceability, enforceability
 from bylaw.semantics.examples.shortest import Examples, ReadingOptions, examples
 from bylaw.semantics.machine.closure import Unsupported
-from bylaw.semantics.machine.search import OutOfBudget
+from bylaw.semantics.machine.reachability import OutOfBudget
 from bylaw.syntax.printer import to_text
 from bylaw.trace.trace import Trace
 

@@ -17,7 +17,8 @@ from bylaw.semantics.examples.trials import Trials
 from bylaw.semantics.machine.alphabet import Letter
 from bylaw.semantics.machine.closure import Unsupported
 from bylaw.semantics.machine.machine import Machine, Move, StateNumber
-from bylaw.semantics.machine.search import Explorer, OutOfBudget, Path
+from bylaw.semantics.machine.reachability import OutOfBudget
+from bylaw.semantics.machine.search import Explorer, Path
 from bylaw.semantics.machine.slices import Slices
 from bylaw.semantics.monitor import Monitor
 from bylaw.semantics.past.compiled import past_bodies

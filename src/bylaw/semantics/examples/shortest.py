@@ -18,8 +18,9 @@ from bylaw.semantics.examples.trials import Trials
 from bylaw.semantics.machine.alphabet import Alphabet, Sample
 from bylaw.semantics.machine.closure import Closure, Unsupported
 from bylaw.semantics.machine.machine import Machine
+from bylaw.semantics.machine.reachability import OutOfBudget
 from bylaw.semantics.machine.residual import TooLarge
-from bylaw.semantics.machine.search import Explorer, OutOfBudget, Path, Step
+from bylaw.semantics.machine.search import Explorer, Path, Step
 from bylaw.semantics.past.compiled import past_bodies
 from bylaw.semantics.verdict import FALSE, TRUE, Verdict
 from bylaw.trace.event import Message

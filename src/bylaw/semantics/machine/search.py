@@ -1,22 +1,20 @@
 """Reachability in a machine, within a budget; answers are kept for later questions.
 
-Two searches take turns: best-first, by the distance that the machine estimates, and
-depth-first. Each blows up on cases that the other handles. A search that reaches its goal marks
-the states on its path; one that runs out of states proves, for every state it visited, that the
-goal is unreachable. A search that runs out of budget proves nothing, and says so.
+A search that reaches its goal marks the states on its path; one that runs out of states proves,
+for every state it visited, that the goal is unreachable. A search that runs out of budget proves
+nothing, and says so.
 """
 
 from __future__ import annotations
 
-import heapq
-import itertools
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Final, TypeAlias
 
 from bylaw.frozen import frozen
 from bylaw.semantics.machine.alphabet import Sample
 from bylaw.semantics.machine.machine import Machine, Move, StateNumber
+from bylaw.semantics.machine.reachability import OutOfBudget, search
 from bylaw.semantics.machine.residual import TooLarge
 from bylaw.semantics.verdict import Verdict
 from bylaw.trace.event import Event
@@ -136,57 +134,34 @@ class Explorer:
             return None
         try:
             return self._search(state, goal)
-        except (TooLarge, _Exhausted):
+        except (TooLarge, OutOfBudget):
             self.failures += 1
             return None
 
     def _search(self, start: StateNumber, goal: bool) -> bool:
-        """Alternates best-first and depth-first search over one set of visited states."""
-        known = self._known[goal]
-        came_from: dict[StateNumber, StateNumber | None] = {start: None}
-        distance = self.machine.distance
-        tie = itertools.count()
-        heap = [(distance(start, goal), next(tie), start)]
-        stack: list[StateNumber] = []
-        expanded: set[StateNumber] = set()
-        moves = 0
-        for turn in itertools.count():
-            source = _next(heap, stack, expanded, best=turn % 2 == 0)
-            if source is None:
-                break
-            expanded.add(source)
-            for step in self.steps(source):
-                moves += 1
-                if moves > self.max_moves:
-                    raise _Exhausted
-                target = self.machine.advance(source, step.move)
-                if target in came_from:
-                    continue
-                came_from[target] = source
-                if known.get(target) or self.machine.accepts(target) is goal:
-                    self._mark(came_from, target, goal)
-                    return True
-                if known.get(target) is False or self.machine.decided(target) is (not goal):
-                    expanded.add(target)  # the goal is unreachable from it
-                    continue
-                heapq.heappush(heap, (distance(target, goal), next(tie), target))
-                stack.append(target)
-        if not self.machine.alphabet.complete:
-            raise _Exhausted  # a letter without a sample may reach the goal
-        for state in came_from:
+        known, machine = self._known[goal], self.machine
+
+        def moves(state: StateNumber) -> Iterator[tuple[None, StateNumber]]:
+            return ((None, machine.advance(state, step.move)) for step in self.steps(state))
+
+        visited = search(
+            start,
+            moves,
+            is_goal=lambda state: known.get(state) or machine.accepts(state) is goal,
+            is_dead=lambda s: known.get(s) is False or machine.decided(s) is (not goal),
+            distance=lambda state: machine.distance(state, goal),
+            max_moves=self.max_moves,
+        )
+        if visited.found is not None:
+            known[start] = True
+            for _, _, state in visited.path():
+                known[state] = True
+            return True
+        if not machine.alphabet.complete:
+            raise OutOfBudget  # a letter without a sample may reach the goal
+        for state in visited.came_from:
             known[state] = False
         return False
-
-    def _mark(
-        self,
-        came_from: dict[StateNumber, StateNumber | None],
-        found: StateNumber,
-        goal: bool,
-    ) -> None:
-        state: StateNumber | None = found
-        while state is not None:
-            self._known[goal][state] = True
-            state = came_from[state]
 
     # ── shortest examples ────────────────────────────────────────────────────────────────
 
@@ -230,31 +205,3 @@ class Explorer:
             state, step = link
             backwards.append((step.sample.event, step.move[1]))
         return tuple(reversed(backwards))
-
-
-class OutOfBudget(Exception):
-    """A question needs more states than the budget allows."""
-
-
-class _Exhausted(Exception):
-    """A search ran out of moves, or the alphabet is incomplete."""
-
-
-def _next(
-    heap: list[tuple[int, int, StateNumber]],
-    stack: list[StateNumber],
-    expanded: set[StateNumber],
-    *,
-    best: bool,
-) -> StateNumber | None:
-    """The state to expand: the best, or the newest."""
-    while heap or stack:
-        if best and heap:
-            state = heapq.heappop(heap)[2]
-        elif stack:
-            state = stack.pop()
-        else:
-            state = heapq.heappop(heap)[2]
-        if state not in expanded:
-            return state
-    return None
