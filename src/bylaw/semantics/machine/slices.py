@@ -13,7 +13,7 @@ cannot represent; such values have machines of their own from the start.
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -24,11 +24,11 @@ from bylaw.names import FINAL_ANSWER
 from bylaw.semantics.engine import Engine, EngineMark
 from bylaw.semantics.machine.alphabet import Letter
 from bylaw.semantics.machine.closure import Unsupported
-from bylaw.semantics.machine.machine import Machine, StateNumber
+from bylaw.semantics.machine.instances import depends_on_others, doomed_for_certain
+from bylaw.semantics.machine.machine import Machine
 from bylaw.semantics.machine.placeholder import (
     SLOT,
     constants_in,
-    filled,
     filled_probe,
     has_slot,
     values_at_slot,
@@ -36,7 +36,7 @@ from bylaw.semantics.machine.placeholder import (
 from bylaw.semantics.machine.search import Explorer
 from bylaw.semantics.past.memories import event_of, event_record
 from bylaw.semantics.verdict import Verdict
-from bylaw.trace.event import MISSING, Call, Event, Missing, may_get_result
+from bylaw.trace.event import MISSING, Call, Event
 from bylaw.trace.trace import Events
 from bylaw.values import Json, identity
 from bylaw.vocabulary.domains import contributed
@@ -165,12 +165,12 @@ class Slices(Engine):
             move = (machine.alphabet.letter(event), new_step, False)
             self.special_states[key] = machine.advance(self.special_states[key], move)
         base = self.machine.alphabet.letter(event)
-        joining = {identity(v): v for v in self._contributed(event)}
+        joining = {identity(v): v for v in self.contributed(event)}
         self.special_in_domain |= joining.keys() & self.special.keys()
         moved: list[tuple[str, int, bool]] = []
-        for key, value in {**joining, **self._mentioned_by(event)}.items():
+        for key, value in {**joining, **self.mentioned_by(event)}.items():
             if key not in self.special:
-                letter = base | self._letter(event, value)
+                letter = base | self.letter_for(event, value)
                 moved.append(self._move_alone(key, value, (letter, new_step), key in joining))
         self.fresh = self.machine.advance(self.fresh, (base, new_step, False))
         for group in self.groups:
@@ -214,7 +214,7 @@ class Slices(Engine):
 
     # ── the values that an event mentions ────────────────────────────────────────────────
 
-    def _contributed(self, event: Event) -> Iterable[Json]:
+    def contributed(self, event: Event) -> Iterable[Json]:
         """The values that an event adds to the domain."""
         match self.domain:
             case f.FromArgs(tool, path) if isinstance(event, Call) and is_tool(event, tool):
@@ -224,7 +224,7 @@ class Slices(Engine):
             case _:
                 return ()
 
-    def _mentioned_by(self, event: Event) -> dict[str, Json]:
+    def mentioned_by(self, event: Event) -> dict[str, Json]:
         """The values of the variable for which the event may match a probe."""
         found: list[Json] = []
         if isinstance(event, Call):
@@ -243,7 +243,7 @@ class Slices(Engine):
                     found += values_at_slot(probe.result.value, event.value)
         return {identity(value): value for value in found}
 
-    def _letter(self, event: Event, value: Json) -> Letter:
+    def letter_for(self, event: Event, value: Json) -> Letter:
         """The probes with the variable that the event matches for this value."""
         vocabulary = self.machine.alphabet.vocabulary
         return frozenset(
@@ -252,116 +252,37 @@ class Slices(Engine):
             if filled_probe(probe, value).matches(event, vocabulary)
         )
 
-    # ── outstanding results of other calls ───────────────────────────────────────────────
-
     def outstanding_evidence(self) -> Sequence[int]:
-        """Follows the instance of each value that the queued events can tell apart."""
-        if not self.queue or not self.universal:
-            return ()
-        *earlier, latest = self.queue
-        others = [each.position for each in earlier if self._waits(each.event)]
-        if others and any(self._is_fatal(*each) for each in self._instances(earlier, latest)):
-            return others
-        return ()
-
-    def _instances(
-        self, earlier: Sequence[QueuedEvent], latest: QueuedEvent
-    ) -> Iterator[tuple[Explorer, StateNumber, Json | Missing]]:
-        """The machines, states and values of the instances that an event may concern.
-
-        A value that only outstanding results can add to the domain may be in it.
-        """
-        may_join = any(
-            isinstance(self.domain, f.FromResults)
-            and isinstance(each.event, Call)
-            and is_tool(each.event, self.domain.tool)
-            for each in earlier
-        )
-        joining: dict[str, Json] = {}
-        mentioned: dict[str, Json] = {}
-        for each in self.queue:
-            added = {identity(value): value for value in self._contributed(each.event)}
-            joining |= added
-            mentioned |= added | self._mentioned_by(each.event)
-        for key, explorer in self.special.items():
-            if may_join or key in self.special_in_domain or key in joining:
-                yield explorer, self.special_states[key], MISSING
-        for group in self.groups:
-            if group.in_domain or may_join:
-                yield self.generic, group.state, MISSING
-        if may_join:
-            yield self.generic, self.fresh, MISSING
-        for key, value in mentioned.items():
-            known = self.where.get(key)
-            in_domain = may_join or key in joining or (known is not None and known.in_domain)
-            if in_domain and key not in self.special:
-                yield self.generic, self.fresh if known is None else known.state, value
-
-    def _is_fatal(self, explorer: Explorer, state: StateNumber, value: Json | Missing) -> bool:
-        """Would some outcomes of the earlier queued calls make the latest event fatal?"""
-        machine = explorer.machine
-        if not machine.alphabet.complete:
-            return True
-
-        def after(states: set[StateNumber], each: QueuedEvent) -> set[StateNumber]:
-            letters = self._possible_letters(machine, each.event, value)
-            moves = [(letter, each.new_step, False) for letter in letters]
-            return {machine.advance(before, move) for before in states for move in moves}
-
-        def doomed(state: StateNumber) -> bool:
-            return explorer.verdict(machine.end_step(state)) is Verdict.VIOLATED
-
-        states = {state}
-        *earlier, latest = self.queue
-        for each in earlier:
-            states = after(states, each)
-        alive = [before for before in states if not doomed(before)]
-        return any(all(map(doomed, after({before}, latest))) for before in alive)
-
-    def _possible_letters(
-        self, machine: Machine, event: Event, value: Json | Missing
-    ) -> set[Letter]:
-        """The letters that an event may have in the instance of a value, or of all other values."""
-        alphabet = machine.alphabet
-        if machine is not self.machine:
-            return (
-                set(alphabet.letters_of(event))
-                if may_get_result(event)
-                else {alphabet.letter(event)}
-            )
-        outcomes: Sequence[Event] = [event]
-        if may_get_result(event) and alphabet.depends_on_result(event.tool):
-            outcomes = [
-                replace(each, result=filled(each.result, None if value is MISSING else value))
-                for each in alphabet.outcomes_of(event)
-            ]
-        if value is MISSING:
-            return {alphabet.letter(each) for each in outcomes}
-        return {alphabet.letter(each) | self._letter(each, value) for each in outcomes}
+        others = [each.position for each in self.queue[:-1] if self._waits(each.event)]
+        return others if others and self.universal and depends_on_others(self) else ()
 
     # ── verdicts ─────────────────────────────────────────────────────────────────────────
 
     def verdict(self) -> Verdict:
         """Final once one instance decides it; else the verdict if the trace ended now."""
-        verdicts = self._verdicts()
-        final = Verdict.VIOLATED if self.universal else Verdict.SATISFIED
-        if final in verdicts:
-            return final
-        if self.queue:
-            ahead = self._ahead()
-            verdicts = ahead._verdicts()
-        holds = [verdict.holds_now for verdict in verdicts]
-        now = all(holds) if self.universal else any(holds)
-        return Verdict.PRESUMABLY_SATISFIED if now else Verdict.PRESUMABLY_VIOLATED
+        return self._verdict(step_ends=False)
 
     def verdict_if_step_ended(self) -> Verdict:
-        if self.queue or not self.machine.counts_steps:
+        if not self.counts_steps:
             return self.verdict()
+        if self.queue:
+            return self._verdict(step_ends=True)
         mark = self.mark()
         self.end_step()
         verdict = self.verdict()
         self.undo(mark)
         return verdict
+
+    def _verdict(self, *, step_ends: bool) -> Verdict:
+        verdicts = self._verdicts()
+        final = Verdict.VIOLATED if self.universal else Verdict.SATISFIED
+        if final in verdicts or (self.queue and doomed_for_certain(self, step_ends=step_ends)):
+            return final
+        if self.queue:
+            verdicts = self._ahead()._verdicts()
+        holds = [verdict.holds_now for verdict in verdicts]
+        now = all(holds) if self.universal else any(holds)
+        return Verdict.PRESUMABLY_SATISFIED if now else Verdict.PRESUMABLY_VIOLATED
 
     def _verdicts(self) -> set[Verdict]:
         found = {self.generic.verdict(g.state) for g in self.groups if g.in_domain and g.keys}
