@@ -46,6 +46,7 @@ def _rule(rule: str, severity: str = "SOFT_BLOCK", **more: Any) -> Procedure:
 
 
 LOOKED_UP = "G(pay -> O lookup)"
+FOUND = "G(pay -> O call(lookup, ok))"
 
 
 def test_a_refused_call_does_not_run_and_the_agent_reads_why(drive: Driver) -> None:
@@ -60,10 +61,27 @@ def test_a_refused_call_does_not_run_and_the_agent_reads_why(drive: Driver) -> N
 
 
 def test_an_agent_that_insists_overrides_a_warning(drive: Driver) -> None:
-    seen = drive(_rule(LOOKED_UP, "BLOCK_AND_WARN"), [[pay()], [pay()], [pay()], [answer()]])
-    assert seen.ran == [pay(), pay()]
+    seen = drive(_rule(LOOKED_UP, "BLOCK_AND_WARN"), [[pay()], [pay()], [answer()]])
+    assert seen.ran == [pay()]
     assert "exactly the same call again" in seen.shown[1]
     assert seen.events == [("warn", "pay", "insisted")]
+
+
+def test_an_override_excuses_one_call(drive: Driver) -> None:
+    script = [[pay()], [pay()], [pay()], [lookup()], [pay()], [answer()]]
+    seen = drive(_rule(LOOKED_UP, "BLOCK_AND_WARN"), script)
+    assert seen.ran == [pay(), lookup(), pay()]
+    assert seen.events == [("warn", "pay", "insisted"), ("warn", "pay", "listened")]
+
+
+def test_evidence_of_the_same_turn_is_too_early(drive: Driver) -> None:
+    seen = drive(_rule(FOUND), [[lookup(), pay()], [pay()], [answer()]])
+    if drive.turns_are_decided_together:
+        assert seen.ran == [lookup(), pay()]
+        assert seen.events == [("early", "pay", "unresolved")]
+        assert "the result of lookup is outstanding" in seen.shown[1]
+    else:
+        assert seen.ran == [lookup(), pay(), pay()]
 
 
 def test_only_the_same_call_overrides(drive: Driver) -> None:
