@@ -161,8 +161,8 @@ CODES: Final = {
     "E202": Code(
         "a field is missing, unknown or of the wrong kind",
         "The fields of a procedure are bylaw, name, tools, groups, constants, define, failed, "
-        "order, events, finish and constraints; those of a constraint name, rule, events, weight, "
-        "layer, severity, why and fix.",
+        "unlisted, order, events, finish and constraints; those of a constraint name, rule, "
+        "events, weight, layer, severity, why and fix.",
         "wieght: 3.0",
         "weight: 3.0",
     ),
@@ -224,8 +224,8 @@ CODES: Final = {
     ),
     "E212": Code(
         "not one of the choices",
-        "order is position or step; events is calls or all; finish is free or met; severity is "
-        "HARD_STOP, SOFT_BLOCK, ASK, BLOCK_AND_WARN or TOLERATE.",
+        "order is position or step; events is calls or all; unlisted is block or allow; finish is "
+        "met or free; severity is HARD_STOP, SOFT_BLOCK, ASK, BLOCK_AND_WARN or TOLERATE.",
         "order: steps",
         "order: step",
     ),
@@ -559,8 +559,9 @@ CODES: Final = {
     ),
     "W522": Code(
         "a trace calls a tool that the procedure does not list",
-        "The procedure lists its tools, and this one is not among them. That violates nothing. "
-        "But if a tool has been renamed, the rules about it no longer check anything.",
+        "The procedure lists its tools, and this one is not among them. That violates no rule, but "
+        "a gate refuses the call (unless `unlisted: allow`), and if a tool has been renamed, the "
+        "rules about it no longer check anything.",
         '{"tool_calls": [{"tool_name": "refund_order"}]}   # with tools: [refund, verify]',
         '{"tool_calls": [{"tool_name": "refund"}]}',
     ),

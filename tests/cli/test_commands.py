@@ -281,12 +281,12 @@ def test_diff_tells_what_changes_a_gate_and_repeats_no_line(
     assert main(["diff", "p.yaml", "ask.yaml", "--json"]) == 1
     (change,) = json.loads(capsys.readouterr().out)
     assert change["note"] == "The severity was SOFT_BLOCK and is now ASK."
-    (desk / "met.yaml").write_text(PROCEDURE.replace("tools:", "finish: met\ntools:"))
-    assert main(["diff", "p.yaml", "met.yaml"]) == 1
+    (desk / "free.yaml").write_text(PROCEDURE.replace("tools:", "finish: free\ntools:"))
+    assert main(["diff", "p.yaml", "free.yaml"]) == 1
     assert capsys.readouterr().out == (
-        "changed  the procedure\n  `finish` was free and is now met.\n1 rule unchanged\n"
+        "changed  the procedure\n  `finish` was met and is now free.\n1 rule unchanged\n"
     )
-    assert main(["diff", "p.yaml", "met.yaml", "--json"]) == 1
+    assert main(["diff", "p.yaml", "free.yaml", "--json"]) == 1
     assert [each["about"] for each in json.loads(capsys.readouterr().out)] == ["procedure", "rule"]
 
 

@@ -10,9 +10,9 @@
 rule. `>` is a turn: calls as in truth tables, a final answer in quotes, or a message. After the bar
 there is one word for each call: the action, then the rules that it breaks (`:`), those that were
 overridden (`^`), and those that were tolerated (`~`). Results of calls that run are recorded after
-the turn; `lost:name` means that a rule was lost through them. `!approve` approves the calls that
-wait for a person, `!abandon` gives up the calls of the turn before, and `= 0.5 PARTIAL` finishes
-and gives the score.
+the turn; `lost:name` means that a rule was lost through them. `block!` refuses a malformed call: no
+rule was asked. `!approve` approves the calls that wait for a person, `!abandon` gives up the calls
+of the turn before, and `= 0.5 PARTIAL` finishes and gives the score.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ from bylaw.names import FINAL_ANSWER
 from bylaw.trace.event import MISSING, Event
 
 _RULE = re.compile(r"(?P<name>[\w-]+) (?P<severity>[A-Z_]+)(?: (?P<layer>L\d))?: (?P<rule>.+)")
-_GUARD = ("setting", "hints", "mode", "limit", "ask", "enforce_l6", "outstanding")
-_PROCEDURE = ("finish", "order", "events", "failed")
+_GUARD = ("setting", "hints", "mode", "limit", "ask", "outstanding")
+_PROCEDURE = ("finish", "order", "events", "failed", "tools", "unlisted")
 
 
 @dataclass
@@ -48,7 +48,9 @@ class Scenario:
 
     def procedure(self) -> Procedure:
         """The rules as a procedure."""
-        stated = {key: self.options[key] for key in _PROCEDURE if key in self.options}
+        stated: dict[str, Any] = {k: v for k, v in self.options.items() if k in _PROCEDURE}
+        if "tools" in stated:
+            stated["tools"] = stated["tools"].split()
         return Procedure.from_dict({**stated, "constraints": self.rules})
 
     def guard(self) -> Guard:
@@ -61,7 +63,6 @@ class Scenario:
         if "ask" in given:
             wanted = given.pop("ask")
             given["ask"] = _first() if wanted == "first" else ANSWERS[wanted]
-        given["enforce_l6"] = given.get("enforce_l6") == "yes"
         return Guard(self.procedure(), **given)
 
     def check(self) -> None:
@@ -108,7 +109,8 @@ def said(decision: Decision) -> str:
     names = ",".join(violation.constraint.name for violation in decision.violations)
     mark = "~" if decision.allowed else ":"
     overridden = "".join(f"^{name}" for name in decision.overridden)
-    return decision.action + (f"{mark}{names}" if names else "") + overridden
+    malformed = "!" if decision.problem else ""
+    return decision.action + malformed + (f"{mark}{names}" if names else "") + overridden
 
 
 def _yes(call: Call, violations: tuple[Violation, ...]) -> bool:

@@ -167,7 +167,8 @@ def test_only_enforced_rules_are_named() -> None:
         {"name": "soft", "rule": "G !b"},
         {"name": "values", "rule": "G !b", "layer": "L6"},
     ]
-    found = replay(Trace([Call("b")]), Procedure.from_dict({"constraints": rules}))
+    procedure = Procedure.from_dict({"constraints": rules})
+    found = replay(Trace([Call("b")]), procedure, "soft-block")
     assert found.refusals[0].constraints == ("soft",)
 
 

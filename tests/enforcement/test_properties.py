@@ -62,7 +62,6 @@ def guards(draw: st.DrawFn, procedure: Procedure) -> dict[str, Any]:
         "setting": draw(st.sampled_from(SETTINGS)),
         "soft_block": draw(st.sampled_from(SOFT_BLOCK_MODES)),
         "soft_block_limit": draw(st.sampled_from([2, 3, 50])),
-        "enforce_l6": draw(st.booleans()),
         "ask": draw(st.sampled_from([None, lambda call, rules: len(rules) == 1])),
     }
 

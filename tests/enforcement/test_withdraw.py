@@ -64,7 +64,7 @@ def test_events_after_the_answer_are_not_withdrawn_with_it(
     error: str | None, elsewhere: bool
 ) -> None:
     """Calls of the same turn get their results later, and the run may be saved in between."""
-    procedure = Procedure.from_dict({"constraints": [VERIFIED]})
+    procedure = Procedure.from_dict({"finish": "free", "constraints": [VERIFIED]})
     guard = Guard(procedure)
     verify, _ = guard.propose([Call("verify"), ANSWER])
     guard.record(verify, None if error else "ok", error=error)

@@ -72,17 +72,24 @@ def test_a_field_of_the_procedure(
     assert (change.kind, change.note) == (kind, note)
 
 
-def test_when_an_agent_may_finish_is_told_once_for_all_rules() -> None:
-    of_all, rule = became(finish="met")
+@pytest.mark.parametrize(
+    ("field", "value", "note"),
+    [
+        ("finish", "free", "`finish` was met and is now free."),
+        ("unlisted", "allow", "`unlisted` was block and is now allow."),
+    ],
+)
+def test_what_a_gate_does_is_told_once_for_all_rules(field: str, value: Any, note: str) -> None:
+    of_all, rule = became(**{field: value})
     assert (of_all.about, of_all.matters) == ("procedure", True)
-    assert of_all.note == "`finish` was free and is now met."
+    assert of_all.note == note
     assert rule.kind == "same"
 
 
 def test_every_field_has_been_thought_of() -> None:
     """A new field needs a row above: is another value of it told?"""
     assert {field for field, *_ in OF_RULES} == {*files.CONSTRAINT_FIELDS} - {"name"}
-    tested = {field for field, *_ in OF_PROCEDURES} | {"finish"}
+    tested = {field for field, *_ in OF_PROCEDURES} | {"finish", "unlisted"}
     assert tested == {*files.PROCEDURE_FIELDS} - {"bylaw", "constraints"}
 
 

@@ -43,13 +43,19 @@ FIXES: Final[Mapping[str, str]] = {
 
 
 def compile_procedure(run: Execution, tools: Sequence[str], name: str) -> Procedure:
-    """The procedure that a gold trace follows; `tools` are those offered to the agent."""
+    """The procedure that a gold trace follows; `tools` are those offered to the agent.
+
+    The published setting lets an agent finish at any time, and lets it find out by itself that a
+    tool does not exist.
+    """
     constraints = [
         _constraint(layer, number, about, formula, why)
         for layer, rules in _LAYERS.items()
         for number, (about, formula, why) in enumerate(rules(run, tools), 1)
     ]
-    return Procedure(constraints, name=name, tools=tools, order="step")
+    return Procedure(
+        constraints, name=name, tools=tools, unlisted="allow", order="step", finish="free"
+    )
 
 
 _LayerRule = tuple[str, Formula, str | None]

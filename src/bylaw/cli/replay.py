@@ -92,7 +92,7 @@ def _print(name: str, found: list[Replay]) -> None:
 
 def _refused(found: Replay) -> Iterator[str]:
     for refusal in found.refusals[:1]:
-        rules = ", ".join(refusal.constraints)
+        rules = ", ".join(refusal.constraints) or refusal.problem
         many = f", {len(found.refusals)} refused" if len(found.refusals) > 1 else ""
         answer = refusal.tool == FINAL_ANSWER
         place = "the answer" if answer else f"#{refusal.call + 1} {refusal.tool}"

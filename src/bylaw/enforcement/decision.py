@@ -80,6 +80,8 @@ class Decision:
     """The names of rules that the agent may see."""
     position: int | None = None
     """The position of the call in the trace, if it runs."""
+    problem: str = ""
+    """What is wrong with the call itself, so that no rule was asked; empty if nothing is."""
 
     @property
     def allowed(self) -> bool:

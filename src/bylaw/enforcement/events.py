@@ -157,6 +157,7 @@ class Journal:
         return True
 
     def _entry(self, decision: Decision) -> dict[str, Json]:
+        problem = {"problem": decision.problem} if decision.problem else {}
         return {
             "kind": "decision",
             "turn": decision.turn,
@@ -164,6 +165,7 @@ class Journal:
             "tool": decision.call.tool,
             "arguments": dict(decision.call.args),
             "action": decision.action,
+            **problem,
             "violations": [violation.to_dict() for violation in decision.violations],
             "overridden": list(decision.overridden),
             "hints": self._hints,

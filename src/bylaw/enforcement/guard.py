@@ -66,7 +66,6 @@ class Guard:
         soft_block_limit: int = 3,
         ask: Ask | None = None,
         ask_timeout: float | None = None,
-        enforce_l6: bool = False,
         outstanding: Outstanding = "refuse",
         labels: Mapping[str, Json] | None = None,
         log: AuditLog | None = None,
@@ -90,7 +89,7 @@ class Guard:
         self._ask: Final = ask
         self._ask_timeout: Final = ask_timeout
         self.outstanding: Final[Outstanding] = outstanding
-        judge = Judge(procedure, setting, labels, enforce_l6=enforce_l6, outstanding=outstanding)
+        judge = Judge(procedure, setting, labels, outstanding=outstanding)
         escalation = Escalation(soft_block, soft_block_limit)
         self._run: Final = Run(procedure, setting, hints, judge, Journal(log, hints), escalation)
         self._lock: Final = threading.RLock()

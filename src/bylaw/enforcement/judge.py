@@ -78,13 +78,12 @@ class Judge:
         setting: Setting,
         labels: Mapping[str, Json] | None,
         *,
-        enforce_l6: bool,
         outstanding: Outstanding = "refuse",
     ) -> None:
         self.procedure: Final = procedure
         self._hopes: Final = outstanding == "hope"
         rules = procedure.constraints
-        self.severities: Final = [severity_of(c, setting, enforce_l6=enforce_l6) for c in rules]
+        self.severities: Final = [severity_of(c, setting) for c in rules]
         shared = procedure.derived(PreparedRules)
         self.named: Final = shared.named
         """The tools that each rule names."""

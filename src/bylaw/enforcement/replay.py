@@ -33,6 +33,8 @@ class Refusal:
     tool: str
     action: Action
     constraints: tuple[str, ...]
+    problem: str = ""
+    """What is wrong with the call itself, so that no rule was asked; empty if nothing is."""
 
     def to_dict(self) -> dict[str, Json]:
         """The refusal as JSON."""
@@ -41,6 +43,7 @@ class Refusal:
             "tool": self.tool,
             "action": self.action,
             "constraints": list(self.constraints),
+            **({"problem": self.problem} if self.problem else {}),
         }
 
 
@@ -129,9 +132,10 @@ def _replay(trace: Trace, guard: Guard) -> Replay:
             if decision.allowed:
                 if call.result is not MISSING or call.failed:
                     guard.record(decision, call.result, error=call.error)
-            elif decision.violations:
+            elif decision.violations or decision.problem:
                 names = tuple(v.constraint.name for v in decision.violations if v.enforced)
-                refusals.append(Refusal(number, call.tool, decision.action, names))
+                action, problem = decision.action, decision.problem
+                refusals.append(Refusal(number, call.tool, action, names, problem))
             else:
                 unreached += 1
             number += 1

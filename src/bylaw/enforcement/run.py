@@ -11,6 +11,7 @@ from collections.abc import Container, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from bylaw.enforcement.admission import Admission, malformed_message
 from bylaw.enforcement.asking import Question
 from bylaw.enforcement.decision import (
     Action,
@@ -153,6 +154,7 @@ class Run:
         self.judge: Final = judge
         self.journal: Final = journal
         self.escalation: Final = escalation
+        self._admission: Final = None if setting == "baseline" else procedure.derived(Admission)
         self.recent: Final = RecentCalls(judge.named)
         self.warned: dict[str, set[int]] = {}
         """The calls warned about in the latest turn, with the rules that were shown."""
@@ -215,6 +217,9 @@ class Run:
         if turn.denied is not None:
             (question, why), turn.denied = turn.denied, None
             return self._refuse(turn, question.call, question.violations, "block", denied=why)
+        if self._admission is not None and (wrong := self._admission.problem(proposed)):
+            message = malformed_message(proposed, wrong)
+            return Decision(proposed, "block", turn.number, index, message=message, problem=wrong)
         ends = proposed.tool == FINAL_ANSWER
         step = turn.number + (ends and turn.occupied)  # an answer has a step of its own
         call = Call(proposed.tool, proposed.args, step=step, id=proposed.id, agent=proposed.agent)

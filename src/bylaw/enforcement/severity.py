@@ -14,12 +14,13 @@ _REPLACED: Final[dict[Setting, Severity]] = {
     "block-and-warn": "BLOCK_AND_WARN",
     "soft-block": "SOFT_BLOCK",
 }
-UNENFORCED_LAYER: Final = "L6"
-"""Its values are computed from earlier results: a refusal would reveal them to the model."""
+TOLERATED_LAYER: Final = "L6"
+"""The benchmark computes its values from earlier results: a refusal would reveal them to the model.
+Severities as written are enforced whatever the layer."""
 
 
-def severity_of(constraint: Constraint, setting: Setting, *, enforce_l6: bool) -> Severity:
+def severity_of(constraint: Constraint, setting: Setting) -> Severity:
     """The severity of a constraint in a setting."""
-    if constraint.layer == UNENFORCED_LAYER and not enforce_l6:
-        return "TOLERATE"
-    return _REPLACED.get(setting, constraint.severity)
+    if setting == "as-written":
+        return constraint.severity
+    return "TOLERATE" if constraint.layer == TOLERATED_LAYER else _REPLACED[setting]

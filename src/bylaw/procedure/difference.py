@@ -32,7 +32,7 @@ class _ComparedField:
     a rule reads traces, and the two rules are compared on traces."""
 
 
-# Not compared: `why` and `fix` are prose, `tools` checks spelling, `name` appears in reports.
+# Not compared: `why` and `fix` are prose, `name` appears in reports.
 _OF_RULES: Final = (
     _ComparedField("`order`", lambda procedure, _: procedure.order, decides=False),
     _ComparedField("`events`", lambda procedure, rule: procedure.events_of(rule), decides=False),
@@ -40,7 +40,7 @@ _OF_RULES: Final = (
     _ComparedField("The layer", lambda _, rule: rule.layer),
     _ComparedField("The severity", lambda _, rule: rule.severity),
 )
-_OF_PROCEDURES: Final = (("`finish`", attrgetter("finish")),)
+_OF_PROCEDURES: Final = tuple((f"`{name}`", attrgetter(name)) for name in ("unlisted", "finish"))
 
 
 @dataclass(frozen=True, slots=True)

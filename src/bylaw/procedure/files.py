@@ -28,14 +28,17 @@ MAX_BYTES: Final = 16 << 20
 VERSIONS: Final = (1,)
 PROCEDURE_FIELDS: Final = (
     *("bylaw", "name", "tools", "groups", "constants", "define", "failed"),
-    *("order", "events", "finish", "constraints"),
+    *("unlisted", "order", "events", "finish", "constraints"),
 )
 CONSTRAINT_FIELDS: Final = ("name", "rule", "events", "weight", "layer", "severity", "why", "fix")
 _ORDERS: Final[tuple[Order, ...]] = get_args(Order)
 _EVENTS: Final[tuple[Events, ...]] = get_args(Events)
-Finish: TypeAlias = Literal["free", "met"]
-FINISH: Final[tuple[Finish, ...]] = get_args(Finish)
-"""An agent may finish at any time, or only once every rule that a gate enforces is met."""
+Finish: TypeAlias = Literal["met", "free"]
+"""An agent may finish only once every rule that a gate enforces is met, or at any time."""
+_FINISH: Final[tuple[Finish, ...]] = get_args(Finish)
+Unlisted: TypeAlias = Literal["block", "allow"]
+"""A gate refuses calls of tools that the procedure does not list, or lets the rules decide."""
+_UNLISTED: Final[tuple[Unlisted, ...]] = get_args(Unlisted)
 
 
 class ProcedureFields(TypedDict):
@@ -48,6 +51,7 @@ class ProcedureFields(TypedDict):
     constants: Mapping[str, Json]
     define: Mapping[str, str]
     failed: Failure | None
+    unlisted: Unlisted
     order: Order
     events: Events
     finish: Finish
@@ -105,9 +109,10 @@ class _ProcedureReader(FieldReader):
             constants=constants,
             define=define,
             failed=self.failed(fields.get("failed"), scope),
+            unlisted=self.choice(fields.get("unlisted"), "unlisted", _UNLISTED, _UNLISTED[0]),
             order=self.choice(fields.get("order"), "order", _ORDERS, _ORDERS[0]),
             events=self.choice(fields.get("events"), "events", _EVENTS, _EVENTS[0]),
-            finish=self.choice(fields.get("finish"), "finish", FINISH, FINISH[0]),
+            finish=self.choice(fields.get("finish"), "finish", _FINISH, _FINISH[0]),
             constraints=self.constraints(document, scope),
         )
         if self.problems:

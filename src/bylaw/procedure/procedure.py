@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, get_args
 from bylaw.errors import Diagnostic, SpecError, did_you_mean, listing, not_a_choice
 from bylaw.procedure.constraint import Constraint
 from bylaw.procedure.failure import Failure
-from bylaw.procedure.files import Finish, read_file, read_mapping
+from bylaw.procedure.files import Finish, Unlisted, read_file, read_mapping
 from bylaw.semantics.evaluation import check_closed
 from bylaw.trace.trace import Events, Trace
 from bylaw.values import Json
@@ -28,9 +28,10 @@ class Procedure:
     """A set of constraints, and how they read a trace. Immutable.
 
     `order` says how positions compare, and `events` which events have one. `tools` lists the tools
-    that rules may name. `failed` is the test for failed calls. `finish` says whether a gate lets
-    an agent finish before all rules are met. `groups`, `constants` and `define` are the names used
-    in the text of rules; the formulas of the constraints contain their meanings.
+    that rules may name, and `unlisted` says whether a gate refuses others. `failed` is the test for
+    failed calls. `finish` says whether a gate lets an agent finish before all rules are met.
+    `groups`, `constants` and `define` are the names used in the text of rules; the formulas of the
+    constraints contain their meanings.
     """
 
     def __init__(
@@ -43,9 +44,10 @@ class Procedure:
         constants: Mapping[str, Json] | None = None,
         define: Mapping[str, str] | None = None,
         failed: Failure | None = None,
+        unlisted: Unlisted = "block",
         order: Order = "position",
         events: Events = "calls",
-        finish: Finish = "free",
+        finish: Finish = "met",
         vocabulary: Vocabulary = EMPTY,
     ) -> None:
         self.constraints: Final = tuple(constraints)
@@ -55,6 +57,7 @@ class Procedure:
         self.constants: Final = dict(constants or {})
         self.define: Final = dict(define or {})
         self.failed: Final = failed
+        self.unlisted: Final[Unlisted] = unlisted
         self.order: Final[Order] = order
         self.events: Final[Events] = events
         self.finish: Final[Finish] = finish
@@ -75,6 +78,7 @@ class Procedure:
             help = "Add at least one rule under 'constraints'."
             problems.append(Diagnostic("E208", "the procedure has no constraints", help))
         for field, given, choices in (
+            ("unlisted", self.unlisted, get_args(Unlisted)),
             ("order", self.order, get_args(Order)),
             ("events", self.events, get_args(Events)),
             ("finish", self.finish, get_args(Finish)),
@@ -146,9 +150,10 @@ class Procedure:
             "constants": self.constants or None,
             "define": self.define or None,
             "failed": self.failed and self.failed.rule,
+            "unlisted": None if self.unlisted == "block" else self.unlisted,
             "order": self.order,
             "events": self.events,
-            "finish": None if self.finish == "free" else self.finish,
+            "finish": None if self.finish == "met" else self.finish,
             "constraints": [constraint.to_dict() for constraint in self.constraints],
         }
         given = {key: value for key, value in optional.items() if value is not None}

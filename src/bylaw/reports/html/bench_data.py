@@ -102,10 +102,7 @@ def _block(runs: Sequence[RunRecord], step: Callable[[], None]) -> dict[str, Jso
 
 def _severities(task: TaskInstance, setting: Setting) -> list[str]:
     """The severity of each rule under a setting."""
-    return [
-        severity_of(constraint, setting, enforce_l6=False)
-        for constraint in task.procedure.constraints
-    ]
+    return [severity_of(constraint, setting) for constraint in task.procedure.constraints]
 
 
 def _varying(data: dict[str, Json]) -> dict[str, Json]:
