@@ -120,10 +120,32 @@ class Guard:
     def propose(self, calls: Iterable[Call]) -> list[Decision]:
         """Decides the calls of one model turn, in order. A turn may have no calls."""
         turn = Turn.of(calls)
-        while (question := self._advance(turn)) is not None and self._ask is not None:
+        self._decide(turn)
+        return turn.decisions
+
+    def rounds(self, calls: Iterable[Call]) -> Iterator[list[Decision]]:
+        """Decides one model turn in rounds; run the calls of each before the next is decided.
+
+        With `outstanding="wait"`, a call that depends on results of its turn is decided in a later
+        round. Otherwise there is one round.
+        """
+        turn = Turn.of(calls)
+        waits = self.outstanding == "wait"
+        while True:
+            before = set(turn.decided)
+            self._decide(turn, waits=waits)
+            new = [turn.decided[place] for place in sorted(turn.decided.keys() - before)]
+            yield new
+            if not turn.waiting:
+                return
+            waits = any(decision.allowed for decision in new)  # else there is nothing to wait for
+            turn.todo.extend(turn.waiting)
+            turn.waiting.clear()
+
+    def _decide(self, turn: Turn, *, waits: bool = False) -> None:
+        while (question := self._advance(turn, waits=waits)) is not None and self._ask is not None:
             with self._abort_turn_on_error(turn):
                 turn.answer(question, question.ask(self._ask, self._ask_timeout))
-        return turn.decisions
 
     async def propose_async(self, calls: Iterable[Call]) -> list[Decision]:
         """As `propose`, without blocking the event loop while a person is asked."""
@@ -143,9 +165,9 @@ class Guard:
                 self._run.abort(turn)
             raise
 
-    def _advance(self, turn: Turn) -> Question | None:
+    def _advance(self, turn: Turn, *, waits: bool = False) -> Question | None:
         with self._lock:
-            return self._run.advance(turn, asks=self._ask is not None)
+            return self._run.advance(turn, asks=self._ask is not None, waits=waits)
 
     # ── running tools ────────────────────────────────────────────────────────────────────
 

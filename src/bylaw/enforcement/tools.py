@@ -95,8 +95,11 @@ def run_turn(guard: Guard, tools: Mapping[str, ToolFunction], calls: Sequence[Ca
     run, `guard.stopped` is true.
     """
     tools, calls = _checked(tools), calls_of(calls)
-    decisions = guard.propose(map(_as_json_call, calls))
-    return [_outcome(guard, tools, *pair) for pair in zip(calls, decisions, strict=True)]
+    outcomes: list[Any] = [None] * len(calls)
+    for decisions in guard.rounds(map(_as_json_call, calls)):
+        for decision in decisions:
+            outcomes[decision.index] = _outcome(guard, tools, calls[decision.index], decision)
+    return outcomes
 
 
 async def run_turn_async(
@@ -106,16 +109,20 @@ async def run_turn_async(
     tools, calls = _checked(tools), calls_of(calls)
     import asyncio  # as above
 
-    decisions = await asyncio.to_thread(guard.propose, [_as_json_call(call) for call in calls])
+    outcomes: list[Any] = [None] * len(calls)
 
-    async def outcome(call: Call, decision: Decision) -> Any:
-        result = _outcome(guard, tools, call, decision)
+    async def run(decision: Decision) -> None:
+        result = _outcome(guard, tools, calls[decision.index], decision)
         try:
-            return await result if inspect.isawaitable(result) else result
+            result = await result if inspect.isawaitable(result) else result
         except Exception as error:
-            return {"error": error_text(error)}
+            result = {"error": error_text(error)}
+        outcomes[decision.index] = result
 
-    return await asyncio.gather(*map(outcome, calls, decisions))
+    rounds = guard.rounds([_as_json_call(call) for call in calls])
+    while (decisions := await asyncio.to_thread(next, rounds, None)) is not None:
+        await asyncio.gather(*map(run, decisions))
+    return outcomes
 
 
 def _as_json_call(call: Call) -> Call:
