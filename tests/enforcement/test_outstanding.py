@@ -30,6 +30,7 @@ OUTCOMES: tuple[tuple[Any, str | None], ...] = (
     ({"v": 2}, None),
     (MISSING, "failed"),
     ({"v": 1}, "failed"),
+    ({"v": 2}, "failed"),
 )
 """One of each kind that the rules below tell apart. They do not ask whether a call failed, so a
 result that never arrives is to them like a failure."""
