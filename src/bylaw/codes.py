@@ -31,8 +31,8 @@ CODES: Final = {
     ),
     "E102": Code(
         "a character, string or number is not well formed",
-        "Strings are JSON strings in double quotes; numbers are JSON numbers; "
-        "! & | -> <-> are the connectives.",
+        "Strings are JSON strings in double quotes; numbers are JSON numbers; regular "
+        "expressions are Python's, between slashes; ! & | -> <-> are the connectives.",
         'call(search, q = "foo)',
         'call(search, q = "foo")',
     ),
@@ -89,13 +89,6 @@ CODES: Final = {
         "registered extractor.",
         'forall x in result(lookup, "ids"): Called(refund)',
         'forall x in results(lookup, "ids"): CalledWith(refund, id = x)',
-    ),
-    "E111": Code(
-        "a regular expression cannot be used",
-        "Regular expressions are Python's, between slashes or in quotes, without the parts that "
-        "can take more than linear time: looking ahead or behind, and referring back to a group.",
-        "G(send -> args.text ~ /^(?!.*secret)/)",
-        "G(send -> !(args.text ~ /secret/))",
     ),
     "E112": Code(
         "the formula is too deep",
@@ -382,6 +375,30 @@ CODES: Final = {
         "gate with another setting than intended would let calls pass.",
         'Guard(procedure, "softblock")',
         'Guard(procedure, "soft-block")',
+    ),
+    "E416": Code(
+        "a value at a gate is not JSON",
+        "Rules judge JSON: null, true, false, finite numbers, strings, and lists and dictionaries "
+        "of these. An object of another type, also of a subclass, may show the gate something "
+        "else than the tool. `wrap` and `run_turn` convert results; arguments are never converted.",
+        'guard.propose([Call("pay", {"on": date.today()})])',
+        'guard.propose([Call("pay", {"on": "2026-05-20"})])',
+    ),
+    "E417": Code(
+        "a saved run cannot be restored",
+        "It belongs to another procedure, setting or set of labels, it was changed after it was "
+        "saved, or it was not saved with the key that was given. The guard stays as it was.",
+        "guard.restore(json.loads(edited))",
+        "guard.restore(json.loads(saved))",
+    ),
+    "E418": Code(
+        "a change of a run was interrupted",
+        "Something was raised in the middle of `propose`, `record` or another change, such as "
+        "Ctrl-C in a slow rule, and the rules may have seen half a call. The run has ended: every "
+        "call is refused, and the report has no score. The same is said to a function of the "
+        "vocabulary that uses the guard that calls it.",
+        "guard.propose([…])   # interrupted; then guard.say(…)",
+        "Guard(procedure).propose([…])",
     ),
     "E420": Code(
         "there is no such template, model or library",

@@ -30,9 +30,8 @@ from bylaw.logic.formula import WeakUntil as W
 from bylaw.logic.formula import Yesterday as Y
 from bylaw.logic.operators import COMPARISONS, RELATIONS, may_be_variable
 from bylaw.logic.terms import path_term, term_of, tool_of
-from bylaw.regex.regex import regex_error
 from bylaw.trace.event import ROLES
-from bylaw.vocabulary.functions import FUNCTIONS, PATTERN
+from bylaw.vocabulary.functions import FUNCTIONS
 
 __all__ = [
     "WX",
@@ -160,16 +159,7 @@ def compare(left: object, relation: str, right: object) -> f.Compare:
     """`left relation right`, with one of `= != < <= > >= in contains ~`."""
     if relation not in RELATIONS:
         raise SpecError(Diagnostic("E105", *not_a_choice("relation", relation, RELATIONS)))
-    second = term_of(right)
-    if relation == "~":
-        _check_regex(second)
-    return f.Compare(relation, term_of(left), second)
-
-
-def _check_regex(term: t.Term) -> None:
-    error = regex_error(term.value) if isinstance(term, t.Literal) else None
-    if error is not None:
-        raise SpecError(Diagnostic("E111", error.message, error.help))
+    return f.Compare(relation, term_of(left), term_of(right))
 
 
 def apply(function: str, *operands: object) -> t.Apply:
@@ -178,11 +168,7 @@ def apply(function: str, *operands: object) -> t.Apply:
     if known is None or len(known.takes) != len(operands):
         message = f"no function {shown(function)} takes {len(operands)} operands"
         raise SpecError(Diagnostic("E103", message))
-    given = tuple(map(term_of, operands))
-    for place, operand in zip(known.takes, given, strict=True):
-        if place is PATTERN:
-            _check_regex(operand)
-    return t.Apply(function, given)
+    return t.Apply(function, tuple(map(term_of, operands)))
 
 
 def earlier(operand: f.Formula) -> f.Earlier:

@@ -18,7 +18,7 @@ Json: TypeAlias = Any
 MAX_DEPTH: Final = 200
 """The deepest nesting of brackets in a value."""
 
-_TOO_LONG: Final = 10**4300
+TOO_LONG: Final = 10**4300
 """Python reads and writes whole numbers of up to 4,300 digits."""
 
 LARGEST: Final = 2**53
@@ -235,7 +235,7 @@ def problem(value: Json, depth: int = 0) -> str | None:
         case None | bool() | str():
             return None
         case int():
-            return None if abs(value) < _TOO_LONG else "a number has too many digits"
+            return None if abs(value) < TOO_LONG else "a number has too many digits"
         case float():
             return None if math.isfinite(value) else f"{value} is not a JSON number"
         case list() | tuple():

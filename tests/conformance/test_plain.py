@@ -14,7 +14,7 @@ import pytest
 
 from bylaw.enforcement.decision import ConstraintViolationError
 from bylaw.enforcement.guard import Guard
-from bylaw.enforcement.tools import as_json
+from bylaw.plain import as_json
 from bylaw.procedure.procedure import Procedure
 from bylaw.trace.event import Call
 from bylaw.values import problem
@@ -38,7 +38,6 @@ def pay(amount: int, to: str = "shop", *notes: str, **more: Any) -> str:
         ((5, "bank"), {}, 'call(pay, amount = 5, to = "bank")'),
         ((5, "bank", "a", "b"), {}, 'pay & args.notes = ["a", "b"]'),
         ((5,), {"when": "now"}, 'call(pay, when = "now")'),
-        ((5,), {"when": date(2026, 1, 2)}, 'call(pay, when = "2026-01-02")'),
     ],
 )
 def test_rules_see_arguments_by_name(
@@ -51,12 +50,12 @@ def test_rules_see_arguments_by_name(
         refusing["pay"](*values, **named)
 
 
-def test_defaults_are_seen_only_if_that_is_wanted() -> None:
-    rule = 'G(pay -> args.to != "shop")'
-    assert _guard("CalledExactly(pay, amount = 5)").wrap({"pay": pay})["pay"](5) == "5 to shop"
-    assert _guard('G !call(pay, to = "shop")').wrap({"pay": pay})["pay"](5) == "5 to shop"
+def test_rules_see_defaults() -> None:
+    refusing = 'G !call(pay, to = "shop")'
     with pytest.raises(ConstraintViolationError):
-        _guard(rule).wrap({"pay": pay}, defaults=True)["pay"](5)
+        _guard(refusing).wrap({"pay": pay})["pay"](5)
+    (result,) = _guard(refusing).run_turn({"pay": pay}, [Call("pay", {"amount": 5})])
+    assert result["violation_type"] == "block"
 
 
 def test_a_call_that_python_would_not_make_is_not_proposed() -> None:
@@ -170,7 +169,7 @@ class _Unprintable:
     [
         (None, None),
         ({"a": [1, 2.5, "x", True]}, {"a": [1, 2.5, "x", True]}),
-        ((1, 2), (1, 2)),
+        ((1, 2), [1, 2]),
         ({1, 2}, [1, 2]),
         ({1: "a"}, {"1": "a"}),
         ({"at": date(2026, 1, 2)}, {"at": "2026-01-02"}),

@@ -76,10 +76,11 @@ def test_a_known_result_counts() -> None:
 def test_a_saved_run_keeps_messages() -> None:
     guard = _guard()
     guard.say("user", "Pay acme.")
-    (look,) = guard.propose([Call("look")])
+    guard.propose([Call("look")])
     saved = guard.save()
     restored = _guard()
     restored.restore(saved)
+    (look,) = restored.awaiting
     restored.record(look, "nothing")
     assert _actions(restored, Call("pay", {"to": "other"})) == ["block"]
     assert _actions(restored, PAY) == ["allow"]

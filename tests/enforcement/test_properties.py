@@ -131,6 +131,8 @@ class Run:
             saved = json.loads(json.dumps(self.guard.save()))
             self.guard = self.fresh()
             self.guard.restore(saved)
+            mine = {each.position: each for each in self.guard.awaiting}
+            self.waiting = [(mine[each.position], call, at) for each, call, at in self.waiting]
 
     fresh: Any = None
 

@@ -44,13 +44,14 @@ def test_a_rule_that_was_overridden_by_the_answer_is_enforced_again() -> None:
     assert _actions(guard, ANSWER) == ["warn"]
 
 
-def test_a_late_result_of_the_withdrawn_answer_is_ignored() -> None:
+def test_a_withdrawn_answer_has_no_result() -> None:
     guard = _guard()
     guard.propose([Call("lookup")])
     (answered,) = guard.propose([ANSWER])
     guard.withdraw()
     (paid,) = guard.propose([Call("pay")])
-    guard.record(answered, "rejected")
+    with pytest.raises(BylawError, match="no such decision of this guard"):
+        guard.record(answered, "rejected")
     guard.record(paid, "paid")
     assert guard.finish().score == 1.0
 

@@ -15,8 +15,8 @@ from inspect_ai.tool import ToolCall, ToolCallView
 
 from bylaw.enforcement.decision import Decision
 from bylaw.enforcement.guard import Guard
-from bylaw.enforcement.tools import as_json
 from bylaw.names import FINAL_ANSWER
+from bylaw.plain import as_json
 from bylaw.procedure.procedure import Procedure
 from bylaw.trace.event import Call
 
@@ -129,7 +129,7 @@ class GatedSample:
         for index in ids[:1]:  # results come in the order of the calls, and ids may repeat
             del turn.unanswered[index]
             decision = turn.decisions.get(index)
-            if decision is not None and decision.allowed:
+            if decision is not None and self.guard.awaits(decision):
                 error = message.error.message if message.error else None
                 self.guard.record(decision, message.text, error=error)
 

@@ -25,9 +25,10 @@ from dataclasses import replace
 from typing import Any
 
 from bylaw.enforcement.decision import ConstraintViolationError, Decision
+from bylaw.enforcement.execution import executed
 from bylaw.enforcement.guard import Guard
-from bylaw.enforcement.tools import as_json, executed
 from bylaw.names import FINAL_ANSWER
+from bylaw.plain import as_json
 from bylaw.trace.event import Call
 from bylaw.trace.formats.conversation import RAW_ARGUMENTS
 

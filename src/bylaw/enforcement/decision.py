@@ -13,6 +13,7 @@ from typing import Final, Literal, TypeAlias, get_args
 
 from bylaw.errors import BylawError, Diagnostic
 from bylaw.procedure.constraint import SEVERITIES, Constraint, Severity
+from bylaw.saved import fields, table, whole
 from bylaw.trace.event import Call
 from bylaw.values import Json
 
@@ -168,8 +169,9 @@ class Escalation:
 
     def restore(self, saved: Json) -> None:
         """Resumes saved counts."""
-        self.of_constraint = Counter(saved["of_constraint"])
-        self.in_a_row, self.in_total = saved["in_a_row"], saved["in_total"]
+        of_constraint, in_a_row, in_total = fields(saved, "of_constraint", "in_a_row", "in_total")
+        self.of_constraint = Counter({k: whole(v) for k, v in table(of_constraint).items()})
+        self.in_a_row, self.in_total = whole(in_a_row), whole(in_total)
 
 
 # ── the message ──────────────────────────────────────────────────────────────────────────────

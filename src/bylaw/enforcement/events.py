@@ -6,10 +6,11 @@ import time
 from collections import deque
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias, get_args
 
-from bylaw.enforcement.decision import Decision, Hints, Violation
+from bylaw.enforcement.decision import HINTS, Decision, Hints, Violation
 from bylaw.enforcement.log import AuditLog, LogError
+from bylaw.saved import choice, fields, listed, number, optional_text, places, table, text, whole
 from bylaw.trace.event import Call
 from bylaw.values import Json, equal
 
@@ -40,16 +41,21 @@ class EnforcementEvent:
     @classmethod
     def from_dict(cls, data: Mapping[str, Json]) -> EnforcementEvent:
         """The event that `to_dict` wrote."""
-        resolution = data["resolution"]
+        time, turn, tool, arguments, constraint, layer, action, hints, resolution = fields(
+            dict(data),
+            *("time", "turn", "tool", "arguments", "constraint", "layer", "action", "hints"),
+            "resolution",
+        )
+        stated = choice(resolution, (*get_args(Resolution), "unresolved"))
         return cls(
-            data["turn"],
-            Call(data["tool"], data["arguments"]),
-            data["constraint"],
-            data["layer"],
-            data["action"],
-            data["hints"],
-            None if resolution == "unresolved" else resolution,
-            data["time"],
+            whole(turn),
+            Call(text(tool), table(arguments)),
+            text(constraint),
+            optional_text(layer),
+            text(action),
+            choice(hints, HINTS),
+            None if stated == "unresolved" else stated,
+            number(time),
         )
 
     def resolve(self, proposed: Sequence[Call]) -> None:
@@ -106,11 +112,13 @@ class RecentCalls:
             "latest": {tool: list(numbers) for tool, numbers in self._latest.items()},
         }
 
-    def restore(self, saved: Mapping[str, Json]) -> None:
+    def restore(self, saved: Json) -> None:
         """Resumes saved counts."""
-        self._made = saved["made"]
+        made, latest = fields(saved, "made", "latest")
+        self._made = whole(made)
         self._latest = {
-            tool: deque(numbers, maxlen=SHOWN_CALLS) for tool, numbers in saved["latest"].items()
+            tool: deque((whole(n, 1, self._made) for n in listed(numbers)), maxlen=SHOWN_CALLS)
+            for tool, numbers in table(latest).items()
         }
 
 
@@ -133,13 +141,20 @@ class Journal:
         if action not in NO_CHOICE:
             self._unresolved.append(event)
 
-    def resolve(self, proposed: Sequence[Call]) -> None:
-        """Notes for each refusal of the turn before whether the agent insisted."""
+    def resolve(self, proposed: Sequence[Call]) -> list[EnforcementEvent]:
+        """Notes for each refusal of the turn before whether the agent insisted; returns them."""
         if not proposed:
-            return
-        for event in self._unresolved:
+            return []
+        resolved, self._unresolved = self._unresolved, []
+        for event in resolved:
             event.resolve(proposed)
-        self._unresolved.clear()
+        return resolved
+
+    def reopen(self, resolved: list[EnforcementEvent]) -> None:
+        """Undoes `resolve`."""
+        for event in resolved:
+            event.resolution = None
+        self._unresolved = [*resolved, *self._unresolved]
 
     def log_decisions(self, decisions: Sequence[Decision]) -> bool:
         """Appends decisions to the log. False if that failed."""
@@ -182,6 +197,7 @@ class Journal:
 
     def restore(self, saved: Json) -> None:
         """Resumes saved events."""
-        self.unlogged = saved["unlogged"]
-        self.events = [EnforcementEvent.from_dict(event) for event in saved["events"]]
-        self._unresolved = [self.events[n] for n in saved["unresolved"]]
+        unlogged, events, unresolved = fields(saved, "unlogged", "events", "unresolved")
+        self.unlogged = optional_text(unlogged)
+        self.events = [EnforcementEvent.from_dict(table(event)) for event in listed(events)]
+        self._unresolved = [self.events[n] for n in places(unresolved, len(self.events))]

@@ -8,12 +8,11 @@ not held while a person is asked, so an approved call is judged again.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, Self
 
 from bylaw.enforcement.asking import Ask, Question
+from bylaw.enforcement.change import Change, interrupted
 from bylaw.enforcement.decision import (
     HINTS,
     SOFT_BLOCK_MODES,
@@ -26,15 +25,18 @@ from bylaw.enforcement.events import EnforcementEvent, Journal
 from bylaw.enforcement.judge import OUTSTANDING, Judge, Outstanding
 from bylaw.enforcement.log import AuditLog
 from bylaw.enforcement.report import GuardReport
-from bylaw.enforcement.run import Run, Turn
+from bylaw.enforcement.run import Run
 from bylaw.enforcement.saved_run import restore_run, save_run
 from bylaw.enforcement.severity import SETTINGS, Setting
 from bylaw.enforcement.tools import ToolFunction, run_turn, run_turn_async, wrap
-from bylaw.enforcement.validation import check_asking, check_procedure, unusable
-from bylaw.errors import Diagnostic, UsageError, not_a_choice, shown
+from bylaw.enforcement.turn import Turn
+from bylaw.enforcement.validation import check_asking, check_procedure, not_json, unusable
+from bylaw.errors import not_a_choice, shown
+from bylaw.names import FINAL_ANSWER
+from bylaw.plain import NotJson, rebuilt
 from bylaw.procedure.procedure import Procedure
 from bylaw.trace.event import MISSING, ROLES, Call, Role
-from bylaw.values import Json, copied, problem
+from bylaw.values import Json
 
 
 class Guard:
@@ -89,9 +91,15 @@ class Guard:
         self._ask: Final = ask
         self._ask_timeout: Final = ask_timeout
         self.outstanding: Final[Outstanding] = outstanding
-        judge = Judge(procedure, setting, labels, outstanding=outstanding)
-        escalation = Escalation(soft_block, soft_block_limit)
-        self._run: Final = Run(procedure, setting, hints, judge, Journal(log, hints), escalation)
+        labels = _labels(labels)
+
+        def new_run() -> Run:
+            judge = Judge(procedure, setting, labels, outstanding=outstanding)
+            escalation = Escalation(soft_block, soft_block_limit)
+            return Run(procedure, setting, hints, judge, Journal(log, hints), escalation)
+
+        self._new_run: Final = new_run
+        self._run = new_run()
         self._lock: Final = threading.RLock()
         self._report: GuardReport | None = None
 
@@ -102,8 +110,9 @@ class Guard:
 
     @property
     def stopped(self) -> bool:
-        """Has the gate ended the run?"""
-        return self._run.stopped
+        """Has the gate ended the run? So it has if one of its own changes was interrupted."""
+        with self._lock:
+            return self._run.ended
 
     @property
     def finished(self) -> bool:
@@ -118,68 +127,51 @@ class Guard:
     # ── proposing ────────────────────────────────────────────────────────────────────────
 
     def propose(self, calls: Iterable[Call]) -> list[Decision]:
-        """Decides the calls of one model turn, in order. A turn may have no calls."""
-        turn = Turn.of(calls)
-        self._decide(turn)
-        return turn.decisions
+        """Decides the calls of one model turn, in order. A turn may have no calls.
 
-    def rounds(self, calls: Iterable[Call]) -> Iterator[list[Decision]]:
-        """Decides one model turn in rounds; run the calls of each before the next is decided.
-
-        With `outstanding="wait"`, a call that depends on results of its turn is decided in a later
-        round. Otherwise there is one round.
+        The arguments must be JSON, and are copied. If anything is raised, the turn is taken back,
+        or the run has ended: no call counts that will not run.
         """
         turn = Turn.of(calls)
-        waits = self.outstanding == "wait"
-        while True:
-            before = set(turn.decided)
-            self._decide(turn, waits=waits)
-            new = [turn.decided[place] for place in sorted(turn.decided.keys() - before)]
-            yield new
-            if not turn.waiting:
-                return
-            waits = any(decision.allowed for decision in new)  # else there is nothing to wait for
-            turn.todo.extend(turn.waiting)
-            turn.waiting.clear()
-
-    def _decide(self, turn: Turn, *, waits: bool = False) -> None:
-        while (question := self._advance(turn, waits=waits)) is not None and self._ask is not None:
-            with self._abort_turn_on_error(turn):
+        try:
+            while (question := self._advance(turn)) is not None and self._ask is not None:
                 turn.answer(question, question.ask(self._ask, self._ask_timeout))
+            return turn.decisions
+        except BaseException:  # Ctrl-C and cancellation included
+            self._abort(turn)
+            raise
 
     async def propose_async(self, calls: Iterable[Call]) -> list[Decision]:
         """As `propose`, without blocking the event loop while a person is asked."""
         turn = Turn.of(calls)
-        while (question := self._advance(turn)) is not None and self._ask is not None:
-            with self._abort_turn_on_error(turn):
-                turn.answer(question, await question.ask_async(self._ask, self._ask_timeout))
-        return turn.decisions
-
-    @contextmanager
-    def _abort_turn_on_error(self, turn: Turn) -> Iterator[None]:
-        """Aborts the turn on any exception, Ctrl-C and cancellation included."""
         try:
-            yield
+            while (question := self._advance(turn)) is not None and self._ask is not None:
+                turn.answer(question, await question.ask_async(self._ask, self._ask_timeout))
+            return turn.decisions
         except BaseException:
-            with self._lock:
-                self._run.abort(turn)
+            self._abort(turn)
             raise
 
-    def _advance(self, turn: Turn, *, waits: bool = False) -> Question | None:
+    def _advance(self, turn: Turn) -> Question | None:
+        with self._lock, Change(self._run) as intact:
+            if intact:
+                return self._run.advance(turn, asks=self._ask is not None)
+            self._run.refuse(turn)
+            return None
+
+    def _abort(self, turn: Turn) -> None:
         with self._lock:
-            return self._run.advance(turn, asks=self._ask is not None, waits=waits)
+            self._run.abort(turn)
 
     # ── running tools ────────────────────────────────────────────────────────────────────
 
-    def wrap(
-        self, tools: Mapping[str, ToolFunction], *, defaults: bool = False
-    ) -> dict[str, ToolFunction]:
+    def wrap(self, tools: Mapping[str, ToolFunction]) -> dict[str, ToolFunction]:
         """The tools behind this guard: each call is proposed, runs if allowed, and is recorded.
 
-        A refusal is raised as `ConstraintViolationError`. Coroutine functions remain coroutine
-        functions. The guard sees default arguments only if `defaults` is true.
+        A refusal is raised as `ConstraintViolationError`. Coroutine functions and generator
+        functions remain what they are. Rules see default arguments, too.
         """
-        return wrap(self, tools, defaults=defaults)
+        return wrap(self, tools)
 
     def run_turn(self, tools: Mapping[str, ToolFunction], calls: Sequence[Call]) -> list[Any]:
         """Decides one model turn and runs the allowed calls. Returns what the agent should see."""
@@ -194,21 +186,42 @@ class Guard:
     # ── results, messages, approvals ─────────────────────────────────────────────────────
 
     def record(self, decision: Decision, result: Json, *, error: str | None = None) -> None:
-        """Takes in the result of an allowed call. Rules lost through it no longer block calls."""
-        if decision.position is None:
-            message = "the call did not run: it was refused"
-            raise UsageError(Diagnostic("E413", message, "Record results of allowed calls."))
-        if result is not MISSING and (reason := problem(result)):
-            message = f"the result of '{decision.call.tool}' is not JSON: {reason}"
-            help = "`wrap` and `run_turn` turn what tools return into JSON."
-            raise UsageError(Diagnostic("E413", message, help))
-        call = replace(decision.call, result=copied(result), error=error)
-        with self._lock:
-            self._run.record(decision.position, call)
+        """Takes in the result of a call that this guard allowed, once."""
+        if result is not MISSING:
+            try:
+                result = rebuilt(result)
+            except NotJson as reason:
+                tool = decision.call.tool if type(decision) is Decision else "?"
+                raise not_json(f"the result of '{tool}' is", str(reason)) from None
+        if error is not None:
+            error = _text("error", error)
+        with self._lock, Change(self._run) as intact:
+            self._require(intact)
+            self._run.record(decision, result, error)
 
     def abandon(self, decision: Decision) -> None:
         """Gives up an allowed call whose result will not arrive: it has failed."""
         self.record(decision, None, error="abandoned")
+
+    def awaits(self, decision: Decision) -> bool:
+        """Has this guard allowed the call, and has it no result yet?"""
+        with self._lock:
+            run = self._run
+            return run.inside is None and decision.allowed and run.issued.awaits(decision)
+
+    @property
+    def awaiting(self) -> list[Decision]:
+        """The decisions on calls that were allowed and have no result yet; also after `restore`."""
+        with self._lock:
+            waiting = self._run.issued.waiting()
+        return [each for each, call in waiting if each.allowed and call.tool != FINAL_ANSWER]
+
+    @property
+    def asked(self) -> list[Decision]:
+        """The decisions that `approve` takes: refused with `ask`, and not approved yet."""
+        with self._lock:
+            waiting = self._run.issued.waiting()
+        return [each for each, _ in waiting if each.action == "ask"]
 
     def say(self, role: Role, text: str) -> None:
         """Takes in a message. Rules lost through it no longer block calls.
@@ -217,15 +230,15 @@ class Guard:
         """
         if role not in ROLES:
             raise unusable(*not_a_choice("role", role, ROLES))
-        with self._lock:
+        text = _text("text", text)
+        with self._lock, Change(self._run) as intact:
+            self._require(intact)
             self._run.say(role, text)
 
     def approve(self, decision: Decision) -> None:
         """Approves a call that was refused with `ask`: when proposed again, it may run."""
-        if decision.action != "ask":
-            message = f"the decision on the call was {decision.action}, not ask"
-            raise UsageError(Diagnostic("E413", message, "Approve calls refused with ask."))
-        with self._lock:
+        with self._lock, Change(self._run) as intact:
+            self._require(intact)
             self._run.approve(decision)
 
     def withdraw(self) -> None:
@@ -233,15 +246,22 @@ class Guard:
 
         For frameworks that check an answer once it is given, or let the agent try again.
         """
-        with self._lock:
+        with self._lock, Change(self._run) as intact:
+            self._require(intact)
             self._run.withdraw()
+
+    def _require(self, intact: bool) -> None:
+        if not intact:
+            raise interrupted(self._run.inside or "propose")
 
     # ── the end ──────────────────────────────────────────────────────────────────────────
 
     def finish(self, answer: str | None = None) -> GuardReport:
         """Ends the run and scores it. `answer` is ignored if one was proposed."""
-        with self._lock:
-            self._report = self._run.finish(answer)
+        answer = None if answer is None else _text("answer", answer)
+        with self._lock, Change(self._run) as intact:
+            run = self._run
+            self._report = run.finish(answer) if intact else run.finish_interrupted()
             return self._report
 
     @property
@@ -256,12 +276,37 @@ class Guard:
         if self._report is None:
             self.finish()
 
-    def save(self) -> dict[str, Json]:
-        """The state of the run as JSON, for `restore`."""
-        with self._lock:
-            return save_run(self._run)
+    def save(self, *, key: bytes | None = None) -> dict[str, Json]:
+        """The state of the run as JSON, for `restore`. With a key, nobody else can change it."""
+        with self._lock, Change(self._run):
+            return save_run(self._run, key)
 
-    def restore(self, saved: Mapping[str, Json]) -> None:
-        """Resumes a run that a guard of the same procedure and setting saved."""
+    def restore(self, saved: Mapping[str, Json], *, key: bytes | None = None) -> None:
+        """Resumes a run that a guard of the same procedure, setting and labels saved.
+
+        Everything is checked first: if the state cannot be restored, this guard stays as it is.
+        With a key, only a state that was saved with that key is restored. Decisions made before
+        are not this guard's: `awaiting` and `asked` list those that still wait.
+        """
+        run = self._new_run()
+        restore_run(run, saved, key)
         with self._lock:
-            restore_run(self._run, saved)
+            self._run, self._report = run, None
+
+
+def _labels(given: object) -> dict[str, Json]:
+    """The labels of a run, copied."""
+    try:
+        labels = rebuilt({} if given is None else given)
+    except NotJson as reason:
+        raise not_json("the labels are", str(reason)) from None
+    if type(labels) is not dict:
+        raise unusable(f"labels cannot be {shown(given)}", "They are a dictionary.")
+    return labels
+
+
+def _text(name: str, given: object) -> str:
+    """A text as rules see it."""
+    if not isinstance(given, str):
+        raise unusable(f"{name} cannot be {shown(given)}", "It is a string.")
+    return str.__str__(given)

@@ -15,6 +15,7 @@ from bylaw.errors import listing
 from bylaw.logic.walk import tools_in
 from bylaw.names import FINAL_ANSWER
 from bylaw.procedure.procedure import Procedure
+from bylaw.saved import fields, listed, places, text, whole
 from bylaw.semantics.machine.machine_cache import MachineCache
 from bylaw.semantics.monitors import Attempt, Monitors
 from bylaw.semantics.verdict import Verdict
@@ -81,6 +82,7 @@ class Judge:
         outstanding: Outstanding = "refuse",
     ) -> None:
         self.procedure: Final = procedure
+        self.labels: Final = dict(labels or {})
         self._hopes: Final = outstanding == "hope"
         rules = procedure.constraints
         self.severities: Final = [severity_of(c, setting) for c in rules]
@@ -233,6 +235,10 @@ class Judge:
 
     def restore(self, saved: Json) -> None:
         """Resumes a saved state."""
-        self.excused, self._clashed = dict(saved["excused"]), set(saved["clashed"])
-        self.monitors.restore(saved["monitors"])
-        self._joint.restore(saved["joint"])
+        excused, clashed, monitors, joint = fields(saved, "excused", "clashed", "monitors", "joint")
+        size = len(self.procedure.constraints)
+        pairs = [listed(each, 2) for each in listed(excused)]
+        self.excused = {whole(i, 0, size - 1): text(reason) for i, reason in pairs}
+        self._clashed = set(places(clashed, size))
+        self.monitors.restore(monitors)
+        self._joint.restore(joint)

@@ -81,20 +81,15 @@ class Replay:
 
 
 class Replayer:
-    """Replays many traces with one procedure, whose rules are prepared once."""
+    """Replays many traces with one procedure, whose rules are prepared by the first."""
 
     def __init__(self, procedure: Procedure, setting: Setting = "as-written") -> None:
         self.procedure: Final = procedure
         self.setting: Final[Setting] = setting
-        self._guard: Final = Guard(procedure, setting)
-        self._start: Final = self._guard.save()
 
     def replay(self, trace: Trace) -> Replay:
         """The decisions of the gate on a trace."""
-        if trace.labels:  # the rules are compiled with them
-            return _replay(trace, Guard(self.procedure, self.setting, labels=trace.labels))
-        self._guard.restore(self._start)
-        return _replay(trace, self._guard)
+        return replay(trace, self.procedure, self.setting)
 
 
 def replay(trace: Trace, procedure: Procedure, setting: Setting = "as-written") -> Replay:

@@ -2,17 +2,19 @@
 
 A call is appended on trial, the rules that it newly dooms are found, and the strongest of their
 severities acts. A refused call has no further effect.
+
+Methods that change a run check everything first, then set `inside`; see `change`.
 """
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Container, Iterable
+from collections.abc import Container
 from dataclasses import dataclass, field, replace
 from typing import Final
 
 from bylaw.enforcement.admission import Admission, malformed_message
 from bylaw.enforcement.asking import Question
+from bylaw.enforcement.change import interruption
 from bylaw.enforcement.decision import (
     Action,
     Decision,
@@ -22,102 +24,19 @@ from bylaw.enforcement.decision import (
     refusal_message,
 )
 from bylaw.enforcement.events import Journal, RecentCalls
+from bylaw.enforcement.issued import Issued
 from bylaw.enforcement.judge import Judge, Trial
 from bylaw.enforcement.open_tools import open_tools
 from bylaw.enforcement.report import GuardReport
 from bylaw.enforcement.severity import Setting
-from bylaw.enforcement.validation import unusable
-from bylaw.errors import Diagnostic, UsageError, shown
+from bylaw.enforcement.turn import Turn, call_key, handed_out
+from bylaw.errors import Diagnostic, UsageError
 from bylaw.names import FINAL_ANSWER
 from bylaw.procedure.procedure import Procedure
 from bylaw.trace.event import Call, Event, Message, Role
-from bylaw.values import Json, canonical, copied, problem
+from bylaw.values import Json
 
 _WEAKER_THAN_BLOCK: Final = ("allow", "warn", "ask")
-
-
-def calls_of(given: object) -> list[Call]:
-    """The calls of a turn. Anything else is an error."""
-    if not isinstance(given, Iterable):
-        help = 'A turn is a list: [Call("search", {"q": "x"})].'
-        raise unusable(f"expected a list of calls, found {shown(given)}", help)
-    listed = list(given)
-    for call in listed:
-        if not isinstance(call, Call):
-            raise unusable(f"expected a Call, found {shown(call)}", 'Call("search", {"q": "x"})')
-    return listed
-
-
-@dataclass(slots=True)
-class Turn:
-    """A turn while it is decided. A person may be asked in between."""
-
-    calls: list[Call]
-    number: int = -1
-    warned: dict[str, set[int]] = field(default_factory=dict)
-    """The calls warned about in the turn before, with the rules that were shown."""
-    decided: dict[int, Decision] = field(default_factory=dict)
-    """The decisions so far, by the place of the call in the turn."""
-    todo: deque[int] = field(default_factory=deque)
-    """The calls to decide next, by their places."""
-    waiting: list[int] = field(default_factory=list)
-    """The calls that wait for results of the same turn."""
-    unlogged: list[int] = field(default_factory=list)
-    """The calls whose decisions are not on record yet."""
-    occupied: bool = False
-    """Does the step already have an event?"""
-    excused: set[int] = field(default_factory=set)
-    """The rules that the next call is let past."""
-    approved: set[int] = field(default_factory=set)
-    """Those of them that a person let it past."""
-    denied: tuple[Question, str] | None = None
-    """The question that was not answered with yes, and the reason."""
-
-    @classmethod
-    def of(cls, given: object) -> Turn:
-        """The turn with these calls. Their arguments must be JSON, and are copied."""
-        calls = calls_of(given)
-        for call in calls:
-            if reason := problem(call.args):
-                message = f"the arguments of '{call.tool}' are not JSON: {reason}"
-                help = "Propose calls as the model wrote them."
-                raise UsageError(Diagnostic("E413", message, help))
-        copies = [replace(call, args=copied(call.args)) for call in calls]
-        return cls(copies, todo=deque(range(len(copies))))
-
-    @property
-    def decisions(self) -> list[Decision]:
-        """The decisions, in the order of the calls."""
-        return [self.decided[place] for place in sorted(self.decided)]
-
-    def approve(self, rules: Iterable[int]) -> None:
-        """A person lets the next call past these rules."""
-        self.approved.update(rules)
-        self.excused |= self.approved
-
-    def answer(self, question: Question, denied: str | None) -> None:
-        """Takes the answer about the next call: None approves it, a reason refuses it."""
-        if denied is None:
-            self.approve(question.violations)
-        else:
-            self.denied = question, denied
-
-    def decide(self, decision: Decision) -> None:
-        """Adds the decision on the next call."""
-        place = self.todo.popleft()
-        self.decided[place] = decision
-        self.unlogged.append(place)
-        self.excused, self.approved = set(), set()
-
-    def wait(self) -> None:
-        """Leaves the next call undecided until results of the turn are in."""
-        self.waiting.append(self.todo.popleft())
-        self.excused, self.approved = set(), set()
-
-
-def call_key(call: Call) -> str:
-    """A call's identity: tool and canonical arguments; `1` and `1.0` differ."""
-    return canonical([call.tool, dict(call.args)])
 
 
 @dataclass(slots=True)
@@ -169,6 +88,15 @@ class Run:
         self.finished = False
         self.answer: AcceptedAnswer | None = None
         """The answer that ended the run, for as long as it can be withdrawn."""
+        self.issued: Final = Issued()
+        """The decisions that still wait for a result or for an approval."""
+        self.inside: str | None = None
+        """The change that is under way, or that was interrupted; see `change`."""
+
+    @property
+    def ended(self) -> bool:
+        """Has the gate ended the run, or was a change of it interrupted?"""
+        return self.stopped or self.inside is not None
 
     # ── turns ────────────────────────────────────────────────────────────────────────────
 
@@ -178,6 +106,10 @@ class Run:
         Such a call gives a question only if `asks` is true; otherwise it is refused. With `waits`,
         a call that is too early is left in `turn.waiting`; otherwise it is refused.
         """
+        if turn.number < 0 and self.finished:
+            help = "One guard is one run: make a new one."
+            raise UsageError(Diagnostic("E413", "the run has finished", help))
+        self.inside = "propose"
         self._begin(turn)
         while turn.todo:
             decided = self._decide(turn, asks=asks, waits=waits)
@@ -195,11 +127,9 @@ class Run:
     def _begin(self, turn: Turn) -> None:
         """Begins a turn, or resumes it after a question."""
         if turn.number < 0:
-            if self.finished:
-                help = "One guard is one run: make a new one."
-                raise UsageError(Diagnostic("E413", "the run has finished", help))
             turn.warned, self.warned = self.warned, {}
-            self.journal.resolve(turn.calls)
+            turn.resolved = self.journal.resolve(turn.calls)
+            turn.spoke = self.speaking
         elif self.turn == turn.number + 1 and not self.speaking:
             return
         # A new turn. Or others had turns while a person was asked: the rest comes after theirs.
@@ -213,13 +143,14 @@ class Run:
         if self.stopped or self.finished:
             ended = f"{proposed.tool}: Not executed. The run has ended."
             action: Action = "stop" if self.stopped else "block"
-            return Decision(proposed, action, turn.number, index, message=ended)
+            return Decision(handed_out(proposed), action, turn.number, index, message=ended)
         if turn.denied is not None:
             (question, why), turn.denied = turn.denied, None
             return self._refuse(turn, question.call, question.violations, "block", denied=why)
         if self._admission is not None and (wrong := self._admission.problem(proposed)):
             message = malformed_message(proposed, wrong)
-            return Decision(proposed, "block", turn.number, index, message=message, problem=wrong)
+            refused = handed_out(proposed)
+            return Decision(refused, "block", turn.number, index, message=message, problem=wrong)
         ends = proposed.tool == FINAL_ANSWER
         step = turn.number + (ends and turn.occupied)  # an answer has a step of its own
         call = Call(proposed.tool, proposed.args, step=step, id=proposed.id, agent=proposed.agent)
@@ -267,7 +198,7 @@ class Run:
         if call.tool != FINAL_ANSWER:
             self.recent.add(call.tool)
         return Decision(
-            call,
+            handed_out(call),
             "allow",
             turn.number,
             turn.todo[0],
@@ -306,7 +237,7 @@ class Run:
         )
         named = [v.constraint.name for v in enforced.values()] if self.hints != "none" else []
         return Decision(
-            call,
+            handed_out(call),
             action,
             turn.number,
             turn.todo[0],
@@ -315,25 +246,48 @@ class Run:
             named=tuple(named),
         )
 
-    def abort(self, turn: Turn) -> None:
-        """Ends the run if calls of the turn were allowed: they will not run.
+    def refuse(self, turn: Turn) -> None:
+        """Refuses the remaining calls of a turn, because a change of the run was interrupted."""
+        why = interruption(self.inside or "propose")
+        turn.resume()
+        while turn.todo:
+            call = turn.calls[turn.todo[0]]
+            ended = f"{call.tool}: Not executed. The run has ended: {why}."
+            turn.decide(Decision(handed_out(call), "stop", self.turn, turn.todo[0], message=ended))
 
-        The rules have seen calls that never happened, so nothing more is allowed.
+    def abort(self, turn: Turn) -> None:
+        """Takes a turn back whose decisions will reach nobody; if that is impossible, the run ends.
+
+        The calls that it allowed will not run, but the rules have seen them, and refusals have
+        been counted.
         """
-        if any(decision.allowed for decision in turn.decided.values()):
-            self.stopped = True
+        if self.inside is not None or turn.number < 0:
+            return  # it was interrupted in the middle of a decision, or before the first
+        self.inside = "propose"
+        if turn.decided:
             self._log({"kind": "broken off", "turn": turn.number})
+        elif self.turn == turn.number + 1:
+            self.turn, self.speaking, self.warned = turn.number, turn.spoke, turn.warned
+            self.journal.reopen(turn.resolved)
+            self.inside = None
 
     # ── results, messages, approvals ─────────────────────────────────────────────────────
 
-    def record(self, position: int, call: Call) -> None:
-        """Takes in a call that ran, with its result."""
+    def record(self, decision: Decision, result: Json, error: str | None) -> None:
+        """Takes in the result of an allowed call, once."""
+        call = self.issued.allowed(decision)
+        self.inside = "record"
+        self.issued.settle(decision)
+        position = decision.position
+        assert position is not None, "an allowed call has a position"
+        call = replace(call, step=decision.call.step, result=result, error=error)
         if self.answer is not None:
             self.answer.since.append((position, call))
         self._learn(position, call)
 
     def say(self, role: Role, text: str) -> None:
         """Takes in a message. An assistant's message belongs to the calls of its next turn."""
+        self.inside = "say"
         self.turn += self.speaking
         number, self.speaking = self.turn, role == "assistant"
         self.turn += not self.speaking
@@ -344,10 +298,13 @@ class Run:
 
     def approve(self, decision: Decision) -> None:
         """Lets a refused call past the rules that were shown, when it is proposed again."""
+        call = self.issued.asked(decision)
         shown = {violation.constraint.name for violation in decision.violations}
         names = [constraint.name for constraint in self.procedure.constraints]
-        excused = self.approved.setdefault(call_key(decision.call), set())
-        excused |= {i for i, name in enumerate(names) if name in shown}
+        excused = {i for i, name in enumerate(names) if name in shown}
+        self.inside = "approve"
+        self.issued.settle(decision)
+        self.approved.setdefault(call_key(call), set()).update(excused)
 
     def withdraw(self) -> None:
         """Removes the answer. Events after it are kept."""
@@ -355,7 +312,9 @@ class Run:
             message = "there is no answer to withdraw"
             help = "An answer can be withdrawn between its proposal and `finish`."
             raise UsageError(Diagnostic("E413", message, help))
+        self.inside = "withdraw"
         answer = self.answer
+        self.issued.forget_answer()
         self.judge.restore(answer.rules)
         self.escalation.restore(answer.escalation)
         self.finished, self.answer = False, None
@@ -390,6 +349,7 @@ class Run:
 
     def finish(self, answer: str | None) -> GuardReport:
         """Ends the run and scores it. An answer that was proposed is not added again."""
+        self.inside = "finish"
         if not self.finished and answer is not None:
             step = self.turn + self.speaking
             self.judge.monitors.step(Call(FINAL_ANSWER, {"answer": answer}, step=step))
@@ -405,6 +365,17 @@ class Run:
         self._log({"kind": "finish", **ended})
         return report
 
+    def finish_interrupted(self) -> GuardReport:
+        """The report on a run of which a change was interrupted: it has no score."""
+        self.finished, self.answer = True, None
+        return GuardReport.of(
+            [replace(each, passed=None) for each in self.judge.outcomes()],
+            self.journal.events,
+            stopped=True,
+            fully_decided=False,
+            reason=interruption(self.inside or "finish"),
+        )
+
     # ── the log ──────────────────────────────────────────────────────────────────────────
 
     def _put_on_record(self, turn: Turn) -> None:
@@ -416,6 +387,9 @@ class Run:
             for place in fresh:
                 unsafe = turn.decided[place]
                 turn.decided[place] = replace(unsafe, action="stop", message=message, position=None)
+        else:
+            for place in fresh:
+                self.issued.add(turn.decided[place], turn.calls[place])
 
     def _log(self, entry: dict[str, Json]) -> None:
         """Logs anything else. A run whose log is incomplete ends."""

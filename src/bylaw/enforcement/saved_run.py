@@ -1,24 +1,66 @@
-"""Saving a run as JSON, and resuming it in another process."""
+"""Saving a run as JSON, and resuming it in another process.
+
+A saved run is sealed: with a key by an HMAC, which only who has the key can make; without one by a
+plain hash, which finds damage but not forgery. A state is rebuilt, its seal and every part of it
+are checked, and a new run is made of it before the guard takes that run over. What was restored
+must save as exactly the same state again.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, get_args
 
+from bylaw.enforcement.decision import Decision, Violation, ViolationKind
 from bylaw.enforcement.run import AcceptedAnswer, Run
+from bylaw.enforcement.turn import handed_out
+from bylaw.enforcement.validation import unusable
 from bylaw.errors import Diagnostic, UsageError
+from bylaw.names import FINAL_ANSWER
+from bylaw.plain import NotJson, rebuilt
+from bylaw.saved import (
+    Damaged,
+    choice,
+    fields,
+    flag,
+    listed,
+    optional_text,
+    places,
+    table,
+    text,
+    whole,
+)
 from bylaw.semantics.past.memories import event_of, event_record
+from bylaw.trace.event import Call
 from bylaw.values import Json, canonical
 
-SAVED: Final = 1
+SAVED: Final = 2
 """The version of saved runs."""
+MIN_KEY: Final = 16
+"""The shortest key, in bytes."""
+
+_PARTS: Final = (
+    *("turn", "speaking", "stopped", "finished", "answer", "warned", "approved", "escalation"),
+    *("recent", "journal", "issued", "rules"),
+)
+_INTERRUPTED: Final = ("turn", "finished", "journal", "inside")
+"""The parts of a run that was interrupted; see `change`. Its rules are not worth saving."""
+_CHANGES: Final = ("propose", "record", "say", "approve", "withdraw", "finish", "save")
 
 
-def save_run(run: Run) -> dict[str, Json]:
-    """The state of a run as JSON."""
+def save_run(run: Run, key: bytes | None) -> dict[str, Json]:
+    """The state of a run as JSON, sealed."""
+    _check_key(key)
+    state = {"bylaw": SAVED, "procedure": _fingerprint(run), **_state_of(run)}
+    return {**state, "seal": _seal(state, key)}
+
+
+def _state_of(run: Run) -> dict[str, Json]:
+    if run.inside is not None:
+        ended: dict[str, Json] = {"turn": run.turn, "finished": run.finished, "inside": run.inside}
+        return {**ended, "journal": run.journal.save()}
+    run.inside = "save"  # engines undo pending events while they are saved
     return {
-        "bylaw": SAVED,
-        "procedure": _fingerprint(run),
         "turn": run.turn,
         "speaking": run.speaking,
         "stopped": run.stopped,
@@ -29,33 +71,112 @@ def save_run(run: Run) -> dict[str, Json]:
         "escalation": run.escalation.save(),
         "recent": run.recent.save(),
         "journal": run.journal.save(),
+        "issued": _issued_to_json(run),
         "rules": run.judge.save(),
     }
 
 
-def restore_run(run: Run, saved: Mapping[str, Json]) -> None:
-    """Gives a run the saved state of another one with the same procedure and setting."""
-    if saved.get("bylaw") != SAVED or saved.get("procedure") != _fingerprint(run):
-        message = "the saved run is of another procedure, setting or version"
-        help = "Restore with the procedure file and the setting that it was saved with."
-        raise UsageError(Diagnostic("E413", message, help))
-    run.turn, run.speaking = saved["turn"], saved["speaking"]
-    run.stopped, run.finished = saved["stopped"], saved["finished"]
-    run.answer = None if saved["answer"] is None else _answer_of(saved["answer"])
-    run.warned, run.approved = _rules_of(saved["warned"]), _rules_of(saved["approved"])
-    run.escalation.restore(saved["escalation"])
-    run.recent.restore(saved["recent"])
-    run.journal.restore(saved["journal"])
-    run.judge.restore(saved["rules"])
+def restore_run(run: Run, saved: object, key: bytes | None) -> None:
+    """Gives a new run the saved state of another one with the same procedure and setting.
+
+    If anything is wrong with the state, a UsageError is raised, and the run is not to be used.
+    """
+    _check_key(key)
+    try:
+        state = rebuilt(saved)
+    except NotJson as error:
+        raise _damaged(f"it is not JSON: {error}") from None
+    if type(state) is not dict or state.get("bylaw") != SAVED:
+        raise _damaged("it is not one, or of another version")
+    if state.get("procedure") != _fingerprint(run):
+        message = "the saved run is of another procedure, setting or set of labels"
+        help = "Restore it with the procedure file, the setting and the labels it was saved with."
+        raise UsageError(Diagnostic("E417", message, help))
+    _check_seal(state, key)
+    try:
+        _restore(run, state)
+        again = {k: v for k, v in save_run(run, None).items() if k != "seal"}
+    except (UsageError, Damaged) as error:
+        raise _damaged(str(error)) from None
+    except Exception as error:  # a part that no check knows how to describe
+        raise _damaged(f"{type(error).__name__}: {error}") from None
+    run.inside = state.get("inside")
+    if canonical(again) != canonical({k: v for k, v in state.items() if k != "seal"}):
+        raise _damaged("its parts contradict each other")
+
+
+def _restore(run: Run, state: dict[str, Json]) -> None:
+    common = ("bylaw", "procedure", "seal")
+    if "inside" in state:
+        fields(state, *common, *_INTERRUPTED)
+        run.turn, run.finished = whole(state["turn"]), flag(state["finished"])
+        run.journal.restore(state["journal"])
+        run.inside = choice(state["inside"], _CHANGES)
+        return
+    fields(state, *common, *_PARTS)
+    run.turn, run.speaking = whole(state["turn"]), flag(state["speaking"])
+    run.stopped, run.finished = flag(state["stopped"]), flag(state["finished"])
+    run.recent.restore(state["recent"])
+    run.journal.restore(state["journal"])
+    run.answer = None if state["answer"] is None else _answer_of(run, state["answer"])
+    run.judge.restore(state["rules"])
+    run.escalation.restore(state["escalation"])
+    rules = len(run.procedure.constraints)
+    run.warned = _rules_of(state["warned"], rules)
+    run.approved = _rules_of(state["approved"], rules)
+    _restore_issued(run, state["issued"])
+    if run.answer is not None and not run.finished:
+        raise Damaged("there is an answer, but the run has not finished")
+
+
+# ── the seal ─────────────────────────────────────────────────────────────────────────────────
+
+
+def _seal(state: Mapping[str, Json], key: bytes | None) -> Json:
+    import hashlib  # slow to import, and most runs are not saved
+    import hmac
+
+    content = canonical(state).encode()
+    if key is None:
+        return {"by": "sha256", "digest": hashlib.sha256(content).hexdigest()}
+    return {"by": "hmac-sha256", "digest": hmac.new(key, content, "sha256").hexdigest()}
+
+
+def _check_seal(state: dict[str, Json], key: bytes | None) -> None:
+    import hmac
+
+    stated = state.get("seal")
+    right = _seal({k: v for k, v in state.items() if k != "seal"}, key)
+    sealed_by = stated.get("by") if type(stated) is dict else None
+    if key is None and sealed_by == "hmac-sha256":
+        raise _damaged("it was saved with a key, and none was given")
+    if key is not None and sealed_by != "hmac-sha256":
+        raise _damaged("it was saved without a key, so anybody may have written it")
+    if not hmac.compare_digest(canonical(stated), canonical(right)):
+        raise _damaged("it was changed after it was saved, or saved with another key")
+
+
+def _check_key(key: object) -> None:
+    if key is not None and (type(key) is not bytes or len(key) < MIN_KEY):
+        message = "the key cannot be text" if type(key) is str else "the key is not one"
+        raise unusable(message, f"A key is at least {MIN_KEY} secret bytes.")
+
+
+def _damaged(reason: str) -> UsageError:
+    help = "Restore what `save` returned, unchanged, with the key that it was given."
+    return UsageError(Diagnostic("E417", f"the saved run cannot be restored: {reason}", help))
 
 
 def _fingerprint(run: Run) -> str:
-    """A hash of what both runs must have in common: the rules and their severities."""
-    import hashlib  # slow to import, and most runs are not saved
+    """A hash of what both runs must have in common: the rules, their severities, the labels."""
+    import hashlib
 
     severities: Json = list(run.judge.severities)
-    text = canonical([run.procedure.to_dict(), run.setting, severities])
-    return hashlib.sha256(text.encode()).hexdigest()
+    common = [run.procedure.to_dict(), run.setting, severities, dict(run.judge.labels)]
+    return hashlib.sha256(canonical(common).encode()).hexdigest()
+
+
+# ── parts of a run ───────────────────────────────────────────────────────────────────────────
 
 
 def _answer_to_json(answer: AcceptedAnswer) -> Json:
@@ -65,15 +186,72 @@ def _answer_to_json(answer: AcceptedAnswer) -> Json:
     return {**before, "position": answer.position, "since": since, "noted": noted}
 
 
-def _answer_of(saved: Json) -> AcceptedAnswer:
-    since = [(position, event_of(event)) for position, event in saved["since"]]
-    noted = {(number, rule) for number, rule in saved["noted"]}
-    return AcceptedAnswer(saved["rules"], saved["escalation"], saved["position"], since, noted)
+def _answer_of(run: Run, saved: Json) -> AcceptedAnswer:
+    rules, escalation, position, since, noted = fields(
+        saved, "rules", "escalation", "position", "since", "noted"
+    )
+    run.judge.restore(rules)  # on trial: the state that `withdraw` would return to
+    run.escalation.restore(escalation)
+    if canonical([run.judge.save(), run.escalation.save()]) != canonical([rules, escalation]):
+        raise Damaged("the state before the answer contradicts itself")
+    events = [listed(each, 2) for each in listed(since)]
+    known = [(None if at is None else whole(at), event_of(event)) for at, event in events]
+    size = len(run.procedure.constraints)
+    pairs = [listed(each, 2) for each in listed(noted)]
+    losses = {(whole(n, 0, len(known) - 1), whole(i, 0, size - 1)) for n, i in pairs}
+    return AcceptedAnswer(rules, escalation, whole(position), known, losses)
 
 
 def _rules_to_json(calls: Mapping[str, set[int]]) -> Json:
     return [[call, sorted(rules)] for call, rules in calls.items()]
 
 
-def _rules_of(saved: Json) -> dict[str, set[int]]:
-    return {call: set(rules) for call, rules in saved}
+def _rules_of(saved: Json, size: int) -> dict[str, set[int]]:
+    pairs = [listed(each, 2) for each in listed(saved)]
+    return {text(call): set(places(rules, size)) for call, rules in pairs}
+
+
+def _issued_to_json(run: Run) -> Json:
+    return [
+        {
+            "call": [call.tool, call.args, decision.call.step, call.id, call.agent],
+            "decision": [decision.action, decision.turn, decision.index, decision.position],
+            "violations": [[v.constraint.name, v.kind, v.reason] for v in decision.violations],
+            "message": decision.message,
+            "named": list(decision.named),
+        }
+        for decision, call in run.issued.waiting()
+        if call.tool != FINAL_ANSWER or decision.action == "ask"
+    ]
+
+
+def _restore_issued(run: Run, saved: Json) -> None:
+    for entry in listed(saved):
+        parts = fields(entry, "call", "decision", "violations", "message", "named")
+        tool, arguments, step, id, agent = listed(parts[0], 5)
+        action, turn, index, position = listed(parts[1], 4)
+        call = Call(
+            text(tool),
+            table(arguments),
+            step=whole(step),
+            id=optional_text(id),
+            agent=optional_text(agent),
+        )
+        decision = Decision(
+            handed_out(call),
+            choice(action, ("allow", "ask")),
+            whole(turn),
+            whole(index),
+            tuple(_violation_of(run, each) for each in listed(parts[2])),
+            message=text(parts[3]),
+            named=tuple(map(text, listed(parts[4]))),
+            position=None if action == "ask" else whole(position, 0, run.judge.monitors.length - 1),
+        )
+        run.issued.add(decision, call)
+
+
+def _violation_of(run: Run, saved: Json) -> Violation:
+    name, kind, reason = listed(saved, 3)
+    names = [constraint.name for constraint in run.procedure.constraints]
+    index = names.index(choice(name, names))
+    return run.judge.violation(index, choice(kind, get_args(ViolationKind)), text(reason))

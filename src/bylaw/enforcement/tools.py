@@ -6,83 +6,118 @@
 Each call of a wrapped tool is a turn of its own. `run_turn` decides the calls of one model turn
 together and returns the result of each; `run_turn_async` does so for coroutine functions.
 
-Rules see the arguments that were passed, under the names of the function's parameters, and default
-arguments only if `defaults` is true. They see arguments and results that are not JSON as `as_json`
-converts them. The tools themselves receive and return the original values.
+Rules see the arguments under the names of the function's parameters, default arguments included.
+Arguments must be JSON. They are rebuilt before anything is decided, and the tool receives an equal
+copy: what is judged is what runs. Results may be anything; rules see them as `as_json` converts
+them, and the caller gets the original value.
 """
 
 from __future__ import annotations
 
-import functools
 import inspect
-from collections.abc import Awaitable, Callable, Mapping, Sequence, Set
+import typing
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from bylaw.enforcement.decision import Decision
-from bylaw.enforcement.run import calls_of
+from bylaw.enforcement.execution import Opened, async_stream, executed
+from bylaw.enforcement.parameters import Parameters
+from bylaw.enforcement.turn import calls_of
 from bylaw.enforcement.validation import unusable
 from bylaw.errors import shown
 from bylaw.names import FINAL_ANSWER
+from bylaw.plain import error_text
 from bylaw.trace.event import Call
-from bylaw.values import Json, problem
+from bylaw.values import copied
 
 if TYPE_CHECKING:
     from bylaw.enforcement.guard import Guard
 
 ToolFunction: TypeAlias = Callable[..., Any]
 
-_VARIADIC: Final = inspect.Parameter.VAR_KEYWORD
-_MAX_NESTING: Final = 20
-"""The depth down to which values that are not JSON are converted part by part."""
 
-
-def wrap(
-    guard: Guard, tools: Mapping[str, ToolFunction], *, defaults: bool = False
-) -> dict[str, ToolFunction]:
+def wrap(guard: Guard, tools: Mapping[str, ToolFunction]) -> dict[str, ToolFunction]:
     """The tools behind a guard: each call is proposed, runs if allowed, and is recorded.
 
-    A tool that raises is recorded as failed, and the caller gets its exception.
+    A tool that raises anything is recorded as failed, and the caller gets its exception. A
+    generator is proposed when its first item is wanted.
     """
-    named = _checked(tools).items()
-    return {name: _wrapped(guard, name, tool, defaults) for name, tool in named}
+    return {name: _wrapped(guard, GatedTool(name, each)) for name, each in _checked(tools).items()}
 
 
-def _wrapped(guard: Guard, name: str, tool: ToolFunction, defaults: bool) -> ToolFunction:
-    signature = inspect.signature(tool)
+class GatedTool:
+    """A tool, and how its calls are written for a gate."""
 
-    def proposed(values: Sequence[Any], named: Mapping[str, Any]) -> Call:
-        bound = signature.bind(*values, **named)
-        if defaults:
-            bound.apply_defaults()
-        arguments = dict(bound.arguments)
-        for parameter in signature.parameters.values():
-            if parameter.kind is _VARIADIC:  # the arguments of `**more` have names of their own
-                arguments |= arguments.pop(parameter.name, {})
-        return Call(name, as_json(arguments))
+    def __init__(self, name: str, function: ToolFunction) -> None:
+        self.name = name
+        self.function = function
+        self.parameters = Parameters(name, function)
 
-    if inspect.iscoroutinefunction(tool):
+    def call(self, values: Sequence[Any], keywords: Mapping[str, Any]) -> Call:
+        """A Python call of the tool, to be proposed."""
+        return Call(self.name, self.parameters.named(values, keywords))
 
-        @functools.wraps(tool)
-        async def run_async(*values: Any, **named: Any) -> Any:
-            import asyncio  # slow to import; a program with coroutines has it already
+    def run(self, decision: Decision) -> Any:
+        """Calls the tool with the arguments that were judged."""
+        values, keywords = self.parameters.bound(copied(decision.call.args))
+        return self.function(*values, **keywords)
 
-            # In a thread: a guard that asks a person must not block the other tasks.
-            (decision,) = await asyncio.to_thread(guard.propose, [proposed(values, named)])
-            if not decision.allowed:
-                raise decision.error()
-            return await _awaited(guard, decision, tool(*values, **named))
 
-        return run_async
+def _wrapped(guard: Guard, tool: GatedTool) -> ToolFunction:
+    def decide(values: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
+        (decision,) = guard.propose([tool.call(values, keywords)])
+        return executed(guard, _allowed(decision), lambda: tool.run(decision))
 
-    @functools.wraps(tool)
-    def run(*values: Any, **named: Any) -> Any:
-        (decision,) = guard.propose([proposed(values, named)])
-        if not decision.allowed:
-            raise decision.error()
-        return executed(guard, decision, lambda: tool(*values, **named))
+    async def decide_async(values: Sequence[Any], keywords: Mapping[str, Any]) -> Decision:
+        (decision,) = await guard.propose_async([tool.call(values, keywords)])
+        return _allowed(decision)
 
-    return run
+    async def run_async(*values: Any, **keywords: Any) -> Any:
+        decision = await decide_async(values, keywords)
+        return await executed(guard, decision, lambda: tool.run(decision))
+
+    def run(*values: Any, **keywords: Any) -> Any:
+        return decide(values, keywords)
+
+    def stream(*values: Any, **keywords: Any) -> Any:
+        return (yield from decide(values, keywords))
+
+    def stream_async(*values: Any, **keywords: Any) -> Any:
+        async def begin() -> Opened:
+            decision = await decide_async(values, keywords)
+            return decision, tool.run(decision)
+
+        return async_stream(guard, begin)
+
+    if inspect.iscoroutinefunction(tool.function):
+        return _looking_like(tool, run_async)
+    if inspect.isasyncgenfunction(tool.function):
+        return _looking_like(tool, stream_async)
+    return _looking_like(tool, stream if inspect.isgeneratorfunction(tool.function) else run)
+
+
+def _allowed(decision: Decision) -> Decision:
+    if not decision.allowed:
+        raise decision.error()
+    return decision
+
+
+def _looking_like(tool: GatedTool, made: Any) -> ToolFunction:
+    """A function with the name, the signature and the docstring of a tool.
+
+    Not by `functools.wraps`, which would put the tool itself into `__wrapped__`, for all to call.
+    """
+    for attribute in ("__name__", "__qualname__", "__doc__", "__module__"):
+        value = getattr(tool.function, attribute, None)
+        if value is not None:
+            setattr(made, attribute, value)
+    made.__signature__ = tool.parameters.signature
+    try:
+        made.__annotations__ = typing.get_type_hints(tool.function)
+    except Exception:  # names that cannot be resolved stay as they were written
+        made.__annotations__ = dict(getattr(tool.function, "__annotations__", {}))
+    return made  # type: ignore[no-any-return]  # a function
 
 
 # ── turns ────────────────────────────────────────────────────────────────────────────────────
@@ -94,121 +129,88 @@ def run_turn(guard: Guard, tools: Mapping[str, ToolFunction], calls: Sequence[Ca
     A refusal is the mapping of `ConstraintViolationError.to_dict`. Once the gate has ended the
     run, `guard.stopped` is true.
     """
-    tools, calls = _checked(tools), calls_of(calls)
-    outcomes: list[Any] = [None] * len(calls)
-    for decisions in guard.rounds(map(_as_json_call, calls)):
-        for decision in decisions:
-            outcomes[decision.index] = _outcome(guard, tools, calls[decision.index], decision)
-    return outcomes
+    gated, listed = _gated(tools), calls_of(calls)
+    decisions = guard.propose([_filled(gated, call) for call in listed])
+    try:
+        return [_outcome(guard, gated, decision) for decision in decisions]
+    except BaseException:
+        _give_up(guard, decisions)
+        raise
 
 
 async def run_turn_async(
     guard: Guard, tools: Mapping[str, ToolFunction], calls: Sequence[Call]
 ) -> list[Any]:
     """As `run_turn`. Tools that are coroutine functions run concurrently."""
-    tools, calls = _checked(tools), calls_of(calls)
-    import asyncio  # as above
+    import asyncio  # slow to import; a program with coroutines has it already
 
-    outcomes: list[Any] = [None] * len(calls)
+    gated, listed = _gated(tools), calls_of(calls)
+    decisions = await guard.propose_async([_filled(gated, call) for call in listed])
 
-    async def run(decision: Decision) -> None:
-        result = _outcome(guard, tools, calls[decision.index], decision)
+    async def outcome(decision: Decision) -> Any:
+        result = _outcome(guard, gated, decision)
         try:
-            result = await result if inspect.isawaitable(result) else result
+            return await result if inspect.isawaitable(result) else result
         except Exception as error:
-            result = {"error": error_text(error)}
-        outcomes[decision.index] = result
+            return {"error": error_text(error)}
+        except asyncio.CancelledError as error:
+            task = asyncio.current_task()
+            if task is None or task.cancelling():
+                raise  # the turn was cancelled, and not only the tool
+            return {"error": error_text(error)}
 
-    rounds = guard.rounds([_as_json_call(call) for call in calls])
-    while (decisions := await asyncio.to_thread(next, rounds, None)) is not None:
-        await asyncio.gather(*map(run, decisions))
-    return outcomes
+    try:
+        return await asyncio.gather(*map(outcome, decisions))
+    except BaseException:
+        _give_up(guard, decisions)
+        raise
 
 
-def _as_json_call(call: Call) -> Call:
-    return replace(call, args=as_json(call.args))
+def _give_up(guard: Guard, decisions: Sequence[Decision]) -> None:
+    """Gives up on the calls of a turn that was broken off."""
+    for decision in decisions:
+        if guard.awaits(decision):
+            guard.abandon(decision)
 
 
-def _outcome(
-    guard: Guard, tools: Mapping[str, ToolFunction], call: Call, decision: Decision
-) -> Any:
+def _filled(tools: Mapping[str, GatedTool], call: Call) -> Call:
+    """A call with the default arguments of its tool."""
+    tool = tools.get(call.tool) if type(call.tool) is str and type(call.args) is dict else None
+    return call if tool is None else replace(call, args=tool.parameters.filled(call.args))
+
+
+def _outcome(guard: Guard, tools: Mapping[str, GatedTool], decision: Decision) -> Any:
     """The result of a call; a refusal or failure is a mapping."""
+    call = decision.call
     if not decision.allowed:
         return decision.error().to_dict()
     if call.tool == FINAL_ANSWER and FINAL_ANSWER not in tools:
         return call.args.get("answer")
     try:
-        return executed(guard, decision, lambda: _known(tools, call.tool)(**call.args))
+        return executed(guard, decision, lambda: _known(tools, call.tool).run(decision))
     except Exception as error:
         return {"error": error_text(error)}
 
 
-def _checked(tools: object) -> Mapping[str, ToolFunction]:
-    """The tools, if each is a function with a name."""
-    help = 'Give them by name: {"search": search}.'
-    if not isinstance(tools, Mapping):
-        raise unusable(f"expected tools by name, found {shown(tools)}", help)
-    for name, tool in tools.items():
-        if not isinstance(name, str):
-            raise unusable(f"a tool cannot be named {shown(name)}", help)
-        if not callable(tool):
-            raise unusable(f"the tool '{name}' cannot be {shown(tool)}", help)
-    return tools
-
-
-def _known(tools: Mapping[str, ToolFunction], name: str) -> ToolFunction:
+def _known(tools: Mapping[str, GatedTool], name: str) -> GatedTool:
     if name not in tools:
         raise LookupError(f"there is no tool '{name}'")
     return tools[name]
 
 
-# ── results ──────────────────────────────────────────────────────────────────────────────────
+def _gated(tools: object) -> dict[str, GatedTool]:
+    return {name: GatedTool(name, tool) for name, tool in _checked(tools).items()}
 
 
-def executed(guard: Guard, decision: Decision, execute: Callable[[], Any]) -> Any:
-    """Runs an allowed call and records its result, at once or when it has been awaited."""
-    try:
-        result = execute()
-    except Exception as error:
-        guard.record(decision, None, error=error_text(error))
-        raise
-    if inspect.isawaitable(result):
-        return _awaited(guard, decision, result)
-    guard.record(decision, as_json(result))
-    return result
-
-
-async def _awaited(guard: Guard, decision: Decision, running: Awaitable[Any]) -> Any:
-    try:
-        result = await running
-    except Exception as error:
-        guard.record(decision, None, error=error_text(error))
-        raise
-    guard.record(decision, as_json(result))
-    return result
-
-
-def error_text(error: Exception) -> str:
-    """The text of an exception for the trace and for the agent."""
-    return f"{type(error).__name__}: {error}"
-
-
-def as_json(value: Any, _inside: tuple[int, ...] = ()) -> Json:
-    """A Python value as rules see it.
-
-    JSON values stay as they are. Other mappings, lists, tuples and sets are converted item by
-    item, and everything else becomes its `str`. Where a rule reads a result, a string that holds
-    JSON counts as the value that it encodes.
-    """
-    if problem(value) is None:
-        return value
-    inside = (*_inside, id(value))
-    if len(inside) <= _MAX_NESTING and id(value) not in _inside:  # a value may contain itself
-        if isinstance(value, Mapping):
-            return {str(key): as_json(item, inside) for key, item in value.items()}
-        if isinstance(value, list | tuple | Set):
-            return [as_json(item, inside) for item in value]
-    try:
-        return str(value)
-    except Exception:  # the call succeeded, even if its result cannot be printed
-        return f"<{type(value).__name__}>"
+def _checked(tools: object) -> dict[str, ToolFunction]:
+    """The tools, if each is a function with a name."""
+    help = 'Give them by name: {"search": search}.'
+    if not isinstance(tools, Mapping):
+        raise unusable(f"expected tools by name, found {shown(tools)}", help)
+    checked = dict(tools)
+    for name, tool in checked.items():
+        if type(name) is not str:
+            raise unusable(f"a tool cannot be named {shown(name)}", help)
+        if not callable(tool):
+            raise unusable(f"the tool '{name}' cannot be {shown(tool)}", help)
+    return checked

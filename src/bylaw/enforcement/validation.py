@@ -14,6 +14,12 @@ def unusable(message: str, help: str) -> UsageError:
     return UsageError(Diagnostic("E414", message, help))
 
 
+def not_json(subject: str, reason: str) -> UsageError:
+    """The error for arguments or results that rules cannot judge."""
+    help = "Use null, true, false, finite numbers, strings, and lists and dictionaries of these."
+    return UsageError(Diagnostic("E416", f"{subject} not JSON: {reason}", help))
+
+
 def check_procedure(given: object) -> None:
     """A guard takes a procedure, not the name of its file."""
     if not isinstance(given, Procedure):

@@ -15,6 +15,7 @@ from typing import Final
 from bylaw.logic import formula as f
 from bylaw.logic.reach import is_past_but_for_functions
 from bylaw.logic.walk import everything, sees_answer
+from bylaw.saved import Damaged, fields, listed, optional_text, whole
 from bylaw.semantics.engine import Engine, EngineMark
 from bylaw.semantics.evaluation import evaluate
 from bylaw.semantics.past.compiled import past_bodies
@@ -136,9 +137,13 @@ class History(Engine):
         return {"events": events, "numbers": list(self._numbers), "fault": self.fault}
 
     def restore(self, saved: Json) -> None:
-        self.events = [event_of(record) for record in saved["events"]]
-        self._numbers = list(saved["numbers"])
-        self.fault = saved["fault"]
+        events, numbers, fault = fields(saved, "events", "numbers", "fault")
+        self.events = [event_of(record) for record in listed(events)]
+        if any(event.step is None for event in self.events):
+            raise Damaged("an event has no step")
+        listed_numbers = listed(numbers, len(self.events))
+        self._numbers = [None if each is None else whole(each) for each in listed_numbers]
+        self.fault = optional_text(fault)
 
     def verdict(self) -> Verdict:
         """The verdict if the trace ended now; an error counts as a violation."""

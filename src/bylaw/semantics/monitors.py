@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from bylaw.logic import formula as f
+from bylaw.saved import Damaged, fields, flag, listed, places, text, whole
 from bylaw.semantics.engine import Engine, EngineMark, heard_role
 from bylaw.semantics.engines import engine_for
 from bylaw.semantics.machine.machine_cache import MachineCache
@@ -420,25 +421,62 @@ class Monitors:
         }
         return dict(copied(state))  # engines change theirs in place
 
-    def restore(self, saved: Mapping[str, Json]) -> None:
-        """Goes back to states saved for the same formulas."""
+    def restore(self, saved: Json) -> None:
+        """Goes back to states saved for the same formulas. Each part is checked.
+
+        After an exception, it must not be used any more.
+        """
         saved = copied(saved)  # the caller may restore it again
-        self.length, self._calls = saved["length"], saved["calls"]
-        self._steps.restore(saved["steps"])
-        self._opened = saved["opened"]
-        self.outstanding = {}
-        for position, record, number, concerned in saved["waiting"]:
-            call = event_of(record)
-            assert isinstance(call, Call), "only calls wait for results"
-            self.outstanding[position] = (call, number, frozenset(concerned))
-        for engine, state in zip(self.engines, saved["engines"], strict=True):
+        parts = dict(zip(_SAVED, fields(saved, *_SAVED), strict=True))
+        size = len(self.engines)
+        self.length = whole(parts["length"])
+        self._calls = whole(parts["calls"], 0, self.length)
+        self._steps.restore(parts["steps"])
+        self._opened = flag(parts["opened"])
+        self.outstanding = dict(map(self._read_outstanding, listed(parts["waiting"])))
+        for engine, state in zip(self.engines, listed(parts["engines"], size), strict=True):
             engine.restore(state)
-        self.verdicts[:] = [Verdict(value) for value in saved["verdicts"]]
-        self._open = set(saved["open"])
-        self._broken = dict(saved["broken"])
-        self.lost, self._reopened = set(saved["lost"]), set(saved["reopened"])
-        self.unscored, self.executed = dict(saved["unscored"]), {}
-        for index, state in saved["executed"]:
-            self.executed[index] = self._new_engine(index)
+        self._broken = _reasons(parts["broken"], size)
+        self.lost = set(places(parts["lost"], size))
+        self._reopened = set(places(parts["reopened"], size))
+        self.unscored, self.executed = _reasons(parts["unscored"], size), {}
+        for each in listed(parts["executed"]):
+            index, state = listed(each, 2)
+            self.executed[whole(index, 0, size - 1)] = self._new_engine(index)
             self.executed[index].restore(state)
+        self._restore_verdicts(parts["verdicts"], parts["open"])
+
+    def _read_outstanding(self, saved: Json) -> tuple[int, tuple[Call, int, frozenset[int]]]:
+        position, record, number, concerned = listed(saved, 4)
+        call = event_of(record)
+        if not isinstance(call, Call) or not may_get_result(call):
+            raise Damaged("expected a call without a result")
+        waiting = frozenset(places(concerned, len(self.engines)))
+        return whole(position, 0, self.length - 1), (call, whole(number, 0, position), waiting)
+
+    def _restore_verdicts(self, verdicts: Json, still_open: Json) -> None:
+        """The verdicts follow from the states: what was saved must agree."""
+        for index, value in enumerate(listed(verdicts, len(self.engines))):
+            broken = index in self._broken
+            self.verdicts[index] = (
+                Verdict.PRESUMABLY_VIOLATED if broken else self.engines[index].verdict()
+            )
+            if self.verdicts[index].value != value:
+                raise Damaged("a verdict does not follow from the state of its formula")
+        final = {i for i, verdict in enumerate(self.verdicts) if verdict.final}
+        self._open = set(range(len(self.engines))) - final - self._broken.keys()
+        if sorted(self._open) != still_open:
+            raise Damaged("a formula is followed no longer, although its verdict is open")
         self._restless = self._find_restless()
+
+
+_SAVED: Final = (
+    *("length", "calls", "steps", "opened", "waiting", "engines", "verdicts", "open", "broken"),
+    *("lost", "executed", "unscored", "reopened"),
+)
+"""The parts of a saved state."""
+
+
+def _reasons(saved: Json, size: int) -> dict[int, str]:
+    pairs = [listed(each, 2) for each in listed(saved)]
+    return {whole(index, 0, size - 1): text(reason) for index, reason in pairs}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bylaw.saved import flag, listed, whole
 from bylaw.trace.event import Call, Event, Message
 from bylaw.values import Json
 
@@ -41,4 +42,6 @@ class StepCounter:
 
     def restore(self, saved: Json) -> None:
         """Goes back to a saved count."""
-        self._last, self._said, self._over = saved
+        last, said, over = listed(saved, 3)
+        self._last = None if last is None else whole(last)
+        self._said, self._over = flag(said), flag(over)

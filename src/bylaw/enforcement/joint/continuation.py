@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from bylaw.enforcement.joint.rules import MAX_PATTERNS, JointRules
+from bylaw.saved import choice, fields, flag, listed, table, text, whole
 from bylaw.trace.event import Call
 from bylaw.values import Json
 from bylaw.vocabulary.joint_form import NthCall, Precedence
@@ -113,13 +114,19 @@ class JointTest:
 
     def restore(self, saved: Json) -> None:
         """Restores a saved state."""
-        self._state = _JointState(
-            dict(saved["counts"]),
-            {(tool, number): when for tool, number, when in saved["reached"]},
-            set(saved["met"]),
-            {i: (matched, last) for i, matched, last in saved["matched"]},
+        counts, reached, met, matched, time, decided = fields(
+            saved, "counts", "reached", "met", "matched", "time", "decided"
         )
-        self._time, self.decided = saved["time"], saved["decided"]
+        self._time, self.decided = whole(time), flag(decided)
+        state = self._state = _JointState({k: whole(v) for k, v in table(counts).items()})
+        for each in listed(reached):
+            tool, number, when = listed(each, 3)
+            state.reached[text(tool), whole(number)] = whole(when)
+        state.met = {choice(i, self._rules.required_tool.keys()) for i in listed(met)}
+        for each in listed(matched):
+            index, elements, last = listed(each, 3)
+            length = len(self.forms[choice(index, self._rules.sequences)].sequence)
+            state.matched[index] = (whole(elements, 0, length), whole(last, -1))
 
     def can_clash(self, tool: str) -> bool:
         """Can a call of this tool make other rules impossible to satisfy?

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from bylaw.names import FINAL_ANSWER
+from bylaw.saved import fields, flag, listed, whole
 from bylaw.semantics.engine import Engine, EngineMark
 from bylaw.semantics.machine.alphabet import Letter
 from bylaw.semantics.machine.machine import StateNumber
@@ -19,7 +20,7 @@ from bylaw.semantics.machine.search import Explorer, Leap
 from bylaw.semantics.past.memories import event_of, event_record
 from bylaw.semantics.verdict import Verdict
 from bylaw.trace.event import Call, Event, may_get_result
-from bylaw.values import Json
+from bylaw.values import Json, canonical
 
 MAX_POSSIBLE: Final = 1_000
 """The limit on states that are followed at once, while results are unknown."""
@@ -253,19 +254,21 @@ class Follower(Engine):
         write = self.machine.written
         return {
             "now": write(now),
-            "possible": None if possible is None else [write(state) for state in possible],
+            "possible": None if possible is None else sorted(map(write, possible), key=canonical),
             "unsettled": [
                 [event_record(each.event), each.position, each.new_step] for each in unsettled
             ],
         }
 
     def restore(self, saved: Json) -> None:
-        read, possible = self.machine.read, saved["possible"]
-        self.now = read(saved["now"])
-        self.possible = None if possible is None else frozenset(map(read, possible))
+        read = self.machine.read
+        now, possible, unsettled = fields(saved, "now", "possible", "unsettled")
+        self.now = read(now)
+        self.possible = None if possible is None else frozenset(map(read, listed(possible)))
         self.unsettled = []
-        for event, position, new_step in saved["unsettled"]:
-            self.take(event_of(event), position, 0, new_step)
+        for each in listed(unsettled):
+            event, position, new_step = listed(each, 3)
+            self.take(event_of(event), whole(position), 0, flag(new_step))
 
 
 class PlainFollower(Engine):

@@ -17,6 +17,7 @@ from typing import Any, Final, TypeAlias
 
 from bylaw.logic import formula as f
 from bylaw.logic.walk import sees_answer
+from bylaw.saved import Damaged, fields, flag, listed, whole
 from bylaw.semantics.evaluation import holds
 from bylaw.semantics.machine.alphabet import Alphabet, Letter
 from bylaw.semantics.machine.closure import Closure
@@ -26,7 +27,8 @@ from bylaw.trace.trace import Events, Trace
 from bylaw.values import Json
 from bylaw.vocabulary.patterns import names_of
 from bylaw.vocabulary.registry import EMPTY, Vocabulary
-from bylaw.vocabulary.tracker import Outlook
+from bylaw.vocabulary.tracker import Outlook, Tracker
+from bylaw.vocabulary.tracker import State as TrackerState
 from bylaw.vocabulary.view import Order
 
 StateNumber: TypeAlias = int
@@ -119,30 +121,48 @@ class Machine:
         }
 
     def _written(self, residual: Residual) -> Json:
-        return [
-            [[astuple(self.obligations[n]) for n in alternative] for alternative in requirement]
+        """A residual as JSON: in one order, so that equal states are written alike."""
+        return sorted(
+            sorted(sorted(astuple(self.obligations[n]) for n in each) for each in requirement)
             for requirement in residual
-        ]
+        )
 
     def read(self, written: Json) -> StateNumber:
         """The state that `written` wrote."""
+        residual, carried, trackers, started, ended = fields(
+            written, "residual", "carried", "trackers", "started", "ended"
+        )
+        states = zip(
+            self.closure.trackers, listed(trackers, len(self.closure.trackers)), strict=True
+        )
         return self.number(
             Configuration(
-                self._read(written["residual"]),
-                tuple(self._read(residual) for residual in written["carried"]),
-                _tuples(written["trackers"]),
-                written["started"],
-                written["ended"],
+                self._read(residual),
+                tuple(map(self._read, listed(carried, len(self.closure.past) if started else 0))),
+                tuple(_tracker_state(tracker, state) for tracker, state in states),
+                flag(started),
+                flag(ended),
             )
         )
 
     def _read(self, written: Json) -> Residual:
         return frozenset(
             frozenset(
-                frozenset(self.obligation(Obligation(*each)) for each in alternative)
-                for alternative in requirement
+                frozenset(self._read_obligation(each) for each in listed(alternative))
+                for alternative in listed(requirement)
             )
-            for requirement in written
+            for requirement in listed(written)
+        )
+
+    def _read_obligation(self, written: Json) -> int:
+        part, strong, tracker = listed(written, 3)
+        closure = self.closure
+        return self.obligation(
+            Obligation(
+                whole(part, -1, len(closure.parts) - 1),
+                flag(strong),
+                whole(tracker, -1, len(closure.trackers) - 1),
+            )
         )
 
     # ── transitions ──────────────────────────────────────────────────────────────────────
@@ -318,6 +338,21 @@ class Machine:
         return tracker.distance(state, obligation.strong is goal)
 
 
+def _tracker_state(tracker: Tracker, written: Json) -> TrackerState:
+    """A tracker's state from JSON. It must be one that the tracker can work with."""
+    state = _tuples(written)
+    tracker.holds(state), tracker.outlook(state), tracker.distance(state, True)
+    for hit in (False, True):
+        tracker.advance(state, [hit] * len(tracker.probes), True)
+    return state
+
+
 def _tuples(value: Json) -> Any:
-    """Lists as tuples, at every level: restores a tracker's state from JSON."""
-    return tuple(map(_tuples, value)) if isinstance(value, list | tuple) else value
+    """Lists as tuples, at every level, and nothing but numbers and words in them."""
+    if isinstance(value, list | tuple):
+        return tuple(map(_tuples, value))
+    if type(value) is int:
+        return whole(value)
+    if value is not None and type(value) not in (bool, str):
+        raise Damaged("expected the state of a tracker")
+    return value

@@ -21,6 +21,7 @@ from bylaw.logic import formula as f
 from bylaw.logic.terms import Literal, ToolName
 from bylaw.logic.walk import substitute
 from bylaw.names import FINAL_ANSWER
+from bylaw.saved import choice, fields, flag, listed, whole
 from bylaw.semantics.engine import Engine, EngineMark
 from bylaw.semantics.machine.alphabet import Letter
 from bylaw.semantics.machine.closure import Unsupported
@@ -38,7 +39,7 @@ from bylaw.semantics.past.memories import event_of, event_record
 from bylaw.semantics.verdict import Verdict
 from bylaw.trace.event import MISSING, Call, Event
 from bylaw.trace.trace import Events
-from bylaw.values import Json, identity
+from bylaw.values import Json, canonical, identity
 from bylaw.vocabulary.domains import contributed
 from bylaw.vocabulary.patterns import is_tool, lookup
 from bylaw.vocabulary.registry import Vocabulary
@@ -321,10 +322,14 @@ class Slices(Engine):
         write = self.machine.written
         return {
             "fresh": write(self.fresh),
-            "groups": [
-                [write(g.state), g.in_domain, [self.values[key] for key in g.keys]]
-                for g in self.groups
-            ],
+            "groups": sorted(
+                (
+                    [write(g.state), g.in_domain, [self.values[key] for key in sorted(g.keys)]]
+                    for g in self.groups
+                    if g.keys
+                ),
+                key=lambda group: canonical(group[:2]),
+            ),
             "special": {
                 k: self.special[k].machine.written(s) for k, s in self.special_states.items()
             },
@@ -335,17 +340,24 @@ class Slices(Engine):
         }
 
     def restore(self, saved: Json) -> None:
-        self.fresh = self.machine.read(saved["fresh"])
-        self.groups, self.where, self.values = [], {}, {}
-        for state, in_domain, values in saved["groups"]:
-            for value in values:
-                self.values[identity(value)] = value
-                self._settle(identity(value), self.machine.read(state), in_domain)
-        self.special_states = {
-            key: self.special[key].machine.read(state) for key, state in saved["special"].items()
-        }
-        self.special_in_domain = set(saved["special_in_domain"])
-        self.queue = [QueuedEvent(event_of(event), *place) for event, *place in saved["queue"]]
+        fresh, groups, special, in_domain, queue = fields(
+            saved, "fresh", "groups", "special", "special_in_domain", "queue"
+        )
+        self.fresh = self.machine.read(fresh)
+        self.groups, self.values = [], {}
+        for each in listed(groups):
+            state, joined, values = listed(each, 3)
+            keyed = {identity(value): value for value in listed(values)}
+            self.groups.append(Group(self.machine.read(state), flag(joined), set(keyed)))
+            self.values |= keyed
+        self.where = {key: group for group in self.groups for key in group.keys}
+        states = dict(zip(self.special, fields(special, *self.special), strict=True))
+        self.special_states = {k: self.special[k].machine.read(s) for k, s in states.items()}
+        self.special_in_domain = {choice(key, self.special.keys()) for key in listed(in_domain)}
+        self.queue = []
+        for each in listed(queue):
+            event, position, new_step = listed(each, 3)
+            self.queue.append(QueuedEvent(event_of(event), whole(position), flag(new_step)))
 
 
 def _prenex(formula: f.Formula) -> f.Quantifier:

@@ -15,6 +15,7 @@ from functools import partial
 from itertools import product
 from typing import Final, TypeAlias
 
+from bylaw.saved import fields, flag, listed, text, whole
 from bylaw.trace.event import MISSING, Event
 from bylaw.trace.trace import Trace
 from bylaw.values import Json, identity, is_list, is_text
@@ -221,12 +222,14 @@ class Index:
 
     def restore(self, saved: Json, size: int) -> None:
         """Goes back to a saved memory; `size` is the number of variables."""
-        self.buckets = {
-            tuple(place): [_entry_of(entry, size) for entry in bucket]
-            for place, bucket in saved["buckets"]
-        }
-        self.unsure = [_entry_of(entry, size) for entry in saved["unsure"]]
-        self._texts = saved["texts"]
+        buckets, unsure, texts = fields(saved, "buckets", "unsure", "texts")
+        self.buckets = {}
+        for each in listed(buckets):
+            place, bucket = listed(each, 2)
+            key = tuple(map(text, listed(place, len(self.keys))))
+            self.buckets[key] = [_entry_of(entry, size) for entry in listed(bucket)]
+        self.unsure = [_entry_of(entry, size) for entry in listed(unsure)]
+        self._texts = flag(texts)
 
 
 def _latest_before(bucket: Bucket, step: int) -> Bucket:
@@ -256,7 +259,7 @@ class Carried:
 
     def restore(self, saved: Json, size: int) -> None:
         """Goes back to a saved memory."""
-        self.value = saved
+        self.value = None if saved is None else flag(saved)
 
 
 class Previous:
@@ -313,8 +316,9 @@ def event_record(event: Event) -> Json:
 
 def event_of(record: Json) -> Event:
     """The event that `event_record` wrote."""
-    alone, step = record
-    return replace(Trace.from_record(alone).seen("all", answer=True)[0], step=step)
+    alone, step = listed(record, 2)
+    (event,) = Trace.from_record(alone).seen("all", answer=True)
+    return replace(event, step=None if step is None else whole(step))
 
 
 def _moment_record(moment: EventContext) -> Json:
@@ -322,8 +326,8 @@ def _moment_record(moment: EventContext) -> Json:
 
 
 def _moment_of(record: Json, size: int) -> EventContext:
-    event, position, step, pending = record
-    return EventContext(event_of(event), position, step, pending, size)
+    event, position, step, pending = listed(record, 4)
+    return EventContext(event_of(event), whole(position), whole(step), flag(pending), size)
 
 
 def _entry_record(entry: MemoryEntry) -> Json:
@@ -331,5 +335,5 @@ def _entry_record(entry: MemoryEntry) -> Json:
 
 
 def _entry_of(record: Json, size: int) -> MemoryEntry:
-    moment, sure = record
-    return MemoryEntry(_moment_of(moment, size), sure)
+    moment, sure = listed(record, 2)
+    return MemoryEntry(_moment_of(moment, size), flag(sure))

@@ -18,6 +18,7 @@ from typing import Final
 from bylaw.logic import formula as f
 from bylaw.logic.walk import sees_answer
 from bylaw.names import FINAL_ANSWER
+from bylaw.saved import fields, flag, listed, whole
 from bylaw.semantics.engine import Engine, EngineMark, heard_role
 from bylaw.semantics.machine.closure import Unsupported
 from bylaw.semantics.past.compiled import Compiler, past_bodies, triggers
@@ -309,11 +310,14 @@ class Registers(Engine):
         }
 
     def restore(self, saved: Json) -> None:
-        for memory, remembered in zip(self.memories, saved["memories"], strict=True):
+        memories, queue, tail, violated = fields(saved, "memories", "queue", "tail", "violated")
+        for memory, remembered in zip(
+            self.memories, listed(memories, len(self.memories)), strict=True
+        ):
             memory.restore(remembered, self._size)
-        self.queue = [_read(each) for each in saved["queue"]]
-        self._tail = None if saved["tail"] is None else _read(saved["tail"])
-        self.violated = saved["violated"]
+        self.queue = [_read(each) for each in listed(queue)]
+        self._tail = None if tail is None else _read(tail)
+        self.violated = flag(violated)
         for each in self.queue:
             self._judge_again(each)
             self._absorb(each)
@@ -326,8 +330,8 @@ def _written(waiting: UnsettledEvent) -> Json:
 
 
 def _read(written: Json) -> UnsettledEvent:
-    event, position, step = written
-    return UnsettledEvent(event_of(event), position, step)
+    event, position, step = listed(written, 3)
+    return UnsettledEvent(event_of(event), whole(position), whole(step))
 
 
 def _heard_as(event: Event) -> str:

@@ -1,0 +1,131 @@
+"""A turn while it is decided: its calls, rebuilt as plain JSON, and the decisions so far."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from bylaw.enforcement.asking import Question
+from bylaw.enforcement.decision import Decision
+from bylaw.enforcement.events import EnforcementEvent
+from bylaw.enforcement.validation import not_json, unusable
+from bylaw.errors import shown
+from bylaw.plain import NotJson, rebuilt
+from bylaw.trace.event import MISSING, Call
+from bylaw.values import canonical, copied
+
+
+def calls_of(given: object) -> list[Call]:
+    """The calls of a turn. Anything else is an error."""
+    if not isinstance(given, Iterable):
+        help = 'A turn is a list: [Call("search", {"q": "x"})].'
+        raise unusable(f"expected a list of calls, found {shown(given)}", help)
+    listed = list(given)
+    for call in listed:
+        if type(call) is not Call:  # a subclass may show the gate another call than the tool
+            raise unusable(f"expected a Call, found {shown(call)}", 'Call("search", {"q": "x"})')
+    return listed
+
+
+def plain_call(call: Call) -> Call:
+    """A proposed call, rebuilt: plain strings, and arguments that are exactly JSON.
+
+    Nothing can change it any more, and comparing it runs no code but Python's own.
+    """
+    for given, name in ((call.tool, "tool"), (call.id, "id"), (call.agent, "agent")):
+        if type(given) is not str and (given is not None or name == "tool"):
+            raise unusable(f"the {name} of a call cannot be {shown(given)}", "It is a string.")
+    subject = f"the arguments of '{call.tool}' are"
+    if type(call.args) is not dict:
+        raise not_json(subject, f"{shown(call.args)} is not a dictionary")
+    try:
+        return _with_arguments(call, rebuilt(call.args))
+    except NotJson as error:
+        raise not_json(subject, str(error)) from None
+
+
+def handed_out(call: Call) -> Call:
+    """A copy of a call for the caller, who may change its arguments."""
+    return _with_arguments(call, copied(call.args))
+
+
+def _with_arguments(call: Call, arguments: object) -> Call:
+    times = call.start, call.end
+    return Call(call.tool, arguments, MISSING, call.step, None, call.id, *times, call.agent)  # type: ignore[arg-type]  # JSON
+
+
+def call_key(call: Call) -> str:
+    """A call's identity: tool and canonical arguments; `1` and `1.0` differ."""
+    return canonical([call.tool, dict(call.args)])
+
+
+@dataclass(slots=True)
+class Turn:
+    """A turn while it is decided. A person may be asked in between."""
+
+    calls: list[Call]
+    """The calls as they are judged: plain, and the guard's own."""
+    number: int = -1
+    warned: dict[str, set[int]] = field(default_factory=dict)
+    """The calls warned about in the turn before, with the rules that were shown."""
+    resolved: list[EnforcementEvent] = field(default_factory=list)
+    """The earlier events that this turn resolved."""
+    spoke: bool = False
+    """Did the assistant say something that belongs to this turn?"""
+    decided: dict[int, Decision] = field(default_factory=dict)
+    """The decisions so far, by the place of the call in the turn."""
+    todo: deque[int] = field(default_factory=deque)
+    """The calls to decide next, by their places."""
+    waiting: list[int] = field(default_factory=list)
+    """The calls that wait for results of the same turn."""
+    unlogged: list[int] = field(default_factory=list)
+    """The calls whose decisions are not on record yet."""
+    occupied: bool = False
+    """Does the step already have an event?"""
+    excused: set[int] = field(default_factory=set)
+    """The rules that the next call is let past."""
+    approved: set[int] = field(default_factory=set)
+    """Those of them that a person let it past."""
+    denied: tuple[Question, str] | None = None
+    """The question that was not answered with yes, and the reason."""
+
+    @classmethod
+    def of(cls, given: object) -> Turn:
+        """The turn with these calls. If one of them cannot be judged, none is."""
+        calls = [plain_call(call) for call in calls_of(given)]
+        return cls(calls, todo=deque(range(len(calls))))
+
+    @property
+    def decisions(self) -> list[Decision]:
+        """The decisions, in the order of the calls."""
+        return [self.decided[place] for place in sorted(self.decided)]
+
+    def approve(self, rules: Iterable[int]) -> None:
+        """A person lets the next call past these rules."""
+        self.approved.update(rules)
+        self.excused |= self.approved
+
+    def answer(self, question: Question, denied: str | None) -> None:
+        """Takes the answer about the next call: None approves it, a reason refuses it."""
+        if denied is None:
+            self.approve(question.violations)
+        else:
+            self.denied = question, denied
+
+    def decide(self, decision: Decision) -> None:
+        """Adds the decision on the next call."""
+        place = self.todo.popleft()
+        self.decided[place] = decision
+        self.unlogged.append(place)
+        self.excused, self.approved = set(), set()
+
+    def wait(self) -> None:
+        """Leaves the next call undecided until results of the turn are in."""
+        self.waiting.append(self.todo.popleft())
+        self.excused, self.approved = set(), set()
+
+    def resume(self) -> None:
+        """Takes up the calls that wait."""
+        self.todo.extend(self.waiting)
+        self.waiting.clear()
