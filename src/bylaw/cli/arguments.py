@@ -89,4 +89,6 @@ def add_tables(parser: argparse.ArgumentParser, names: Iterable[str], short: Ite
 
 def add_csv(parser: argparse.ArgumentParser) -> None:
     """Adds the option to write tables as CSV files."""
-    parser.add_argument("--csv", metavar="DIR", help="write each table there, as a CSV file")
+    from bylaw.cli.output_options import add_output  # only where something is written
+
+    add_output(parser, "--csv", help="write each table there, as a CSV file", folder=True)

@@ -11,9 +11,10 @@ from typing import Final
 from bylaw.cli.arguments import add_json, add_traces
 from bylaw.cli.inputs import entries
 from bylaw.cli.main import exit_code
+from bylaw.cli.output_options import add_output
 from bylaw.cli.outputs import write_file
 from bylaw.cli.terminal import counted, safe
-from bylaw.errors import Diagnostic, TraceError, UsageError
+from bylaw.errors import Diagnostic, TraceError
 from bylaw.scoring.starter import Starter, starter
 
 EPILOG: Final = """\
@@ -29,11 +30,8 @@ did, not what they should do: keep those you mean, and delete the rest.
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declares the command's arguments."""
     add_traces(parser)
-    parser.add_argument(
-        "-o", "--output", metavar="FILE", help="output file (default: standard output)"
-    )
+    add_output(parser, "-o", "--output", help="output file (default: standard output)")
     parser.add_argument("--name", default="my-procedure", help="the procedure's name")
-    parser.add_argument("--force", action="store_true", help="replace an existing file")
     add_json(parser, "the proposals as JSON")
 
 
@@ -55,7 +53,7 @@ def run(options: argparse.Namespace) -> int:
     elif options.output is None:
         print(found.to_yaml(), end="")
     if options.output is not None:
-        _write(Path(options.output), found.to_yaml(), force=options.force)
+        write_file(Path(options.output), found.to_yaml())
         print(
             f"wrote {options.output}: {counted(len(found.tools), 'tool')}, "
             f"{counted(len(found.kept), 'rule')} and {len(found.offered)} more in comments, "
@@ -77,9 +75,3 @@ def _as_json(found: Starter) -> dict[str, object]:
         "kept": rows(found.kept),
         "offered": rows(found.offered),
     }
-
-
-def _write(path: Path, text: str, *, force: bool) -> None:
-    if path.exists() and not force:
-        raise UsageError(Diagnostic("E403", f"{path} exists already", "Add --force to replace it."))
-    write_file(path, text)

@@ -130,7 +130,12 @@ def _run(arguments: list[str]) -> int:
         allow_abbrev=False,
     )
     command.configure(parser)
-    code: int = command.run(parser.parse_intermixed_args(rest))
+    options = parser.parse_intermixed_args(rest)
+    if parser.get_default("outputs"):
+        from bylaw.cli.output_options import check_outputs  # only where there are some
+
+        check_outputs(options)
+    code: int = command.run(options)
     return code
 
 

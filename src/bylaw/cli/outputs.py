@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from bylaw.cli.output_options import MARK, replace_file
 from bylaw.errors import Diagnostic, UsageError
 from bylaw.tables import Table
 
@@ -14,14 +15,15 @@ def write_file(path: Path, text: str) -> int:
     """Writes a file into an existing folder, and returns its size in bytes."""
     data = text.encode("utf-8", errors="backslashreplace")
     with _errors_explained(path):
-        path.write_bytes(data)  # bytes: lines end the same on every system
+        replace_file(path, data)  # bytes: lines end the same on every system
     return len(data)
 
 
 def write_files(folder: Path, files: Mapping[str, str]) -> int:
-    """Writes files by name, and returns their size in bytes; makes the folder if needed."""
+    """Writes files by name, and returns their size in bytes; makes and marks the folder."""
     with _errors_explained(folder):
         folder.mkdir(parents=True, exist_ok=True)
+        (folder / MARK).touch()
     return sum(write_file(folder / name, text) for name, text in files.items())
 
 
@@ -34,6 +36,7 @@ def write_tables(folder: str, tables: Iterable[Table]) -> None:
 def _errors_explained(path: Path) -> Iterator[None]:
     try:
         yield
-    except OSError as error:
-        message = f"cannot write {path}: {error.strerror or error}"
+    except (OSError, ValueError) as error:  # a name that no file can have is a ValueError
+        reason = (error.strerror if isinstance(error, OSError) else None) or error
+        message = f"cannot write {path}: {reason}"
         raise UsageError(Diagnostic("E403", message)) from None

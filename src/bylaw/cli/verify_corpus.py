@@ -13,6 +13,7 @@ from bylaw.batch.input.chunks import Limits
 from bylaw.batch.input.files import CorpusFile, total_size
 from bylaw.batch.optional import SCORING, can_score_corpora, import_extra
 from bylaw.cli.main import exit_code
+from bylaw.cli.output_options import add_output
 from bylaw.cli.outputs import write_file
 from bylaw.cli.terminal import ProgressLine, coloured, counted, progress, safe, score_text
 from bylaw.codes import CODES
@@ -31,10 +32,11 @@ LARGE: Final = 64 * MEGABYTE
 def add_corpus(parser: argparse.ArgumentParser) -> None:
     """Adds the options for corpora."""
     group = parser.add_argument_group("corpora")
-    group.add_argument(
-        "--out", metavar="FILE", help="write a row per trace: .parquet, .jsonl, .jsonl.gz or .zst"
-    )
-    group.add_argument("--report", metavar="FILE", help="write the summary as a page (HTML)")
+    help = "write a row per trace: .parquet, .jsonl, .jsonl.gz or .zst"
+    add_output(parser, "--out", help=help, mark=_is_results_file, group=group)
+    help = "write the summary as a page (HTML)"
+    mark = 'name="generator" content="bylaw corpus"'
+    add_output(parser, "--report", help=help, mark=mark, group=group)
     group.add_argument("--summary", action="store_true", help="print only the summary")
     group.add_argument(
         "--restart", action="store_true", help="discard an unfinished run and start over"
@@ -59,6 +61,12 @@ def is_corpus(options: argparse.Namespace, corpus: Sequence[CorpusFile]) -> bool
         return True
     large = (total_size(corpus) or 0) > LARGE
     return large and not options.json and can_score_corpora()
+
+
+def _is_results_file(path: Path) -> bool:
+    from bylaw.batch.output.formats import is_results_file  # imports NumPy
+
+    return is_results_file(path)
 
 
 def check_output(path: str, corpus: Sequence[CorpusFile]) -> None:

@@ -10,6 +10,7 @@ from typing import Final
 from bylaw.cli.arguments import add_json, add_procedure
 from bylaw.cli.inputs import load_procedure, one_trace
 from bylaw.cli.main import OK
+from bylaw.cli.output_options import OutputOption, add_output, check_output
 from bylaw.cli.outputs import write_file
 from bylaw.reports.html.viewer import render_trace
 from bylaw.scoring.verify import verify_trace
@@ -22,13 +23,16 @@ The page is a single file that needs no network. Click a rule to see its calls.
 """
 
 
+PAGE: Final = 'name="generator" content="bylaw viewer"'
+"""The mark of a page that this command wrote."""
+
+
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declares the command's arguments."""
     parser.add_argument("trace", metavar="TRACE", help="the trace")
     add_procedure(parser)
-    parser.add_argument(
-        "-o", "--output", metavar="FILE", help="output file (default: the trace's name, .html)"
-    )
+    help = "output file (default: the trace's name, .html)"
+    add_output(parser, "-o", "--output", help=help, mark=PAGE)
     add_json(parser, "the file's name and size as JSON")
 
 
@@ -37,6 +41,7 @@ def run(options: argparse.Namespace) -> int:
     procedure = load_procedure(options)
     report = verify_trace(one_trace(options.trace), procedure)
     output = Path(options.output or _default(options.trace))
+    check_output(OutputOption("output", PAGE, False, False), output, [], force=options.force)
     size = write_file(output, render_trace(report))
     if options.json:
         print(json.dumps({"output": str(output), "bytes": size}))

@@ -47,6 +47,10 @@ class ResultsFormat(Protocol):
         """Writes a file with the rows of the parts, in order."""
         ...
 
+    def recognises(self, path: Path) -> bool:
+        """Does a file hold rows that this format wrote?"""
+        ...
+
 
 def format_for(path: str) -> ResultsFormat:
     """The format that a file's name ends in."""
@@ -58,11 +62,23 @@ def format_for(path: str) -> ResultsFormat:
     raise UsageError(Diagnostic("E402", message, help))
 
 
+def is_results_file(path: Path) -> bool:
+    """Is this a file of scores, so that a new one may replace it?"""
+    try:
+        return format_for(str(path)).recognises(path)
+    except Exception:  # a damaged file of another kind fails in many ways
+        return False
+
+
 def _reason(record: Unusable) -> str:
     return "; ".join(problem.message for problem in record.diagnostics) or "cannot be used"
 
 
 # ── JSONL ─────────────────────────────────────────────────────────────────────────────────
+
+
+_ROW: Final = b'{"trace": '
+"""The start of each row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +123,18 @@ class JsonlFormat:
             zstandard = import_extra("zstandard", "writing .zst files")
             return bytes(zstandard.ZstdCompressor().compress(text))
         return text
+
+    def recognises(self, path: Path) -> bool:
+        """Does the file begin as those that this format writes?"""
+        with path.open("rb") as file:
+            if self.compression == "gzip":
+                start = gzip.GzipFile(fileobj=file).read(len(_ROW))
+            elif self.compression == "zstd":
+                zstandard = import_extra("zstandard", "writing .zst files")
+                start = zstandard.ZstdDecompressor().stream_reader(file).read(len(_ROW))
+            else:
+                start = file.read(len(_ROW))
+        return bytes(start) == _ROW
 
     def join(self, parts: Sequence[Path], target: Path) -> None:
         """Concatenates the parts."""
@@ -161,6 +189,12 @@ class ParquetFormat:
             *(padded(_names(arrow, scores, names, code)) for code in _OUTCOME_COLUMNS.values()),
             _texts(arrow, [None] * len(scores) + [*map(_reason, scores.unusable)]),
         ]
+
+    def recognises(self, path: Path) -> bool:
+        """Does the file have the columns of scores?"""
+        arrow = import_extra("pyarrow", "writing Parquet")
+        parquet = import_extra("pyarrow.parquet", "writing Parquet")
+        return bool(parquet.read_schema(path).names == _schema(arrow).names)
 
     def join(self, parts: Sequence[Path], target: Path) -> None:
         """Copies the row groups of the parts."""

@@ -15,6 +15,7 @@ from bylaw.bench.instance import TaskInstance, instance
 from bylaw.bench.templates import TEMPLATES
 from bylaw.cli.arguments import add_json, add_number
 from bylaw.cli.main import OK
+from bylaw.cli.output_options import add_output
 from bylaw.cli.outputs import write_files
 from bylaw.cli.terminal import safe, shortened
 from bylaw.procedure.constraint import LAYERS
@@ -40,9 +41,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("template", metavar="TEMPLATE", help="the procedural pattern")
     add_number(parser, "--difficulty", 1, "1 to 5", int)
     add_number(parser, "--seed", 42, "random seed", int)
-    parser.add_argument(
-        "-o", "--output", metavar="DIR", help="write instance.json, procedure.yaml, gold.json there"
-    )
+    help = "write instance.json, procedure.yaml, gold.json there"
+    add_output(parser, "-o", "--output", help=help, folder=True)
     add_json(parser, "the instance as JSON")
 
 

@@ -12,7 +12,8 @@ from bylaw.bench.analysis import ANALYSES
 from bylaw.bench.results import RunRecord, read_results
 from bylaw.cli.arguments import add_json, add_tables
 from bylaw.cli.main import OK
-from bylaw.cli.outputs import write_files, write_tables
+from bylaw.cli.output_options import add_output
+from bylaw.cli.outputs import write_file, write_files, write_tables
 from bylaw.cli.terminal import counted, progress
 from bylaw.errors import Diagnostic, TraceError
 from bylaw.reports.figures import FIGURES, standalone
@@ -43,8 +44,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Declares the command's arguments."""
     parser.add_argument("results", nargs="+", metavar="RESULTS", help="results files")
     add_tables(parser, ANALYSES, SHORT)
-    parser.add_argument("-o", "--output", metavar="FILE", help="write a report in HTML")
-    parser.add_argument("--figures", metavar="DIR", help="write each figure there, as an SVG file")
+    mark = 'name="generator" content="bylaw bench"'
+    add_output(parser, "-o", "--output", help="write a report in HTML", mark=mark)
+    help = "write each figure there, as an SVG file"
+    add_output(parser, "--figures", help=help, folder=True)
     add_json(parser, "the tables as JSON")
 
 
@@ -102,5 +105,5 @@ def _figures(tables: Mapping[str, Table], folder: Path) -> list[str]:
 
 def _page(runs: Sequence[RunRecord], output: Path) -> list[str]:
     with progress("runs", len(runs)) as line:
-        size = write_files(output.parent, {output.name: render_bench(runs, line.step)})
+        size = write_file(output, render_bench(runs, line.step))
     return [f"wrote {output} ({size / 1024:,.0f} KiB, {counted(len(runs), 'run')})"]

@@ -27,6 +27,7 @@ from bylaw.cli.model_runs import (
     print_failures,
     run_missing,
 )
+from bylaw.cli.output_options import add_output
 from bylaw.enforcement.decision import HINTS
 
 EPILOG: Final = f"""\
@@ -56,9 +57,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "models", nargs="+", metavar="MODEL", help="KIND:NAME, such as sim:careless"
     )
-    parser.add_argument(
-        "-o", "--output", default="results.jsonl", metavar="FILE", help="default: results.jsonl"
-    )
+    name = "results.jsonl"
+    add_output(parser, "-o", "--output", help=f"default: {name}", resumes=True, default=name)
     parser.add_argument(
         "--setting", choices=RUN_SETTINGS, action="append", help="repeatable (default: all)"
     )

@@ -10,6 +10,7 @@ from typing import Final
 
 from bylaw.cli.arguments import add_json, add_names, add_number
 from bylaw.cli.main import OK, exit_code
+from bylaw.cli.output_options import add_output
 from bylaw.cli.terminal import counted, progress, safe
 from bylaw.errors import Diagnostic, UsageError
 from bylaw.groundstudy.questions.building import (
@@ -56,7 +57,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "action", choices=("build", "check"), help="generate questions, or check them"
     )
     parser.add_argument("questions", nargs="?", metavar="FILE", help="the file to check")
-    parser.add_argument("-o", "--output", metavar="FILE", help="the file to write")
+    add_output(parser, "-o", "--output", help="the file to write", mark='{\n "bylaw":')
     add_names(parser, "--repository")
     parser.add_argument(
         "--checkout",

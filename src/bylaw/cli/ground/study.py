@@ -23,6 +23,7 @@ from bylaw.cli.model_runs import (
     print_failures,
     run_missing,
 )
+from bylaw.cli.output_options import add_output
 from bylaw.cli.outputs import write_tables
 from bylaw.errors import Diagnostic, TraceError, UsageError
 from bylaw.groundstudy.agents import AGENTS, SimulatedAgent
@@ -73,9 +74,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Declares the command's arguments."""
     parser.add_argument("models", nargs="*", metavar="MODEL", help="KIND:NAME, such as sim:reader")
     parser.add_argument("--questions", metavar="FILE", help="the questions; required to ask models")
-    parser.add_argument(
-        "-o", "--output", default="grounding.jsonl", metavar="FILE", help="default: grounding.jsonl"
-    )
+    name = "grounding.jsonl"
+    add_output(parser, "-o", "--output", help=f"default: {name}", resumes=True, default=name)
     add_choice(parser, "--prompt", (*PROMPTS, "both"), "both", "the prompts to ask under")
     add_names(parser, "--repository")
     add_number(parser, "--seeds", SEEDS, "times to ask each question")

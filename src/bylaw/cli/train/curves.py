@@ -9,6 +9,7 @@ from typing import Final
 
 from bylaw.cli.arguments import add_json
 from bylaw.cli.main import OK
+from bylaw.cli.output_options import add_output
 from bylaw.cli.outputs import write_file
 from bylaw.cli.train.options import printer
 from bylaw.errors import Diagnostic, TraceError, UsageError
@@ -34,8 +35,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="RUN",
         help="an output folder of `train grpo`, or NAME=FOLDER to name it in the table",
     )
-    parser.add_argument("-o", "--output", metavar="FILE", help="write the figure there, as SVG")
-    parser.add_argument("--csv", metavar="FILE", help="write the table there, as CSV")
+    help = "write the figure there, as SVG"
+    add_output(parser, "-o", "--output", help=help, mark="<svg")
+    add_output(parser, "--csv", help="write the table there, as CSV")
     add_json(parser, "the table as JSON")
 
 

@@ -9,6 +9,7 @@ from typing import Final
 
 from bylaw.cli.arguments import add_json, add_number
 from bylaw.cli.main import OK
+from bylaw.cli.output_options import add_output
 from bylaw.training.data.corpus import SEED, TRAIN, corpus
 from bylaw.training.data.rows import write_rows
 from bylaw.training.data.splits import SPLITS, splits
@@ -32,7 +33,15 @@ compliance of an agent that does nothing.
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declares the command's arguments."""
-    parser.add_argument("-o", "--output", metavar="DIR", required=True, help="output folder")
+    add_output(
+        parser,
+        "-o",
+        "--output",
+        help="output folder",
+        mark=f"{TRAIN}.jsonl",
+        folder=True,
+        required=True,
+    )
     add_number(parser, "--seed", SEED, "random seed", int)
     add_json(parser, "what was written as JSON")
 

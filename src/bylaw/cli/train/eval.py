@@ -13,6 +13,7 @@ from bylaw.bench.results import Results, read_results
 from bylaw.cli.arguments import add_choice, add_csv, add_json, add_names, add_number, at_least_one
 from bylaw.cli.main import OK
 from bylaw.cli.model_runs import RUN_SETTINGS
+from bylaw.cli.output_options import add_output
 from bylaw.cli.outputs import write_tables
 from bylaw.cli.terminal import counted, progress
 from bylaw.cli.train.options import add_base, printer, with_libraries, within_memory
@@ -48,9 +49,8 @@ decoding is greedy and each task of the benchmark is run once.
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declares the command's arguments."""
     add_base(parser, adapter="evaluate the model with it")
-    parser.add_argument(
-        "-o", "--output", default="eval.jsonl", metavar="FILE", help="default: eval.jsonl"
-    )
+    name = "eval.jsonl"
+    add_output(parser, "-o", "--output", help=f"default: {name}", resumes=True, default=name)
     parser.add_argument("--name", metavar="NAME", help="its name in the tables (default: its path)")
     add_names(parser, "--set", _SETS)
     parser.add_argument(

@@ -11,6 +11,7 @@ from typing import Final
 from bylaw.cli.arguments import add_choice, add_json, add_number, at_least_one
 from bylaw.cli.main import OK
 from bylaw.cli.model_runs import RUN_SETTINGS
+from bylaw.cli.output_options import add_output
 from bylaw.cli.outputs import write_file
 from bylaw.cli.train.options import (
     add_adapter_options,
@@ -76,7 +77,9 @@ and curves.svg with the terms of the reward, on training and held-out examples.
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declares the command's arguments."""
     add_base(parser)
-    parser.add_argument("-o", "--output", metavar="DIR", required=True, help="output folder")
+    add_output(
+        parser, "-o", "--output", help="output folder", mark=METRICS, folder=True, required=True
+    )
     parser.add_argument("--resume", action="store_true", help="resume from the last checkpoint")
     parser.add_argument(
         "--seconds", type=float, metavar="N", help="stop after N seconds, at the end of a round"

@@ -9,6 +9,7 @@ from typing import Final
 
 from bylaw.cli.arguments import add_choice, add_json, add_number
 from bylaw.cli.main import OK
+from bylaw.cli.output_options import add_output
 from bylaw.cli.train.options import (
     add_adapter_options,
     add_base,
@@ -44,7 +45,9 @@ tool_c(x = v), v = 3.`
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declares the command's arguments."""
     add_base(parser)
-    parser.add_argument("-o", "--output", metavar="DIR", required=True, help="output folder")
+    add_output(
+        parser, "-o", "--output", help="output folder", mark=METRICS, folder=True, required=True
+    )
     add_examples(parser, most=60)
     add_choice(parser, "--teach", TEACHINGS, "procedure", "what the transcripts show")
     add_number(parser, "--epochs", 3, "passes over the transcripts")

@@ -50,6 +50,7 @@ def page(
     shown = html.escape(_SURROGATE.sub("\ufffd", title))
     return Template(asset("page.html")).substitute(
         title=shown,
+        kind=body.removesuffix(".html"),
         policy=_policy(styles, scripts),
         body=Template(asset(body)).substitute(parts, title=shown),
         styles="\n".join(f"<style>{style}</style>" for style in styles),
