@@ -32,7 +32,7 @@ def test_explain_code(code: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert json.loads(capsys.readouterr().out)["code"] == code
 
 
-FORMULA_CODES = ["E101", "E102", "E103", "E105", "E106", "E107", "E108", "E109", "E110"]
+FORMULA_CODES = ["E101", "E102", "E103", "E105", "E106", "E107", "E108", "E109", "E110", "E111"]
 
 
 @pytest.mark.parametrize("code", FORMULA_CODES)

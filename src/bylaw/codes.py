@@ -31,8 +31,8 @@ CODES: Final = {
     ),
     "E102": Code(
         "a character, string or number is not well formed",
-        "Strings are JSON strings in double quotes; numbers are JSON numbers; regular "
-        "expressions are Python's, between slashes; ! & | -> <-> are the connectives.",
+        "Strings are JSON strings in double quotes; numbers are JSON numbers; "
+        "! & | -> <-> are the connectives.",
         'call(search, q = "foo)',
         'call(search, q = "foo")',
     ),
@@ -89,6 +89,13 @@ CODES: Final = {
         "registered extractor.",
         'forall x in result(lookup, "ids"): Called(refund)',
         'forall x in results(lookup, "ids"): CalledWith(refund, id = x)',
+    ),
+    "E111": Code(
+        "a regular expression cannot be used",
+        "Regular expressions are Python's, between slashes or in quotes, without the parts that "
+        "can take more than linear time: looking ahead or behind, and referring back to a group.",
+        "G(send -> args.text ~ /^(?!.*secret)/)",
+        "G(send -> !(args.text ~ /secret/))",
     ),
     "E112": Code(
         "the formula is too deep",

@@ -30,8 +30,9 @@ from bylaw.logic.formula import WeakUntil as W
 from bylaw.logic.formula import Yesterday as Y
 from bylaw.logic.operators import COMPARISONS, RELATIONS, may_be_variable
 from bylaw.logic.terms import path_term, term_of, tool_of
+from bylaw.regex.regex import regex_error
 from bylaw.trace.event import ROLES
-from bylaw.vocabulary.functions import FUNCTIONS
+from bylaw.vocabulary.functions import FUNCTIONS, PATTERN
 
 __all__ = [
     "WX",
@@ -159,7 +160,16 @@ def compare(left: object, relation: str, right: object) -> f.Compare:
     """`left relation right`, with one of `= != < <= > >= in contains ~`."""
     if relation not in RELATIONS:
         raise SpecError(Diagnostic("E105", *not_a_choice("relation", relation, RELATIONS)))
-    return f.Compare(relation, term_of(left), term_of(right))
+    second = term_of(right)
+    if relation == "~":
+        _check_regex(second)
+    return f.Compare(relation, term_of(left), second)
+
+
+def _check_regex(term: t.Term) -> None:
+    error = regex_error(term.value) if isinstance(term, t.Literal) else None
+    if error is not None:
+        raise SpecError(Diagnostic("E111", error.message, error.help))
 
 
 def apply(function: str, *operands: object) -> t.Apply:
@@ -168,7 +178,11 @@ def apply(function: str, *operands: object) -> t.Apply:
     if known is None or len(known.takes) != len(operands):
         message = f"no function {shown(function)} takes {len(operands)} operands"
         raise SpecError(Diagnostic("E103", message))
-    return t.Apply(function, tuple(map(term_of, operands)))
+    given = tuple(map(term_of, operands))
+    for place, operand in zip(known.takes, given, strict=True):
+        if place is PATTERN:
+            _check_regex(operand)
+    return t.Apply(function, given)
 
 
 def earlier(operand: f.Formula) -> f.Earlier:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import base64
 import importlib
 import json
 import logging
 import sys
 import time
+import tracemalloc
+import zlib
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -14,11 +17,25 @@ from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from itertools import count, pairwise
 from typing import TYPE_CHECKING, Any, TypeAlias
+from urllib.parse import quote
 
 import pytest
-from chat_server import ChatServer, Drops, Says, Script, Sends, Status, Step, Waits, echo, in_turn
+from chat_server import (
+    ChatServer,
+    DripsHeaders,
+    Drops,
+    Says,
+    Script,
+    Sends,
+    Status,
+    Step,
+    Waits,
+    echo,
+    in_turn,
+)
 
 from bylaw.agents.protocol import Chat, ChatModel, Reply, ToolSpec
+from bylaw.agents.redaction import redacted
 
 if TYPE_CHECKING:
     from bylaw.agents.openai import OpenAIModel
@@ -283,6 +300,43 @@ def test_an_answer_that_trickles_in_is_late(connect: Connect) -> None:
     assert "no answer within" in failure, "it did not wait for the end"
 
 
+def test_headers_that_trickle_in_are_late(connect: Connect) -> None:
+    """Each byte arrives in time, the headers never do."""
+    _, model = connect(in_turn(DripsHeaders(0.05), Says("here")), timeout=0.5)
+    assert _ask(model).text == "here"
+
+
+BOMB = zlib.compress(b" " * (200 << 20), wbits=31)
+
+
+@pytest.mark.parametrize(
+    ("content", "headers", "told"),
+    [
+        (BOMB, {"Content-Encoding": "gzip"}, "larger than 64 MiB"),
+        (BOMB, {"Content-Encoding": "br"}, "an encoding that was not asked for"),
+        (b"plain", {"Content-Encoding": "gzip"}, "not compressed as it says"),
+    ],
+    ids=["a bomb", "another encoding", "not compressed"],
+)
+def test_an_unusable_answer_is_a_failure_in_bounded_memory(
+    connect: Connect, content: bytes, headers: dict[str, str], told: str
+) -> None:
+    _, model = connect(in_turn(Sends(content, headers=headers)))
+    tracemalloc.start()
+    failure = _ask(model).failure
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert failure is not None
+    assert told in failure
+    assert peak < 250 << 20
+
+
+def test_a_compressed_answer_is_read(connect: Connect) -> None:
+    content = zlib.compress(Says("small").body(), wbits=31)
+    _, model = connect(in_turn(Sends(content, headers={"Content-Encoding": "gzip"})))
+    assert _ask(model).text == "small"
+
+
 def test_a_slow_answer_in_time_is_waited_for(connect: Connect) -> None:
     server, model = connect(in_turn(Sends(Says("slow").body(), every=0.002)))
     assert _ask(model) == Reply("slow")
@@ -474,6 +528,45 @@ def test_the_key_is_shown_nowhere(connect: Connect, caplog: pytest.LogCaptureFix
     assert KEY not in repr((model, model.name, model.about))
 
 
+def _in_middle_of_base64(key: str) -> str:
+    return base64.b64encode(f"Bearer {key}".encode()).decode()
+
+
+ECHOES: dict[str, Callable[[str], str]] = {
+    "plain": str,
+    "upper case": str.upper,
+    "in a URL": lambda key: quote(f"?key={key}", safe=""),
+    "every byte in a URL": lambda key: "".join(f"%{byte:02X}" for byte in key.encode()),
+    "JSON in JSON": lambda key: json.dumps(json.dumps(key)),
+    "JSON escapes": lambda key: "".join(f"\\u{ord(c):04X}" for c in key),
+    "HTML": lambda key: "".join(f"&#{ord(c)};" for c in key),
+    "HTML, hexadecimal": lambda key: "".join(f"&#x{ord(c):x};" for c in key),
+    "base64": lambda key: base64.b64encode(key.encode()).decode(),
+    "in the middle of base64": _in_middle_of_base64,
+    "URL-safe base64": lambda key: base64.urlsafe_b64encode(f"a:{key}".encode()).decode(),
+    "hexadecimal": lambda key: key.encode().hex().upper(),
+    "escaped bytes": lambda key: "".join(f"\\x{byte:02x}" for byte in key.encode()),
+    "URL in URL": lambda key: quote(quote(key, safe=""), safe=""),
+    "broken into lines": lambda key: "\n".join(key),
+    "backwards": lambda key: key[::-1],
+}
+
+
+@pytest.mark.parametrize("key", ['sk-ab/c+d=9%f&<"x">Z_0', "sk-proj-0123456789abcdef"])
+@pytest.mark.parametrize("echo", ECHOES.values(), ids=ECHOES)
+def test_no_encoding_of_the_key_is_shown(echo: Callable[[str], str], key: str) -> None:
+    text = f"the key {echo(key)} is not valid"
+    shown = redacted(text, key)
+    assert echo(key).lower() not in shown.lower()
+    assert "[" in shown
+
+
+def test_a_text_without_the_key_is_shown_as_it_is() -> None:
+    text = "status 400: 100 % of \\u0041 &amp; c2stYWI= is not valid"
+    assert redacted(text, "sk-proj-0123456789abcdef") == text
+    assert redacted(text, "") == text
+
+
 def test_a_key_that_cannot_be_one_is_refused_without_showing_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -487,7 +580,8 @@ def test_a_key_that_cannot_be_one_is_refused_without_showing_it(
 
 def test_without_httpx_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "httpx", None)
-    monkeypatch.delitem(sys.modules, "bylaw.agents.openai", raising=False)
+    for module in ("bylaw.agents.openai", "bylaw.agents.endpoint"):
+        monkeypatch.delitem(sys.modules, module, raising=False)
     with pytest.raises(ModuleNotFoundError, match=r"pip install 'bylaw\[openai\]'"):
         importlib.import_module("bylaw.agents.openai")
 

@@ -7,6 +7,7 @@ its fault.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import product
@@ -29,6 +30,7 @@ OUTCOMES: tuple[tuple[Any, str | None], ...] = (
     ({"v": 2}, None),
     (MISSING, "failed"),
     ({"v": 1}, "failed"),
+    ({"v": 2}, "failed"),
 )
 """One of each kind that the rules below tell apart. They do not ask whether a call failed, so a
 result that never arrives is to them like a failure."""
@@ -200,3 +202,38 @@ def test_a_refusal_as_too_early_names_what_is_outstanding_and_does_not_escalate(
 def test_many_outstanding_calls_do_not_hold_up_what_is_harmless(count: int) -> None:
     (decisions,) = _decided("G(refund -> O call(verify, ok))", [Call("verify")] * count)
     assert all(decision.allowed for decision in decisions)
+
+
+# ── waiting for the results of the turn ──────────────────────────────────────────────────
+
+WAITING = [
+    ("evidence that arrives", [True], "G(refund -> O call(verify, result = true))", "refunded"),
+    ("evidence against it", [False], "G(refund -> O call(verify, result = true))", "refused"),
+    ("a failure", [ValueError()], "G(refund -> O call(verify, ok))", "refused"),
+    ("nothing to wait for", [True], "G(refund -> Y O verify & O other)", "refused"),
+    ("siblings are not earlier", [True], "G(refund -> earlier call(verify, ok))", "refused"),
+]
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+@pytest.mark.parametrize(("results", "rule", "expected"), [row[1:] for row in WAITING])
+def test_a_turn_that_waits_decides_when_the_results_are_in(
+    results: list[Any], rule: str, expected: str, asynchronous: bool
+) -> None:
+    def verify() -> Any:
+        if isinstance(results[0], Exception):
+            raise results[0]
+        return results[0]
+
+    procedure = Procedure.from_dict({"constraints": [{"name": "rule", "rule": rule}]})
+    guard = Guard(procedure, outstanding="wait")
+    tools = {"verify": verify, "refund": lambda: "refunded"}
+    turn = [Call("refund"), Call("verify"), Call("refund")]
+    shown = (
+        asyncio.run(guard.run_turn_async(tools, turn))
+        if asynchronous
+        else guard.run_turn(tools, turn)
+    )
+    assert isinstance(shown[0], dict), "evidence comes before what needs it"
+    assert (shown[2] == "refunded") is (expected == "refunded")
+    assert guard.turn == 1

@@ -52,6 +52,14 @@ class Sends:
 
     content: bytes
     every: float = 0.0
+    headers: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class DripsHeaders:
+    """Sends headers without end, one byte `every` so many seconds."""
+
+    every: float
 
 
 @dataclass(frozen=True)
@@ -68,7 +76,7 @@ class Waits:
     seconds: float
 
 
-Step: TypeAlias = Says | Status | Sends | Drops | Waits
+Step: TypeAlias = Says | Status | Sends | DripsHeaders | Drops | Waits
 Script: TypeAlias = Callable[[str, int], Step]
 
 
@@ -171,8 +179,13 @@ class _Handler(BaseHTTPRequestHandler):
             case Status(code, text, retry_after):
                 error = json.dumps({"error": {"message": text}}).encode()
                 self._send(code, error, {} if retry_after is None else {"Retry-After": retry_after})
-            case Sends(content, every):
-                self._send(200, content, every=every)
+            case Sends(content, every, headers):
+                self._send(200, content, headers, every=every)
+            case DripsHeaders(every):
+                self.wfile.write(b"HTTP/1.1 200 OK\r\nX-Slow: ")
+                while not self.server.chat.closing.wait(every):
+                    self.wfile.write(b"a")
+                self.close_connection = True
             case Drops(midway):
                 if midway:
                     self._head(200, 1000, {})

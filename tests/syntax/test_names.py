@@ -419,7 +419,7 @@ def test_an_unknown_constant() -> None:
 
 def test_a_constant_that_is_no_regular_expression() -> None:
     for rule in ("args.s ~ BAD", "find(args.s, BAD) = []", "call(a, s ~ BAD)"):
-        assert [m.code for m in _mistakes(rule, constants={"BAD": "("})] == ["E102"]
+        assert [m.code for m in _mistakes(rule, constants={"BAD": "("})] == ["E111"]
 
 
 def test_constants_inside_definitions() -> None:

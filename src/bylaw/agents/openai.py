@@ -8,7 +8,8 @@
 - Transient failures are retried with exponential back-off: no connection, a dropped connection, a
   timeout, the statuses 408, 409, 429 and 5xx, and a malformed answer. Retry-After is respected.
   Other failures are not retried, and quote the server.
-- Once an answer has arrived in full, its request is never sent again.
+- Once an answer has arrived in full, its request is never sent again. `timeout` covers the whole
+  request, however slowly the server sends, and the size of an answer is limited.
 - A 429 delays all threads, as they share the server's limit. `requests_per_minute` stays below a
   known limit.
 - `reply` does not raise, and is thread-safe.
@@ -27,21 +28,18 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Final, Self
+from urllib.parse import urlsplit
 
+from bylaw.agents.endpoint import Endpoint, UnreachableError, UnusableAnswerError
 from bylaw.agents.parsing import MalformedCallError, call_from, parse_calls
 from bylaw.agents.protocol import Chat, Reply
+from bylaw.agents.redaction import redacted
 from bylaw.trace.event import Call
 from bylaw.values import Json, decoded, read_json
 
-try:
-    import httpx
-except ModuleNotFoundError as error:
-    missing = "httpx is not installed: pip install 'bylaw[openai]'"
-    raise ModuleNotFoundError(missing, name=error.name) from error
-
 _OPENAI: Final = "https://api.openai.com/v1"
 _TRANSIENT: Final = frozenset({408, 409, 429, *range(500, 600)})
-_TOO_MANY_REQUESTS: Final = 429
+_OK, _REDIRECT, _TOO_MANY_REQUESTS = 200, 300, 429
 _LONGEST_PAUSE: Final = 60.0
 """The longest back-off, in seconds. A server may ask for more."""
 
@@ -70,14 +68,15 @@ class OpenAIModel:
         tries: int = 8,
         backoff: float = 1.0,
     ) -> None:
-        url = httpx.URL(base_url or os.environ.get("OPENAI_BASE_URL") or _OPENAI)
-        if url.scheme not in ("http", "https") or not url.host:
+        base = base_url or os.environ.get("OPENAI_BASE_URL") or _OPENAI
+        url = urlsplit(base)
+        if url.scheme not in ("http", "https") or not url.hostname:
             raise ValueError(f"the base URL must be like {_OPENAI}")  # the URL may hold a password
         key = os.environ.get("OPENAI_API_KEY", "").strip()
         if not (key.isascii() and key.isprintable()):  # httpx would show the key in its error
             raise ValueError("OPENAI_API_KEY contains characters that are not allowed in a key")
         settings = {"temperature": temperature, "max_tokens": max_tokens, "seed": seed}
-        host = url.netloc.decode()  # without user and password
+        host = url.netloc.rpartition("@")[2]  # without user and password
         self.name = f"openai:{model}"
         self.about: dict[str, Json] = {"model": model, "endpoint": host, **settings}
         self.width = width
@@ -85,7 +84,6 @@ class OpenAIModel:
             "model": model,
             **{k: v for k, v in settings.items() if v is not None},
         }
-        self._url: Final = f"{str(url).rstrip('/')}/chat/completions"
         self._host: Final = host
         self._key: Final = key
         self._timeout: Final = timeout
@@ -94,9 +92,9 @@ class OpenAIModel:
         self._backoff: Final = backoff
         self._closed: Final = threading.Event()
         self._pace: Final = _Pace(requests_per_minute, self._closed)
-        self._client: Final = httpx.Client(
-            headers={"Authorization": f"Bearer {key}"} if key else {},
-            limits=httpx.Limits(max_connections=None, max_keepalive_connections=width),
+        headers = {"Authorization": f"Bearer {key}"} if key else {}
+        self._endpoint: Final = Endpoint(
+            f"{base.rstrip('/')}/chat/completions", headers, keep_alive=width
         )
 
     def reply(self, conversations: Sequence[Chat]) -> list[Reply]:
@@ -109,7 +107,7 @@ class OpenAIModel:
     def close(self) -> None:
         """Closes the connections; waiting requests give up."""
         self._closed.set()
-        self._client.close()
+        self._endpoint.close()
 
     def __enter__(self) -> Self:
         return self
@@ -149,13 +147,13 @@ class OpenAIModel:
     def _answer(self, body: bytes, seconds: float) -> dict[str, Json]:
         """The answer to one request. Raises `_RequestFailed` if it contains no message."""
         try:
-            response, content = self._post(body, seconds)
-        except httpx.TimeoutException:
-            raise _RequestFailed(f"no answer within {seconds:.3g} s", transient=True) from None
-        except httpx.RequestError as error:
-            raise _RequestFailed(str(error) or type(error).__name__, transient=True) from None
-        if not response.is_success:
-            status = response.status_code
+            response = self._endpoint.post(body, seconds)
+        except UnreachableError as error:
+            raise _RequestFailed(str(error), transient=True) from None
+        except UnusableAnswerError as error:
+            raise _RequestFailed(str(error), transient=False) from None
+        status, content = response.status, response.content
+        if not _OK <= status < _REDIRECT:
             raise _RequestFailed(
                 f"status {status}: {_server_message(content)}",
                 transient=status in _TRANSIENT,
@@ -173,29 +171,13 @@ class OpenAIModel:
             f"the answer has no choices: {_server_message(content)}", transient=True
         )
 
-    def _post(self, body: bytes, seconds: float) -> tuple[httpx.Response, bytes]:
-        """Sends one request, with a time limit on the whole answer rather than on each chunk."""
-        until = time.monotonic() + seconds
-        late = False
-        content = bytearray()
-        headers = {"Content-Type": "application/json"}
-        with self._client.stream(
-            "POST", self._url, content=body, headers=headers, timeout=seconds
-        ) as response:
-            for chunk in response.iter_bytes():
-                if late:  # a late last chunk still completes the answer
-                    raise httpx.ReadTimeout("the answer takes too long")
-                content += chunk
-                late = time.monotonic() > until
-        return response, bytes(content)
-
     def _next_pause(self, tries: int) -> float:
         longest = min(self._backoff * 2.0 ** min(tries - 1, 100), _LONGEST_PAUSE)
         return longest * random.uniform(0.5, 1.0)  # spreads the threads
 
     def _failure(self, reason: str, tries: int) -> Reply:
         said = f"{self._host}: {reason}" + (f" (after {tries} tries)" if tries > 1 else "")
-        return Reply(failure=said.replace(self._key, "[key]") if self._key else said)
+        return Reply(failure=redacted(said, self._key))
 
 
 class _RequestFailed(Exception):

@@ -8,7 +8,7 @@ not held while a person is asked, so an approved call is judged again.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, Self
 
 from bylaw.enforcement.asking import Ask, Question
@@ -134,10 +134,9 @@ class Guard:
         """
         turn = Turn.of(calls)
         try:
-            while (question := self._advance(turn)) is not None and self._ask is not None:
-                turn.answer(question, question.ask(self._ask, self._ask_timeout))
+            self._decide(turn)
             return turn.decisions
-        except BaseException:  # Ctrl-C and cancellation included
+        except BaseException:  # Ctrl-C included
             self._abort(turn)
             raise
 
@@ -145,12 +144,51 @@ class Guard:
         """As `propose`, without blocking the event loop while a person is asked."""
         turn = Turn.of(calls)
         try:
-            while (question := self._advance(turn)) is not None and self._ask is not None:
-                turn.answer(question, await question.ask_async(self._ask, self._ask_timeout))
+            await self._decide_async(turn)
             return turn.decisions
+        except BaseException:  # cancellation included
+            self._abort(turn)
+            raise
+
+    def rounds(self, calls: Iterable[Call]) -> Iterator[list[Decision]]:
+        """Decides one model turn in rounds; run the calls of each before the next is decided.
+
+        With `outstanding="wait"`, a call that depends on results of its turn is decided in a later
+        round. Otherwise there is one round.
+        """
+        turn = Turn.of(calls)
+        turn.waits = self.outstanding == "wait"
+        try:
+            while turn.next_round():
+                self._decide(turn)
+                yield turn.latest
+        except GeneratorExit:  # between two rounds
+            raise
         except BaseException:
             self._abort(turn)
             raise
+
+    async def rounds_async(self, calls: Iterable[Call]) -> AsyncIterator[list[Decision]]:
+        """As `rounds`, without blocking the event loop while a person is asked."""
+        turn = Turn.of(calls)
+        turn.waits = self.outstanding == "wait"
+        try:
+            while turn.next_round():
+                await self._decide_async(turn)
+                yield turn.latest
+        except GeneratorExit:
+            raise
+        except BaseException:
+            self._abort(turn)
+            raise
+
+    def _decide(self, turn: Turn) -> None:
+        while (question := self._advance(turn)) is not None and self._ask is not None:
+            turn.answer(question, question.ask(self._ask, self._ask_timeout))
+
+    async def _decide_async(self, turn: Turn) -> None:
+        while (question := self._advance(turn)) is not None and self._ask is not None:
+            turn.answer(question, await question.ask_async(self._ask, self._ask_timeout))
 
     def _advance(self, turn: Turn) -> Question | None:
         with self._lock, Change(self._run) as intact:

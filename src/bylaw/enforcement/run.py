@@ -100,11 +100,11 @@ class Run:
 
     # ── turns ────────────────────────────────────────────────────────────────────────────
 
-    def advance(self, turn: Turn, *, asks: bool, waits: bool = False) -> Question | None:
+    def advance(self, turn: Turn, *, asks: bool) -> Question | None:
         """Decides the remaining calls, up to the next one that needs a person's approval.
 
-        Such a call gives a question only if `asks` is true; otherwise it is refused. With `waits`,
-        a call that is too early is left in `turn.waiting`; otherwise it is refused.
+        Such a call gives a question only if `asks` is true; otherwise it is refused. If the turn
+        waits, a call that is too early is left in `turn.waiting`; otherwise it is refused.
         """
         if turn.number < 0 and self.finished:
             help = "One guard is one run: make a new one."
@@ -112,7 +112,7 @@ class Run:
         self.inside = "propose"
         self._begin(turn)
         while turn.todo:
-            decided = self._decide(turn, asks=asks, waits=waits)
+            decided = self._decide(turn, asks=asks)
             if isinstance(decided, Decision):
                 turn.decide(decided)
             elif decided is None:
@@ -136,7 +136,7 @@ class Run:
         turn.number, self.turn = self.turn, self.turn + 1
         turn.occupied, self.speaking = self.speaking, False
 
-    def _decide(self, turn: Turn, *, asks: bool, waits: bool) -> Decision | Question | None:
+    def _decide(self, turn: Turn, *, asks: bool) -> Decision | Question | None:
         """Decides the next call, or asks about it; None if it waits for results of its turn."""
         index = turn.todo[0]
         proposed = turn.calls[index]
@@ -163,7 +163,7 @@ class Run:
             turn.approve(self.approved.get(key, set()))
         broken = [v for i, v in violations.items() if i not in turn.excused and v.kind != "early"]
         early = any(v.kind == "early" for i, v in violations.items() if i not in turn.excused)
-        if waits and early and not broken:
+        if turn.waits and early and not broken:
             trial.take_back()
             return None
         action = self.escalation.action(broken)
@@ -249,7 +249,8 @@ class Run:
     def refuse(self, turn: Turn) -> None:
         """Refuses the remaining calls of a turn, because a change of the run was interrupted."""
         why = interruption(self.inside or "propose")
-        turn.resume()
+        turn.todo.extend(turn.waiting)
+        turn.waiting.clear()
         while turn.todo:
             call = turn.calls[turn.todo[0]]
             ended = f"{call.tool}: Not executed. The run has ended: {why}."

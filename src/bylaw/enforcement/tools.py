@@ -130,12 +130,15 @@ def run_turn(guard: Guard, tools: Mapping[str, ToolFunction], calls: Sequence[Ca
     run, `guard.stopped` is true.
     """
     gated, listed = _gated(tools), calls_of(calls)
-    decisions = guard.propose([_filled(gated, call) for call in listed])
-    try:
-        return [_outcome(guard, gated, decision) for decision in decisions]
-    except BaseException:
-        _give_up(guard, decisions)
-        raise
+    outcomes: list[Any] = [None] * len(listed)
+    for decisions in guard.rounds([_filled(gated, call) for call in listed]):
+        try:
+            for decision in decisions:
+                outcomes[decision.index] = _outcome(guard, gated, decision)
+        except BaseException:
+            _give_up(guard, decisions)
+            raise
+    return outcomes
 
 
 async def run_turn_async(
@@ -145,25 +148,28 @@ async def run_turn_async(
     import asyncio  # slow to import; a program with coroutines has it already
 
     gated, listed = _gated(tools), calls_of(calls)
-    decisions = await guard.propose_async([_filled(gated, call) for call in listed])
+    outcomes: list[Any] = [None] * len(listed)
 
-    async def outcome(decision: Decision) -> Any:
+    async def run(decision: Decision) -> None:
         result = _outcome(guard, gated, decision)
         try:
-            return await result if inspect.isawaitable(result) else result
+            result = await result if inspect.isawaitable(result) else result
         except Exception as error:
-            return {"error": error_text(error)}
+            result = {"error": error_text(error)}
         except asyncio.CancelledError as error:
             task = asyncio.current_task()
             if task is None or task.cancelling():
                 raise  # the turn was cancelled, and not only the tool
-            return {"error": error_text(error)}
+            result = {"error": error_text(error)}
+        outcomes[decision.index] = result
 
-    try:
-        return await asyncio.gather(*map(outcome, decisions))
-    except BaseException:
-        _give_up(guard, decisions)
-        raise
+    async for decisions in guard.rounds_async([_filled(gated, call) for call in listed]):
+        try:
+            await asyncio.gather(*map(run, decisions))
+        except BaseException:
+            _give_up(guard, decisions)
+            raise
+    return outcomes
 
 
 def _give_up(guard: Guard, decisions: Sequence[Decision]) -> None:

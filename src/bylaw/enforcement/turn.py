@@ -77,8 +77,14 @@ class Turn:
     """The decisions so far, by the place of the call in the turn."""
     todo: deque[int] = field(default_factory=deque)
     """The calls to decide next, by their places."""
+    waits: bool = False
+    """May a call wait for results of the same turn?"""
     waiting: list[int] = field(default_factory=list)
-    """The calls that wait for results of the same turn."""
+    """The calls that do."""
+    rounds: int = 0
+    """The number of rounds so far; see `Guard.rounds`."""
+    before: int = 0
+    """The number of decisions before the latest round."""
     unlogged: list[int] = field(default_factory=list)
     """The calls whose decisions are not on record yet."""
     occupied: bool = False
@@ -100,6 +106,11 @@ class Turn:
     def decisions(self) -> list[Decision]:
         """The decisions, in the order of the calls."""
         return [self.decided[place] for place in sorted(self.decided)]
+
+    @property
+    def latest(self) -> list[Decision]:
+        """The decisions of the latest round, in the order of the calls."""
+        return list(self.decided.values())[self.before :]
 
     def approve(self, rules: Iterable[int]) -> None:
         """A person lets the next call past these rules."""
@@ -125,7 +136,13 @@ class Turn:
         self.waiting.append(self.todo.popleft())
         self.excused, self.approved = set(), set()
 
-    def resume(self) -> None:
-        """Takes up the calls that wait."""
+    def next_round(self) -> bool:
+        """Takes up the calls that wait; False if there are none, and all is decided."""
+        if self.rounds and not self.waiting:
+            return False
+        # If no call of the round before ran, there is nothing to wait for.
+        self.waits = self.waits and (not self.rounds or any(d.allowed for d in self.latest))
+        self.rounds, self.before = self.rounds + 1, len(self.decided)
         self.todo.extend(self.waiting)
-        self.waiting.clear()
+        self.waiting = []
+        return True

@@ -13,10 +13,11 @@ from bylaw.logic.node import MAX_NESTING
 from bylaw.logic.operators import KEYWORDS, may_be_variable
 from bylaw.logic.reach import reads_event
 from bylaw.logic.walk import Steps, run
+from bylaw.regex.regex import regex_error
 from bylaw.syntax import shapes as s
 from bylaw.syntax.scope import NameScope
 from bylaw.vocabulary.domains import PathError, compile_path
-from bylaw.vocabulary.functions import FUNCTIONS, PATTERN, compiled
+from bylaw.vocabulary.functions import FUNCTIONS, PATTERN
 
 NO_VALUE: Final = t.Literal.of(None)
 _NO_TOOL: Final = t.ToolName("?")
@@ -241,11 +242,10 @@ class ValueElaborator:
         return t.Apply(name, given)
 
     def check_pattern(self, term: t.Term, shape: s.Item, scope: NameScope) -> None:
-        """Reports a text that is not a regular expression."""
-        pattern = term.value if isinstance(term, t.Literal) else None
-        if isinstance(pattern, str) and compiled(pattern) is None:
-            message = "this is not a regular expression"
-            self.complain(shape.span, scope, "E102", message, "Python's `re` must read it.")
+        """Reports a text that is not a regular expression, or not one that can be used."""
+        error = regex_error(term.value) if isinstance(term, t.Literal) else None
+        if error is not None:
+            self.complain(shape.span, scope, "E111", error.message, error.help)
 
     def _object(self, shape: s.Braces, scope: NameScope) -> t.Term:
         entries: dict[str, t.Term] = {}

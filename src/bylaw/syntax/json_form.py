@@ -23,11 +23,12 @@ from bylaw.errors import Diagnostic, SpecError, did_you_mean, shown
 from bylaw.logic import formula as f
 from bylaw.logic import terms as t
 from bylaw.logic.operators import BY_TAG, COMPARISONS, RELATIONS, may_be_variable
+from bylaw.regex.regex import regex_error
 from bylaw.syntax.json_writer import VERSION
 from bylaw.trace.event import ROLES
 from bylaw.values import MAX_DEPTH, Json
 from bylaw.vocabulary.domains import PathError, compile_path
-from bylaw.vocabulary.functions import FUNCTIONS
+from bylaw.vocabulary.functions import FUNCTIONS, PATTERN
 from bylaw.vocabulary.predicates import PREDICATES
 from bylaw.vocabulary.signature import OperandKind
 
@@ -81,7 +82,8 @@ class _PartReader:
                 left, symbol, right = content
                 if not isinstance(symbol, str) or symbol not in RELATIONS:
                     raise self.fail(f"{shown(symbol)} is not one of {', '.join(RELATIONS)}")
-                return f.Compare(symbol, self.term(left), self.term(right))
+                read = self.regex if symbol == "~" else self.term
+                return f.Compare(symbol, self.term(left), read(right))
             case "forall" | "exists":
                 node = f.ForAll if tag == "forall" else f.Exists
                 return node(*self.binder(content))
@@ -206,6 +208,8 @@ class _PartReader:
                 given = self.each(lambda v: self.term(v, depth + 1), operands)
                 if len(given) != len(function.takes):
                     raise self.fail(f"'{name}' takes {len(function.takes)} operands")
+                for place, operand in zip(function.takes, given, strict=True):
+                    self.check_regex(operand if place is PATTERN else None)
                 return t.Apply(function.name, given)
             case "last":
                 return t.Last(self.earlier(content))
@@ -221,6 +225,16 @@ class _PartReader:
     def binder(self, content: Json) -> tuple[str, f.Domain, f.Formula]:
         variable, domain, body = self.fields(content, "variable", "in", "body")
         return self.variable(variable), self.domain(domain), self.earlier(body)
+
+    def regex(self, value: Json) -> t.Term:
+        term = self.term(value)
+        self.check_regex(term)
+        return term
+
+    def check_regex(self, term: t.Term | None) -> None:
+        error = regex_error(term.value) if isinstance(term, t.Literal) else None
+        if error is not None:
+            raise _error(self.where, error.message, "E111", error.help)
 
     # ── small helpers ────────────────────────────────────────────────────────────────────
 

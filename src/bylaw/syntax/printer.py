@@ -8,8 +8,8 @@ from bylaw.logic import formula as f
 from bylaw.logic import terms as t
 from bylaw.logic.operators import ARITHMETIC, BY_NODE, Operator, is_plain
 from bylaw.logic.walk import Steps, everything, run
+from bylaw.regex.regex import regex_error
 from bylaw.values import write_json
-from bylaw.vocabulary.functions import compiled
 from bylaw.vocabulary.predicates import PREDICATES
 from bylaw.vocabulary.signature import OperandKind
 
@@ -248,7 +248,7 @@ class _Printer:
         value = term.value if isinstance(term, t.Literal) else None
         if not isinstance(value, str) or not value or not value.isprintable():
             return self.sum(term)
-        if "\\/" in value or value.endswith("\\") or compiled(value) is None:
+        if "\\/" in value or value.endswith("\\") or regex_error(value) is not None:
             return self.sum(term)
         return f"/{value.replace('/', chr(92) + '/')}/"
 

@@ -27,9 +27,9 @@ from typing import Any, Final, NoReturn
 from bylaw.errors import Diagnostic, Span, SpecError
 from bylaw.logic.operators import ARITHMETIC, BY_SPELLING, COMPARISONS, KEYWORDS, RELATIONS
 from bylaw.logic.walk import Steps, run
+from bylaw.regex.regex import regex_error
 from bylaw.syntax import shapes as s
 from bylaw.values import JsonError, read_json
-from bylaw.vocabulary.functions import compiled
 
 
 def read_shape(text: str) -> s.Shape:
@@ -255,9 +255,8 @@ class _ShapeParser:
         written = found[0]
         if found.lastgroup == "regex":
             pattern = written[1:-1].replace("\\/", "/")
-            if compiled(pattern) is None:
-                message = "this is not a regular expression"
-                self._fail(span, "E102", message, "Python's `re` must read it.")
+            if error := regex_error(pattern):
+                self._fail(span, "E111", error.message, error.help)
             return pattern
         if found.lastgroup == "string":
             try:

@@ -10,13 +10,14 @@ from __future__ import annotations
 import json
 import math
 import operator
-import re
 import unicodedata
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
 from bylaw.frozen import frozen
+from bylaw.regex.linear import RegexError
+from bylaw.regex.regex import compiled
 from bylaw.trace.event import MISSING, Missing
 from bylaw.values import (
     Json,
@@ -171,28 +172,16 @@ def _zip(left: list[Json], right: list[Json]) -> list[Json]:
 # ── text ──────────────────────────────────────────────────────────────────────────────────
 
 
-@lru_cache(maxsize=1024)
-def compiled(pattern: str) -> re.Pattern[str] | None:
-    """The compiled regular expression; None if the text is not one."""
-    try:
-        return re.compile(pattern)
-    except (re.error, OverflowError, RecursionError):
-        return None
-
-
 def _find(text: str, pattern: str) -> Result:
     expression = compiled(pattern)
-    if expression is None:
-        return MISSING
-    group = 1 if expression.groups == 1 else 0
-    return [found[group] for found in expression.finditer(text) if found[group] is not None]
+    return MISSING if expression is None else expression.find(text)
 
 
 def _replace(text: str, pattern: str, new: str) -> Result:
     expression = compiled(pattern)
     try:
-        return MISSING if expression is None else expression.sub(new, text)
-    except (re.error, IndexError):  # `new` refers to a group that does not exist
+        return MISSING if expression is None else "".join(expression.replaced(text, new))
+    except RegexError:  # for example, `new` refers to a group that does not exist
         return MISSING
 
 

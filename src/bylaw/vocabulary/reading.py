@@ -12,10 +12,11 @@ from enum import Enum
 from typing import Any, Final, Protocol, TypeAlias
 
 from bylaw.logic import terms as t
+from bylaw.regex.regex import compiled
 from bylaw.trace.event import MISSING, Call, Event, Missing
 from bylaw.trace.trace import Trace
 from bylaw.values import Json, equal, is_list, is_number, is_text, write_json
-from bylaw.vocabulary.functions import apply, compiled
+from bylaw.vocabulary.functions import apply
 
 
 class Unseen(Enum):
@@ -282,7 +283,7 @@ def _contains(whole: Json, part: Json) -> bool:
 
 def _matches(text: Json, pattern: Json) -> bool:
     expression = compiled(pattern) if is_text(pattern) and is_text(text) else None
-    return expression is not None and expression.search(text) is not None
+    return expression is not None and expression.search(text)
 
 
 RELATION_TESTS: Final[dict[str, Callable[[Json, Json], bool]]] = {

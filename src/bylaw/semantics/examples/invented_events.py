@@ -16,9 +16,9 @@ from bylaw.logic import formula as f
 from bylaw.logic import terms as t
 from bylaw.logic.walk import everything
 from bylaw.names import FINAL_ANSWER
+from bylaw.regex.sample import sample_of
 from bylaw.trace.event import MISSING, Call, Event, Message
 from bylaw.values import Json, is_list, is_number, is_text
-from bylaw.vocabulary.regex_sample import sample_of
 
 OTHERS: Final = ("x", "y")
 """Values that do not occur in a rule."""

@@ -13,9 +13,9 @@ from bylaw.logic import formula as f
 from bylaw.logic.node import Node
 from bylaw.logic.terms import At, Literal, Reading, Term
 from bylaw.logic.walk import everything
+from bylaw.regex.sample import sample_of
 from bylaw.values import Json, is_list, is_number, is_text
 from bylaw.vocabulary.reading import known_before_result
-from bylaw.vocabulary.regex_sample import sample_of
 
 _MIRRORED: Final = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 

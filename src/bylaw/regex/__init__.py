@@ -1,0 +1,1 @@
+"""Regular expressions in rules: Python's, as far as they run in time linear in the text."""

@@ -1,0 +1,250 @@
+"""All regular expressions that users write: compiled once, searched in time linear in the text.
+
+`re` backtracks: an expression such as `(a+)+b` takes time exponential in the text. Here a text is
+read once from its start to find out whether an expression matches. To find the matches themselves
+it is read once from its end, which tells for every position which nodes of the graph lead to a
+match; following the preferred ones from the start then never has to go back.
+
+An expression without unbounded repetition gives `re` only a few ways to try at each position.
+Such an expression is left to it: it runs in linear time too, and faster.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import cached_property, lru_cache
+from typing import Final, TypeAlias
+
+from bylaw.regex.graph import Graph, GraphNode, ParsedRegex, parsed
+from bylaw.regex.linear import RegexError
+from bylaw.regex.sweep import EDGE, FINAL_NEWLINE, FOUND, Sweep, Transitions
+from bylaw.regex.template import template_parts
+
+Marks: TypeAlias = Sequence[int | None]
+"""The starts and ends of groups in turn."""
+FoundMatch: TypeAlias = tuple[int, int, Marks]
+"""The start and end of a match, and the marks of its groups."""
+
+MAX_TRIED: Final = 64
+"""The most nodes that `re` may try at a position, for an expression that is left to it."""
+
+
+class Regex:
+    """A compiled expression. It can be shared by threads."""
+
+    def __init__(self, pattern: str, *, native: bool = True) -> None:
+        self.pattern: Final = pattern
+        self._parsed: Final = parsed(pattern)
+        self.graph: Final = self._parsed.graph
+        tried = _tried(self.graph) if native and _means_the_same(self._parsed) else None
+        self._native: Final = None if tried is None else re.compile(pattern)
+        self.cost: Final = len(self.graph.nodes) if tried is None else tried
+        """The most nodes that are visited for each character of a text."""
+
+    @property
+    def groups(self) -> int:
+        """The number of groups."""
+        return self._parsed.groups
+
+    @cached_property
+    def _forwards(self) -> Sweep:
+        return Sweep(self.graph)
+
+    @cached_property
+    def _found(self) -> _MatchFinder:
+        return _MatchFinder(self.graph)
+
+    @cached_property
+    def _nonempty(self) -> _MatchFinder:
+        """Finds matches of some length."""
+        nonempty = self._parsed.nonempty
+        return self._found if nonempty is self.graph else _MatchFinder(nonempty)
+
+    def search(self, text: str) -> bool:
+        """Does the text contain a match?"""
+        if self._native is not None:
+            return self._native.search(text) is not None
+        table, step = self._forwards.begin(), self._forwards.step
+        ending = FINAL_NEWLINE if text.endswith("\n") else EDGE
+        characters = iter(text[:-1] if ending else text)
+        character = EDGE
+        while True:
+            try:
+                for character in characters:
+                    table = table[character]
+                break
+            except KeyError:
+                if not table:
+                    return table is FOUND
+                table = step(table, character)
+        for character in dict.fromkeys((ending, EDGE)):
+            if table:
+                table = table.get(character) or step(table, character)
+        return table is FOUND
+
+    def matches(self, text: str) -> Iterator[FoundMatch]:
+        """The matches from left to right, as Python finds them; no two overlap."""
+        if self._native is not None:
+            groups = range(1, self.groups + 1)
+            for found in self._native.finditer(text):
+                spans = (found.span(group) for group in groups)
+                yield *found.span(), [None if at < 0 else at for span in spans for at in span]
+        elif self.search(text):
+            yield from self._followed(text)
+
+    def _followed(self, text: str) -> Iterator[FoundMatch]:
+        ways = self._found.ways(text)
+        others: list[Transitions] | None = None
+        at, after_empty = 0, False
+        while at <= len(text):
+            finder, here = self._found, ways
+            if after_empty:  # a match that is not empty may begin where an empty one was
+                others = self._nonempty.ways(text) if others is None else others
+                finder, here = self._nonempty, others
+            if not finder.begins(here[at]):
+                at, after_empty = at + 1, False
+                continue
+            end, marks = finder.follow(here, at, 2 * self.groups)
+            yield at, end, marks
+            at, after_empty = end, end == at
+
+    def find(self, text: str) -> list[str]:
+        """The texts of all matches, or of their group if the expression has exactly one."""
+        if self.groups != 1:
+            return [text[start:end] for start, end, _ in self.matches(text)]
+        marks = (found for _, _, found in self.matches(text))
+        return [text[start:end] for start, end in marks if start is not None and end is not None]
+
+    def replaced(self, text: str, new: str) -> Iterator[str]:
+        """The pieces of the text with all matches replaced; RegexError if `new` is unusable."""
+        return self._pieces(text, template_parts(new, self.groups, self._parsed.names))
+
+    def _pieces(self, text: str, template: Sequence[str | int]) -> Iterator[str]:
+        reached = 0
+        for start, end, marks in self.matches(text):
+            yield text[reached:start]
+            for part in template:
+                yield part if isinstance(part, str) else _group(text, (start, end, *marks), part)
+            reached = end
+        yield text[reached:]
+
+
+def _group(text: str, marks: Marks, group: int) -> str:
+    start, end = marks[2 * group], marks[2 * group + 1]
+    return "" if start is None or end is None else text[start:end]
+
+
+# ── the preferred match ───────────────────────────────────────────────────────────────────
+
+
+class _MatchFinder:
+    """Finds the match that Python would prefer at a position."""
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph: Final = graph
+        self._backwards: Final = Sweep(graph, backwards=True)
+
+    def ways(self, text: str) -> list[Transitions]:
+        """For each position of the text, and its end, the nodes from which a match can end."""
+        table, step = self._backwards.begin(), self._backwards.step
+        trail: list[Transitions] = []
+        ending = text.endswith("\n")
+        if ending:
+            table = table.get(FINAL_NEWLINE) or step(table, FINAL_NEWLINE)
+            trail.append(table)
+        characters = reversed(text[:-1] if ending else text)
+        while True:
+            try:
+                for character in characters:
+                    table = table[character]
+                    trail.append(table)
+                break
+            except KeyError:
+                table = step(table, character)
+                trail.append(table)
+        trail.append(table.get(EDGE) or step(table, EDGE))
+        trail.reverse()
+        return trail
+
+    def begins(self, way: Transitions) -> bool:
+        """Does a match begin at this position?"""
+        return bool(way[None].closed & 1)  # the start has number 0
+
+    def follow(self, ways: list[Transitions], at: int, size: int) -> tuple[int, Marks]:
+        """The end and the marks of the preferred match that begins at a position."""
+        marks: list[int | None] = [None] * size
+        node, accept = self._graph.start, self._graph.accept
+        closed = ways[at][None].closed
+        while node is not accept:
+            if node.reads is not None:
+                at += 1
+                closed = ways[at][None].closed
+            elif node.saves is not None:
+                marks[node.saves] = at
+            node = next(each for each in node.after if closed >> each.number & 1)
+        return at, marks
+
+
+# ── expressions that are left to `re` ─────────────────────────────────────────────────────
+
+
+def _means_the_same(read: ParsedRegex) -> bool:
+    r"""Does `re` give the expression the same meaning in every version of Python?
+
+    Before Python 3.14, `\B` did not match in the empty text; `(?a:…)` is ignored by some searches.
+    """
+    ascii_only = read.flags & re.ASCII
+    return not any(
+        (node.looks is not None and node.looks[0] == "no boundary")
+        or (node.reads is not None and node.reads.flags & re.ASCII != ascii_only)
+        for node in read.graph.nodes
+    )
+
+
+def _tried(graph: Graph) -> int | None:
+    """The number of nodes on all paths together; None if that is more than MAX_TRIED."""
+    paths: dict[GraphNode, int] = {graph.accept: 1}
+    visits: dict[GraphNode, int] = {graph.accept: 1}
+    entered: set[GraphNode] = set()
+    pending = [graph.start]
+    while pending:
+        node = pending[-1]
+        if node in visits:
+            pending.pop()
+        elif node not in entered:
+            entered.add(node)
+            unknown = [each for each in node.after if each not in visits]
+            if any(each in entered for each in unknown):
+                return None  # a loop: its nodes are entered before they are left
+            pending += unknown
+        else:
+            paths[node] = sum(paths[each] for each in node.after)
+            visits[node] = paths[node] + sum(visits[each] for each in node.after)
+            if visits[node] > MAX_TRIED:
+                return None
+            pending.pop()
+    return visits[graph.start]
+
+
+# ── compiling ─────────────────────────────────────────────────────────────────────────────
+
+
+@lru_cache(maxsize=1024)
+def _regex_or_error(pattern: str) -> Regex | RegexError:
+    try:
+        return Regex(pattern)
+    except RegexError as error:
+        return error
+
+
+def compiled(pattern: str) -> Regex | None:
+    """The compiled expression; None if the text is not one."""
+    found = _regex_or_error(pattern)
+    return found if isinstance(found, Regex) else None
+
+
+def regex_error(pattern: object) -> RegexError | None:
+    """The reason why a text is not an expression; None if it is one, or not a text."""
+    found = _regex_or_error(pattern) if isinstance(pattern, str) else None
+    return found if isinstance(found, RegexError) else None
