@@ -6,7 +6,7 @@ is followed through the queue under all outcomes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -93,17 +93,16 @@ def _instances(slices: Slices) -> Iterator[Instance]:
         known = key in slices.special_in_domain or key in joining
         for by in [None] if known else adding:
             yield Instance(explorer, slices.special_states[key], MISSING, by)
-    for group in slices.groups:
-        for by in [None] if group.in_domain else adding:
-            yield Instance(slices.generic, group.state, MISSING, by)
+    for state, in_domain in slices.groups:
+        for by in [None] if in_domain else adding:
+            yield Instance(slices.generic, state, MISSING, by)
     for by in adding:
         yield Instance(slices.generic, slices.fresh, MISSING, by)
     for key, value in mentioned.items():
         if key in slices.special:
             continue
-        found = slices.where.get(key)
-        state = slices.fresh if found is None else found.state
-        known = key in joining or (found is not None and found.in_domain)
+        state, in_domain = slices.groups.get(key) or (slices.fresh, False)
+        known = key in joining or in_domain
         for by in [None] if known else adding:
             yield Instance(slices.generic, state, value, by)
 
@@ -112,7 +111,7 @@ def _may_add(call: Call, domain: f.Domain) -> bool:
     return isinstance(domain, f.FromResults) and is_tool(call, domain.tool)
 
 
-def _states(slices: Slices, instance: Instance, events: Sequence[QueuedEvent]) -> _States:
+def _states(slices: Slices, instance: Instance, events: Iterable[QueuedEvent]) -> _States:
     """The states after some events, under all outcomes."""
     states = {instance.state}
     for each in events:

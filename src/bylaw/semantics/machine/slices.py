@@ -12,21 +12,24 @@ cannot represent; such values have machines of their own from the start.
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from bisect import bisect_left
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from operator import attrgetter
 from typing import Final
 
 from bylaw.logic import formula as f
 from bylaw.logic.terms import Literal, ToolName
 from bylaw.logic.walk import substitute
 from bylaw.names import FINAL_ANSWER
-from bylaw.saved import choice, fields, flag, listed, whole
+from bylaw.saved import Damaged, choice, fields, flag, listed, whole
 from bylaw.semantics.engine import Engine, EngineMark
 from bylaw.semantics.machine.alphabet import Letter
 from bylaw.semantics.machine.closure import Unsupported
 from bylaw.semantics.machine.instances import depends_on_others, doomed_for_certain
-from bylaw.semantics.machine.machine import Machine
+from bylaw.semantics.machine.machine import Machine, StateNumber
 from bylaw.semantics.machine.placeholder import (
     SLOT,
     constants_in,
@@ -35,24 +38,19 @@ from bylaw.semantics.machine.placeholder import (
     values_at_slot,
 )
 from bylaw.semantics.machine.search import Explorer
+from bylaw.semantics.machine.value_groups import Standing, ValueGroups
 from bylaw.semantics.past.memories import event_of, event_record
+from bylaw.semantics.undo import UndoLog, UndoMark
 from bylaw.semantics.verdict import Verdict
 from bylaw.trace.event import MISSING, Call, Event
 from bylaw.trace.trace import Events
-from bylaw.values import Json, canonical, identity
+from bylaw.values import Json, canonical, identity, read_json
 from bylaw.vocabulary.domains import contributed
 from bylaw.vocabulary.patterns import is_tool, lookup
 from bylaw.vocabulary.registry import Vocabulary
 from bylaw.vocabulary.view import Order
 
-
-@dataclass(eq=False, slots=True)
-class Group:
-    """Values whose instances are in the same state."""
-
-    state: int
-    in_domain: bool
-    keys: set[str] = field(default_factory=set)
+_NOTHING: Final[Letter] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +60,9 @@ class QueuedEvent:
     event: Event
     position: int
     new_step: bool
+
+
+_position_of: Final = attrgetter("position")
 
 
 class Slices(Engine):
@@ -84,22 +85,23 @@ class Slices(Engine):
         self.counts_steps = self.machine.counts_steps
         self.special: Final = {identity(value): explorer(value) for value in constants_in(body)}
         """The values that the body mentions, with their own machines."""
-        self.special_states = {key: each.machine.start for key, each in self.special.items()}
-        self.special_in_domain: set[str] = set()
+        self._log = UndoLog()
+        self.special_states: Mapping[str, StateNumber] = {
+            key: each.machine.start for key, each in self.special.items()
+        }
+        self.special_in_domain: frozenset[str] = frozenset()
         self.fresh = self.machine.start
         """The state of every value not seen yet."""
-        self.groups: list[Group] = []
-        self.where: dict[str, Group] = {}
-        self.values: dict[str, Json] = {}
+        self.groups = ValueGroups(self._log)
         self._slots = [
             (number, probe)
             for number, probe in enumerate(self.machine.alphabet.probes)
             if has_slot(probe)
         ]
-        self.queue: list[QueuedEvent] = []
+        self.queue: deque[QueuedEvent] = deque()
         """The events from the first one whose result matters and is unknown."""
-        self._before_record: Slices | None = None
-        """A copy from before the latest result."""
+        self._before_record: UndoMark | None = None
+        """The state before the latest result, until the next event."""
 
     # ── taking in events ─────────────────────────────────────────────────────────────────
 
@@ -107,51 +109,66 @@ class Slices(Engine):
         """Takes in an event. The formula does not see the final answer."""
         if isinstance(event, Call) and event.tool == FINAL_ANSWER:
             return
-        self.queue.append(QueuedEvent(event, position, new_step))
-        self._drain()
+        self._before_record = None
+        self._append(QueuedEvent(event, position, new_step))
 
     @property
     def reason(self) -> str | None:
         return "its domain is still growing; it is final once one instance decides it"
 
     def mark(self) -> EngineMark:
-        return self._copied()
+        return self._log.mark()
 
     def undo(self, mark: EngineMark) -> None:
-        self.__dict__.update(mark.__dict__)
+        self._log.undo(mark)
 
     def awaits(self, position: int) -> bool:
-        return any(each.position == position for each in self.queue)
+        return self._place(position) is not None
+
+    def _place(self, position: int) -> int | None:
+        """The place in the queue of the event at a position."""
+        place = bisect_left(self.queue, position, key=_position_of)
+        found = place < len(self.queue) and self.queue[place].position == position
+        return place if found else None
 
     def record(self, position: int, call: Call) -> None:
-        for place, each in enumerate(self.queue):
-            if each.position == position:
-                self._before_record = self._copied()
-                self.queue[place] = replace(each, event=call)
-                self._drain()
-                return
+        place = self._place(position)
+        if place is not None:
+            self._before_record = self._log.mark()
+            before = self.queue[place]
+            self._log.changed(partial(self.queue.__setitem__, place, before))
+            self.queue[place] = replace(before, event=call)
+            self._drain()
 
     def drop(self, position: int) -> bool:
         assert self._before_record is not None, "a result was just recorded"
-        self.undo(self._before_record)
-        (place,) = (i for i, each in enumerate(self.queue) if each.position == position)
-        dropped, *later = self.queue[place:]
-        del self.queue[place:]
-        opens = dropped.new_step
-        for each in later:
-            here = self._copied()
-            self.queue.append(replace(each, new_step=each.new_step or opens))
-            self._drain()
+        self._log.undo(self._before_record)
+        place = self._place(position)
+        assert place is not None, "its result was just recorded"
+        later: list[QueuedEvent] = []
+        while len(self.queue) > place:
+            later.append(self.queue.pop())
+            self._log.changed(partial(self.queue.append, later[-1]))
+        opens = later.pop().new_step
+        for each in reversed(later):
+            here = self._log.mark()
+            self._append(replace(each, new_step=each.new_step or opens))
             opens = False
             if self.verdict_if_step_ended() is Verdict.VIOLATED:
-                self.undo(here)
+                self._log.undo(here)
                 opens = each.new_step
         return opens
 
+    def _append(self, queued: QueuedEvent) -> None:
+        self._log.changed(self.queue.pop)
+        self.queue.append(queued)
+        self._drain()
+
     def _drain(self) -> None:
         while self.queue and not self._waits(self.queue[0].event):
-            self._take(self.queue[0].event, self.queue[0].new_step)
-            del self.queue[0]
+            first = self.queue.popleft()
+            self._log.changed(partial(self.queue.appendleft, first))
+            self._take(first.event, first.new_step)
 
     def _waits(self, event: Event) -> bool:
         """Does the result of this call matter, and may it still arrive?"""
@@ -161,57 +178,48 @@ class Slices(Engine):
         return read or self.machine.alphabet.depends_on_result(event.tool)
 
     def _take(self, event: Event, new_step: bool) -> None:
-        for key, explorer in self.special.items():
-            machine = explorer.machine
-            move = (machine.alphabet.letter(event), new_step, False)
-            self.special_states[key] = machine.advance(self.special_states[key], move)
+        self._remember()
         base = self.machine.alphabet.letter(event)
-        joining = {identity(v): v for v in self.contributed(event)}
+        joining = dict.fromkeys(identity(value) for value in self.contributed(event))
+        mentioned = self.mentioned_by(event)
         self.special_in_domain |= joining.keys() & self.special.keys()
-        moved: list[tuple[str, int, bool]] = []
-        for key, value in {**joining, **self.mentioned_by(event)}.items():
+        moved: list[tuple[str, Standing]] = []
+        for key in joining | mentioned:
             if key not in self.special:
-                letter = base | self.letter_for(event, value)
-                moved.append(self._move_alone(key, value, (letter, new_step), key in joining))
-        self.fresh = self.machine.advance(self.fresh, (base, new_step, False))
-        for group in self.groups:
-            group.state = self.machine.advance(group.state, (base, new_step, False))
-        self._merge()
-        for key, state, in_domain in moved:
-            self._settle(key, state, in_domain)
+                own = self.letter_for(event, mentioned[key]) if key in mentioned else _NOTHING
+                move = (base | own, new_step, False)
+                before = self.groups.remove(key) or Standing(self.fresh, False)
+                state = self.machine.advance(before.state, move)
+                moved.append((key, Standing(state, before.in_domain or key in joining)))
+        move = (base, new_step, False)
+        self.fresh = self.machine.advance(self.fresh, move)
+        self.groups.move(lambda state: self.machine.advance(state, move))
+        for key, standing in moved:
+            self.groups.add(key, standing)
+        self.special_states = {
+            key: self._special_after(key, state, event, new_step)
+            for key, state in self.special_states.items()
+        }
 
-    def _move_alone(
-        self, key: str, value: Json, move: tuple[Letter, bool], joins: bool
-    ) -> tuple[str, int, bool]:
-        """Removes a value from its group, and advances it by its own letter."""
-        self.values[key] = value
-        group = self.where.pop(key, None)
-        state, in_domain = (self.fresh, False) if group is None else (group.state, group.in_domain)
-        if group is not None:
-            group.keys.discard(key)
-        return key, self.machine.advance(state, (*move, False)), in_domain or joins
+    def _special_after(
+        self, key: str, state: StateNumber, event: Event, new_step: bool
+    ) -> StateNumber:
+        machine = self.special[key].machine
+        return machine.advance(state, (machine.alphabet.letter(event), new_step, False))
 
-    def _merge(self) -> None:
-        """Merges groups that have reached the same state, the smaller into the larger."""
-        met: dict[tuple[int, bool], Group] = {}
-        for group in sorted(self.groups, key=lambda g: -len(g.keys)):
-            if group.keys:
-                larger = met.setdefault((group.state, group.in_domain), group)
-                if larger is not group:
-                    larger.keys |= group.keys
-                    for key in group.keys:
-                        self.where[key] = larger
-        self.groups = list(met.values())
+    def _remember(self) -> None:
+        """Lets the states of unseen and of special values be undone."""
+        states = self.fresh, self.special_states, self.special_in_domain
+        self._log.changed(partial(self._set, *states))
 
-    def _settle(self, key: str, state: int, in_domain: bool) -> None:
-        for group in self.groups:
-            if (group.state, group.in_domain) == (state, in_domain):
-                break
-        else:
-            group = Group(state, in_domain)
-            self.groups.append(group)
-        group.keys.add(key)
-        self.where[key] = group
+    def _set(
+        self,
+        fresh: StateNumber,
+        special_states: Mapping[str, StateNumber],
+        special_in_domain: frozenset[str],
+    ) -> None:
+        self.fresh = fresh
+        self.special_states, self.special_in_domain = special_states, special_in_domain
 
     # ── the values that an event mentions ────────────────────────────────────────────────
 
@@ -254,7 +262,9 @@ class Slices(Engine):
         )
 
     def outstanding_evidence(self) -> Sequence[int]:
-        others = [each.position for each in self.queue[:-1] if self._waits(each.event)]
+        others = [each.position for each in self.queue if self._waits(each.event)]
+        if others and others[-1] == self.queue[-1].position:
+            others.pop()  # the latest event itself
         return others if others and self.universal and depends_on_others(self) else ()
 
     # ── verdicts ─────────────────────────────────────────────────────────────────────────
@@ -268,10 +278,10 @@ class Slices(Engine):
             return self.verdict()
         if self.queue:
             return self._verdict(step_ends=True)
-        mark = self.mark()
+        here = self._log.mark()
         self.end_step()
         verdict = self.verdict()
-        self.undo(mark)
+        self._log.undo(here)
         return verdict
 
     def _verdict(self, *, step_ends: bool) -> Verdict:
@@ -280,41 +290,34 @@ class Slices(Engine):
         if final in verdicts or (self.queue and doomed_for_certain(self, step_ends=step_ends)):
             return final
         if self.queue:
-            verdicts = self._ahead()._verdicts()
+            verdicts = self._verdicts_ahead()
         holds = [verdict.holds_now for verdict in verdicts]
         now = all(holds) if self.universal else any(holds)
         return Verdict.PRESUMABLY_SATISFIED if now else Verdict.PRESUMABLY_VIOLATED
 
     def _verdicts(self) -> set[Verdict]:
-        found = {self.generic.verdict(g.state) for g in self.groups if g.in_domain and g.keys}
+        found = {self.generic.verdict(state) for state, in_domain in self.groups if in_domain}
         for key in self.special_in_domain:
             found.add(self.special[key].verdict(self.special_states[key]))
         return found
 
-    def _copied(self) -> Slices:
-        """A copy that can move independently."""
-        other = copy.copy(self)
-        other.groups = [Group(g.state, g.in_domain, set(g.keys)) for g in self.groups]
-        other.where = {key: group for group in other.groups for key in group.keys}
-        other.values, other.special_states = dict(self.values), dict(self.special_states)
-        other.special_in_domain = set(self.special_in_domain)
-        other.queue = list(self.queue)
-        return other
-
-    def _ahead(self) -> Slices:
-        """A copy that has taken in the waiting events with the results they have now."""
-        ahead = self._copied()
+    def _verdicts_ahead(self) -> set[Verdict]:
+        """The verdicts after the waiting events, with the results that they have now."""
+        here = self._log.mark()
         for each in self.queue:
-            ahead._take(each.event, each.new_step)
-        return ahead
+            self._take(each.event, each.new_step)
+        found = self._verdicts()
+        self._log.undo(here)
+        return found
 
     def end_step(self) -> None:
-        for group in self.groups:
-            group.state = self.machine.end_step(group.state)
+        self._remember()
+        self.groups.move(self.machine.end_step)
         self.fresh = self.machine.end_step(self.fresh)
-        for key, explorer in self.special.items():
-            self.special_states[key] = explorer.machine.end_step(self.special_states[key])
-        self._merge()
+        self.special_states = {
+            key: self.special[key].machine.end_step(state)
+            for key, state in self.special_states.items()
+        }
 
     # ── saving ───────────────────────────────────────────────────────────────────────────
 
@@ -324,9 +327,8 @@ class Slices(Engine):
             "fresh": write(self.fresh),
             "groups": sorted(
                 (
-                    [write(g.state), g.in_domain, [self.values[key] for key in sorted(g.keys)]]
-                    for g in self.groups
-                    if g.keys
+                    [write(state), in_domain, [read_json(key) for key in sorted(keys)]]
+                    for (state, in_domain), keys in self.groups.members().items()
                 ),
                 key=lambda group: canonical(group[:2]),
             ),
@@ -344,20 +346,27 @@ class Slices(Engine):
             saved, "fresh", "groups", "special", "special_in_domain", "queue"
         )
         self.fresh = self.machine.read(fresh)
-        self.groups, self.values = [], {}
+        self._log = UndoLog()
+        self.groups = ValueGroups(self._log)
         for each in listed(groups):
             state, joined, values = listed(each, 3)
-            keyed = {identity(value): value for value in listed(values)}
-            self.groups.append(Group(self.machine.read(state), flag(joined), set(keyed)))
-            self.values |= keyed
-        self.where = {key: group for group in self.groups for key in group.keys}
+            standing = Standing(self.machine.read(state), flag(joined))
+            for value in listed(values):
+                key = identity(value)
+                if self.groups.get(key) is not None:
+                    raise Damaged("a value has two states")
+                self.groups.add(key, standing)
         states = dict(zip(self.special, fields(special, *self.special), strict=True))
         self.special_states = {k: self.special[k].machine.read(s) for k, s in states.items()}
-        self.special_in_domain = {choice(key, self.special.keys()) for key in listed(in_domain)}
-        self.queue = []
+        self.special_in_domain = frozenset(
+            choice(key, self.special.keys()) for key in listed(in_domain)
+        )
+        self.queue = deque()
         for each in listed(queue):
             event, position, new_step = listed(each, 3)
-            self.queue.append(QueuedEvent(event_of(event), whole(position), flag(new_step)))
+            least = self.queue[-1].position + 1 if self.queue else 0
+            queued = QueuedEvent(event_of(event), whole(position, least), flag(new_step))
+            self.queue.append(queued)
 
 
 def _prenex(formula: f.Formula) -> f.Quantifier:
