@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from bylaw.syntax.python_form import to_python
     from bylaw.trace.event import MISSING, Call, Event, Message, Role
     from bylaw.trace.files import Entry, read_trace, read_traces
+    from bylaw.trace.refusal import Refusal, RefusalAction
     from bylaw.trace.trace import Events, Trace
     from bylaw.vocabulary.registry import Vocabulary
     from bylaw.vocabulary.view import Order
@@ -77,6 +78,7 @@ _HOMES = {
         "syntax.python_form": "to_python",
         "trace.event": "Call Event MISSING Message Role",
         "trace.files": "Entry read_trace read_traces",
+        "trace.refusal": "Refusal RefusalAction",
         "trace.trace": "Events Trace",
         "vocabulary.registry": "Vocabulary",
         "vocabulary.view": "Order",
@@ -117,6 +119,8 @@ __all__ = [  # written out for type checkers and editors; a test compares it wit
     "Order",
     "Outcome",
     "Procedure",
+    "Refusal",
+    "RefusalAction",
     "Report",
     "Resolution",
     "Role",

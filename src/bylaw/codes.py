@@ -596,4 +596,13 @@ CODES: Final = {
         '{"tool_calls": [{"tool_name": "refund_order"}]}   # with tools: [refund, verify]',
         '{"tool_calls": [{"tool_name": "refund"}]}',
     ),
+    "W523": Code(
+        "a call counts as refused because its result says so",
+        "The result of a call is the text of a gate's refusal, with the gate's mark. Such a call "
+        "did not run, so it is kept apart from the calls that did, and no rule sees it. The mark "
+        "shows that the text is complete and about this tool. It does not show who wrote it: a "
+        "tool that ran can imitate it. Only the gate's own report and log are certain.",
+        '{"role": "tool", "content": "pay: Not executed.\\n[bylaw:block:…]"}',
+        '{"tool_calls": [], "refusals": [{"tool_name": "pay", "action": "block", …}]}',
+    ),
 }

@@ -65,6 +65,10 @@ class Seen:
     stopped: bool = False
     events: list[tuple[str, str, str]] = field(default_factory=list)
     """The events of the gate: action, tool, resolution."""
+    score: float | None = None
+    """The score that the gate gave the run."""
+    transcript: Any = None
+    """The run as the framework records it, as JSON; None if it records no calls of tools."""
 
     def note(self, events: Sequence[dict[str, Any]]) -> None:
         self.events = [(each["action"], each["tool"], each["resolution"]) for each in events]

@@ -140,4 +140,6 @@ class Inspect:
         done = (score.metadata or {})["gate"]
         seen.stopped = done["stopped"]
         seen.note(done["events"])
+        seen.score = float(str(score.value))
+        seen.transcript = json.loads(sample.model_dump_json())
         return seen

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from desk import WITHOUT_CALLS, Desk, Script, Seen
@@ -23,6 +24,22 @@ def _awaited(tool: Callable[..., Any]) -> Callable[..., Any]:
     return run
 
 
+def _messages(
+    number: int, calls: Sequence[Call], results: Sequence[Any]
+) -> Iterator[dict[str, Any]]:
+    """A turn as messages of a chat: the calls, and what the model is shown of each."""
+    named = [(f"c{number}-{index}", call) for index, call in enumerate(calls)]
+    asked = [
+        {"id": id, "function": {"name": call.tool, "arguments": json.dumps(dict(call.args))}}
+        for id, call in named
+    ]
+    yield {"role": "assistant", "content": None if calls else WITHOUT_CALLS, "tool_calls": asked}
+    for (id, call), result in zip(named, results, strict=False):
+        if call.tool != FINAL_ANSWER or "Not executed" in str(result):
+            text = result if isinstance(result, str) else json.dumps(result)
+            yield {"role": "tool", "tool_call_id": id, "content": text}
+
+
 class _Loop:
     """Shows the model what came of its calls until it has answered or the gate ends the run."""
 
@@ -34,17 +51,19 @@ class _Loop:
         seen = Seen(desk.ran)
         tools = {"lookup": desk.lookup, "fetch": desk.fetch, "pay": desk.pay}
         shown = "go"
-        for calls in script:
+        chat: list[dict[str, Any]] = [{"role": "user", "content": shown}]
+        for number, calls in enumerate(script):
             seen.shown.append(shown)
             results = self.turn(guard, tools, list(calls))
+            chat += _messages(number, calls, results)
             shown += "".join(f"\n{result}" for result in results) or WITHOUT_CALLS
             if guard.stopped or guard.finished:
                 break
         if guard.finished:
             seen.answer = results[-1]
-        report = guard.finish().to_dict()
-        seen.stopped = report["stopped"]
-        seen.note(report["events"])
+        report = guard.finish()
+        seen.stopped, seen.score, seen.transcript = report.stopped, report.score, chat
+        seen.note(report.to_dict()["events"])
         return seen
 
     def turn(self, guard: Guard, tools: dict[str, Any], calls: list[Call]) -> list[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -112,7 +113,11 @@ class ToolCalling:
         except ConstraintViolationError as violation:
             seen.stopped = violation.violation_type == "stop"
         seen.shown = model.shown
-        seen.note(guard.finish().to_dict()["events"])
+        report = guard.finish()
+        seen.score = report.score
+        seen.note(report.to_dict()["events"])
+        if self.turns_are_decided_together:
+            seen.transcript = json.loads(json.dumps(agent.memory.get_full_steps(), default=str))
         return seen
 
 

@@ -8,8 +8,11 @@ from typing import Any
 import pytest
 from desk import Driver, answer, fetch, lookup, pay
 
+from bylaw.names import FINAL_ANSWER
 from bylaw.procedure.procedure import Procedure
+from bylaw.scoring.verify import verify_trace
 from bylaw.trace.event import Call
+from bylaw.trace.formats import read
 
 _NEEDS = {"smolagents_drivers": "smolagents", "inspect_driver": "inspect-ai"}
 
@@ -224,5 +227,44 @@ def test_an_unmet_obligation_keeps_the_agent_at_work(drive: Driver) -> None:
     assert seen.ran == [lookup()]
 
 
+# ── the transcript ───────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("rule", "severity", "script"),
+    [
+        (LOOKED_UP, "SOFT_BLOCK", [[pay()], [lookup()], [pay()], [answer()]]),
+        (LOOKED_UP, "BLOCK_AND_WARN", [[pay()], [pay()], [answer()]]),
+        (LOOKED_UP, "HARD_STOP", [[fetch()], [lookup(), pay(), fetch()], [answer()]]),
+        (LOOKED_UP, "HARD_STOP", [[fetch()], [fetch(), pay(), lookup()], [answer()]]),
+        (LOOKED_UP, "SOFT_BLOCK", [[pay()], [], [pay(6)], [pay()], [answer()]]),
+        ("G(pay -> args.amount < 10)", "ASK", [[lookup(1), pay(50), lookup(2)], [answer()]]),
+        ("G(final_answer -> O lookup)", "SOFT_BLOCK", [[answer("a")], [lookup()], [answer("b")]]),
+        ("CalledN(pay, <= 2)", "SOFT_BLOCK", [[pay(), pay(), pay()], [answer()]]),
+        ("CalledN(pay, = 0)", "TOLERATE", [[pay()], [answer()]]),
+    ],
+)
+def test_the_transcript_has_the_score_of_the_run(
+    drive: Driver, rule: str, severity: str, script: list[list[Call]]
+) -> None:
+    """The refusals stand in it as the agent read them; what ran is what ran at the gate."""
+    procedure = _rule(rule, severity)
+    seen = drive(procedure, script)
+    if seen.transcript is None:
+        return
+    trace = read(seen.transcript).trace
+    assert _sorted(list(trace.calls)) == _sorted(seen.ran)
+    assert trace.answer == seen.answer
+    assert verify_trace(trace, procedure).score == seen.score
+    # Inspect's agents leave answers out of their messages.
+    refused = [
+        each.call for each in trace.refusals if each.call.tool not in (FINAL_ANSWER, "submit")
+    ]
+    proposed = [call for calls in script[: len(seen.shown)] for call in calls]
+    tools = [call for call in proposed if call.tool != FINAL_ANSWER]
+    assert _sorted([*trace.calls, *refused]) == _sorted(tools)
+
+
 def _sorted(calls: list[Call]) -> list[Call]:
-    return sorted(calls, key=lambda call: (call.tool, sorted(call.args.items())))
+    made = [Call(call.tool, call.args) for call in calls]
+    return sorted(made, key=lambda call: (call.tool, sorted(call.args.items())))

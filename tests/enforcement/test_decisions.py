@@ -27,6 +27,7 @@ from bylaw.enforcement.guard import Guard
 from bylaw.enforcement.report import GuardReport
 from bylaw.enforcement.severity import SETTINGS
 from bylaw.procedure.constraint import SEVERITIES
+from bylaw.trace.refusal_mark import unmarked
 from bylaw.values import Json
 
 TABLE = list(scenarios(Path(__file__).parent / "decisions.cases"))
@@ -307,12 +308,15 @@ def test_only_calls_refused_with_ask_can_be_approved() -> None:
 
 def test_a_refusal_is_an_exception_that_an_agent_can_read() -> None:
     rule = {"name": "once", "rule": "CalledN(pay, <= 1)", "why": "Money.", "fix": "Ask."}
-    guard = Guard(Procedure.from_dict({"constraints": [rule]}))
+    guard = Guard(Procedure.from_dict({"constraints": [rule]}), run_id="r1")
     guard.propose([PAY])
     error = guard.propose([PAY])[0].error()
     assert isinstance(error, ConstraintViolationError)
     assert error.violation_type == "block"
-    assert str(error) == (
+    text, mark = str(error).rsplit("\n", 1)
+    assert mark.startswith("[bylaw:block:r1.1.0:")
+    assert text == unmarked(str(error))
+    assert text == (
         "pay: Not executed.\n"
         "Rule once: this call would break it for good. Money.\n"
         "  What to do: Ask.\n"
@@ -342,7 +346,7 @@ def test_hints() -> None:
         rules = [{"name": "first", "rule": "!pay W get"}]
         tools = ["get", "pay", "look"]
         guard = Guard(Procedure.from_dict({"tools": tools, "constraints": rules}), hints=hints)
-        return guard.propose([PAY])[0].message
+        return unmarked(guard.propose([PAY])[0].message)
 
     assert message("none") == "pay: Not executed."
     assert "first" in message("rule")
@@ -438,7 +442,7 @@ def test_a_tool_is_open_if_some_arguments_break_no_rule(
         Procedure.from_dict({"tools": ["get", "pay"], "constraints": rules}), hints="open"
     )
     (decision,) = guard.propose([Call("pay", refused)])
-    assert decision.message.endswith(f"Tools that can still be called: {open_tools}.")
+    assert unmarked(decision.message).endswith(f"Tools that can still be called: {open_tools}.")
 
 
 def test_the_open_rules_are_named_when_an_answer_is_refused() -> None:

@@ -122,11 +122,11 @@ class GuardedToolCallingAgent(_Guarded, ToolCallingAgent):
         if text := _text(chat_message.content):
             self.guard.say("assistant", text)
         calls = _with_unique_ids(chat_message.tool_calls)
-        refusals = self._invalid_answers(calls)
-        asked = [call for call in calls if call.id not in refusals]
+        invalid = self._invalid_answers(calls)
+        asked = [call for call in calls if call.id not in invalid]
         decisions = self._propose([self._call(call) for call in asked])
         decided = list(zip(asked, decisions, strict=True))
-        refusals |= {c.id: d.message for c, d in decided if not d.allowed}
+        refusals = {c.id: d.message for c, d in decided if not d.allowed} | invalid
         allowed = [(c, d) for c, d in decided if d.allowed]
         self._allowed = [(c.function.name, c.function.arguments, d) for c, d in allowed]
 

@@ -18,6 +18,7 @@ from bylaw.enforcement.guard import Guard
 from bylaw.enforcement.open_gate import OpenGate
 from bylaw.names import FINAL_ANSWER
 from bylaw.trace.event import Call, Event, Message
+from bylaw.trace.refusal_mark import unmarked
 from bylaw.values import Json
 
 Ending: TypeAlias = Literal["answered", "stopped", "truncated", "silent"]
@@ -131,9 +132,10 @@ class Episode:
         """Runs a call if it is allowed. Returns the text that the model reads."""
         if not decision.allowed:
             broken = tuple(violation.constraint.name for violation in decision.violations)
-            reason = decision.action
-            self.refused.append(RefusedCall(decision.turn, call, reason, decision.message, broken))
-            return json.dumps({"error": decision.message, "violation_type": reason})
+            # Without the gate's mark: it is random, and a run is to be repeatable.
+            reason, message = decision.action, unmarked(decision.message)
+            self.refused.append(RefusedCall(decision.turn, call, reason, message, broken))
+            return json.dumps({"error": message, "violation_type": reason})
         if call.tool == FINAL_ANSWER:
             self.answer, self.ending = call.args.get("answer"), "answered"
             return "{}"

@@ -7,6 +7,7 @@ gate, the tools, the budget and the record are the same as in the built-in loop.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from smolagents import LogLevel, Tool
@@ -28,6 +29,7 @@ from bylaw.enforcement.decision import ConstraintViolationError, Decision
 from bylaw.enforcement.guard import Guard
 from bylaw.names import FINAL_ANSWER
 from bylaw.trace.event import Call
+from bylaw.trace.refusal_mark import unmarked
 from bylaw.values import Json
 
 _ROLES = {
@@ -88,15 +90,18 @@ class _RecordingGuard(Guard):
         spent = len(self._episode.executed) >= self._episode.budget
         if spent and any(call.tool != FINAL_ANSWER for call in listed):
             raise _BudgetSpentError
-        decisions = super().propose(listed)
-        for decision in decisions:
-            if not decision.allowed:
-                broken = tuple(each.constraint.name for each in decision.violations)
-                reason, message = decision.action, decision.message
-                self._episode.refused.append(
-                    RefusedCall(decision.turn, decision.call, reason, message, broken)
-                )
-        return decisions
+        return [self._noted(decision) for decision in super().propose(listed)]
+
+    def _noted(self, decision: Decision) -> Decision:
+        """The decision, recorded if it is a refusal; without the mark, which is random."""
+        if decision.allowed:
+            return decision
+        broken = tuple(each.constraint.name for each in decision.violations)
+        decision = replace(decision, message=unmarked(decision.message))
+        self._episode.refused.append(
+            RefusedCall(decision.turn, decision.call, decision.action, decision.message, broken)
+        )
+        return decision
 
     def record(self, decision: Decision, result: Json, *, error: str | None = None) -> None:
         """Records a result."""

@@ -12,9 +12,7 @@ from bylaw.errors import clipped, closest, listing
 from bylaw.names import FINAL_ANSWER
 from bylaw.procedure.procedure import Procedure
 from bylaw.trace.event import Call
-
-MAX_NAME: Final = 60
-"""The length of a tool's name in a message, in characters."""
+from bylaw.trace.refusal_mark import MAX_NAME, OPENING
 
 
 class Admission:
@@ -41,4 +39,4 @@ class Admission:
 
 def malformed_message(call: Call, problem: str) -> str:
     """The text that an agent gets in place of the result of a malformed call."""
-    return f"{clipped(call.tool, MAX_NAME)}: Not executed. {problem}"
+    return f"{clipped(call.tool, MAX_NAME)}{OPENING}. {problem}"

@@ -15,6 +15,7 @@ from bylaw.errors import BylawError, Diagnostic
 from bylaw.procedure.constraint import SEVERITIES, Constraint, Severity
 from bylaw.saved import fields, table, whole
 from bylaw.trace.event import Call
+from bylaw.trace.refusal_mark import ERROR_NAME, OBSERVATION, OPENING
 from bylaw.values import Json
 
 Action: TypeAlias = Literal["allow", "warn", "block", "stop", "ask"]
@@ -76,13 +77,16 @@ class Decision:
     overridden: tuple[str, ...] = ()
     """The rules that it was let past, because the agent insisted or a person approved."""
     message: str = ""
-    """The text for the agent; empty if the call runs without comment."""
+    """The text for the agent, with a mark by which readers of transcripts recognise a refusal;
+    empty if the call runs without comment."""
     named: tuple[str, ...] = ()
     """The names of rules that the agent may see."""
     position: int | None = None
     """The position of the call in the trace, if it runs."""
     problem: str = ""
     """What is wrong with the call itself, so that no rule was asked; empty if nothing is."""
+    id: str = ""
+    """The run, the turn and the place in the turn. A refusal's message carries it as a mark."""
 
     @property
     def allowed(self) -> bool:
@@ -105,13 +109,14 @@ class ConstraintViolationError(BylawError):
 
     def to_dict(self) -> dict[str, Json]:
         """The observation that an agent gets."""
-        return {
-            "error": "ConstraintViolationError",
-            "violation_type": self.violation_type,
-            "tool": self.decision.call.tool,
-            "constraints": list(self.decision.named),
-            "message": self.decision.message,
-        }
+        observed = (
+            ERROR_NAME,
+            self.violation_type,
+            self.decision.call.tool,
+            list(self.decision.named),
+            self.decision.message,
+        )
+        return dict(zip(OBSERVATION, observed, strict=True))
 
 
 # ── the action ───────────────────────────────────────────────────────────────────────────────
@@ -177,10 +182,10 @@ class Escalation:
 # ── the message ──────────────────────────────────────────────────────────────────────────────
 
 _OPENING: Final = {
-    "warn": "Not executed. To insist, make exactly the same call again now.",
-    "block": "Not executed.",
-    "stop": "Not executed. The run ends here.",
-    "ask": "Not executed: a person has to approve it first.",
+    "warn": ". To insist, make exactly the same call again now.",
+    "block": ".",
+    "stop": ". The run ends here.",
+    "ask": ": a person has to approve it first.",
 }
 MAX_EXPLAINED: Final = 3
 """The number of rules that a message explains; others are only named."""
@@ -200,7 +205,7 @@ def refusal_message(
 
     `denied` is the reason why a person's approval is missing, if the call needed one.
     """
-    lines = [f"{tool}: {f'Not executed: {denied}.' if denied else _OPENING[action]}"]
+    lines = [f"{tool}{OPENING}{f': {denied}.' if denied else _OPENING[action]}"]
     if hints == "none":
         return lines[0]
     for violation in violations[:MAX_EXPLAINED]:

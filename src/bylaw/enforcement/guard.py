@@ -30,7 +30,13 @@ from bylaw.enforcement.saved_run import restore_run, save_run
 from bylaw.enforcement.severity import SETTINGS, Setting
 from bylaw.enforcement.tools import ToolFunction, run_turn, run_turn_async, wrap
 from bylaw.enforcement.turn import Turn
-from bylaw.enforcement.validation import check_asking, check_procedure, not_json, unusable
+from bylaw.enforcement.validation import (
+    check_asking,
+    check_procedure,
+    checked_run_id,
+    not_json,
+    unusable,
+)
 from bylaw.errors import not_a_choice, shown
 from bylaw.names import FINAL_ANSWER
 from bylaw.plain import NotJson, rebuilt
@@ -47,7 +53,8 @@ class Guard:
     functions. `setting` replaces the severities of the procedure, unless it is "as-written". `ask`
     is called for severity ASK with the call and the rules that it breaks, and has `ask_timeout`
     seconds to return True or False. Without `ask`, such calls are refused until `approve` is
-    called. `save` and `restore` move a run to another process.
+    called. `save` and `restore` move a run to another process. `run_id` is in the log and in the
+    mark of every refusal; it is random unless given.
 
     A call may depend on the result of another that is still outstanding. With `outstanding`
     "refuse", it is refused as too early, and the refusal counts towards nothing. With "wait",
@@ -71,8 +78,10 @@ class Guard:
         outstanding: Outstanding = "refuse",
         labels: Mapping[str, Json] | None = None,
         log: AuditLog | None = None,
+        run_id: str | None = None,
     ) -> None:
         check_procedure(procedure)
+        run_id = checked_run_id(run_id)
         check_asking(ask, ask_timeout)
         for given, name, choices in (
             (setting, "setting", SETTINGS),
@@ -96,12 +105,18 @@ class Guard:
         def new_run() -> Run:
             judge = Judge(procedure, setting, labels, outstanding=outstanding)
             escalation = Escalation(soft_block, soft_block_limit)
-            return Run(procedure, setting, hints, judge, Journal(log, hints), escalation)
+            journal = Journal(log, hints)
+            return Run(procedure, setting, hints, judge, journal, escalation, run_id)
 
         self._new_run: Final = new_run
         self._run = new_run()
         self._lock: Final = threading.RLock()
         self._report: GuardReport | None = None
+
+    @property
+    def run_id(self) -> str:
+        """The run's id."""
+        return self._run.id
 
     @property
     def turn(self) -> int:

@@ -25,7 +25,7 @@ from bylaw.vocabulary.view import Order
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class ReplayedRefusal:
     """A recorded call that the gate would have refused."""
 
     call: int
@@ -53,7 +53,7 @@ class Replay:
 
     setting: Setting
     calls: int
-    refusals: tuple[Refusal, ...]
+    refusals: tuple[ReplayedRefusal, ...]
     score: float | None
     """The score of the calls that would have been executed."""
     stopped: bool
@@ -118,7 +118,7 @@ def _turns(trace: Trace, order: Order) -> Iterator[tuple[list[Message], list[Cal
 
 
 def _replay(trace: Trace, guard: Guard) -> Replay:
-    refusals: list[Refusal] = []
+    refusals: list[ReplayedRefusal] = []
     number = unreached = 0
     for said, calls in _turns(trace, guard.procedure.order):
         for message in said:
@@ -130,7 +130,7 @@ def _replay(trace: Trace, guard: Guard) -> Replay:
             elif decision.violations or decision.problem:
                 names = tuple(v.constraint.name for v in decision.violations if v.enforced)
                 action, problem = decision.action, decision.problem
-                refusals.append(Refusal(number, call.tool, action, names, problem))
+                refusals.append(ReplayedRefusal(number, call.tool, action, names, problem))
             else:
                 unreached += 1
             number += 1

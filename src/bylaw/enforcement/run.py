@@ -34,6 +34,7 @@ from bylaw.errors import Diagnostic, UsageError
 from bylaw.names import FINAL_ANSWER
 from bylaw.procedure.procedure import Procedure
 from bylaw.trace.event import Call, Event, Message, Role
+from bylaw.trace.refusal_mark import OPENING, decision_id, marked
 from bylaw.values import Json
 
 _WEAKER_THAN_BLOCK: Final = ("allow", "warn", "ask")
@@ -66,7 +67,10 @@ class Run:
         judge: Judge,
         journal: Journal,
         escalation: Escalation,
+        id: str,
     ) -> None:
+        self.id = id
+        """The run's id, which is part of every decision's."""
         self.procedure: Final = procedure
         self.setting: Final[Setting] = setting
         self.hints: Final[Hints] = hints
@@ -114,7 +118,7 @@ class Run:
         while turn.todo:
             decided = self._decide(turn, asks=asks)
             if isinstance(decided, Decision):
-                turn.decide(decided)
+                turn.decide(self._identified(decided))
             elif decided is None:
                 turn.wait()
             else:
@@ -141,7 +145,7 @@ class Run:
         index = turn.todo[0]
         proposed = turn.calls[index]
         if self.stopped or self.finished:
-            ended = f"{proposed.tool}: Not executed. The run has ended."
+            ended = f"{proposed.tool}{OPENING}. The run has ended."
             action: Action = "stop" if self.stopped else "block"
             return Decision(handed_out(proposed), action, turn.number, index, message=ended)
         if turn.denied is not None:
@@ -178,6 +182,13 @@ class Run:
         if action == "ask" and asks:
             return Question(call, violations)
         return self._refuse(turn, call, violations, action)
+
+    def _identified(self, decision: Decision) -> Decision:
+        """The decision with its id; a refusal's message is marked with it."""
+        id = decision_id(self.id, decision.turn, decision.index)
+        if decision.allowed:
+            return replace(decision, id=id)
+        return replace(decision, id=id, message=marked(decision.message, decision.action, id))
 
     def _allow(self, turn: Turn, call: Call, trial: Trial) -> Decision:
         violations = trial.violations
@@ -253,8 +264,10 @@ class Run:
         turn.waiting.clear()
         while turn.todo:
             call = turn.calls[turn.todo[0]]
-            ended = f"{call.tool}: Not executed. The run has ended: {why}."
-            turn.decide(Decision(handed_out(call), "stop", self.turn, turn.todo[0], message=ended))
+            ended = f"{call.tool}{OPENING}. The run has ended: {why}."
+            place = turn.todo[0]
+            decision = Decision(handed_out(call), "stop", self.turn, place, message=ended)
+            turn.decide(self._identified(decision))
 
     def abort(self, turn: Turn) -> None:
         """Takes a turn back whose decisions will reach nobody; if that is impossible, the run ends.
@@ -384,10 +397,12 @@ class Run:
         fresh, turn.unlogged = turn.unlogged, []
         if not self.journal.log_decisions([turn.decided[place] for place in fresh]):
             self.stopped = True
-            message = f"Not executed: {self.journal.unlogged}. The run ends here."
+            why = f"{OPENING}: {self.journal.unlogged}. The run ends here."
             for place in fresh:
                 unsafe = turn.decided[place]
-                turn.decided[place] = replace(unsafe, action="stop", message=message, position=None)
+                turn.decided[place] = self._identified(
+                    replace(unsafe, action="stop", message=unsafe.call.tool + why, position=None)
+                )
         else:
             for place in fresh:
                 self.issued.add(turn.decided[place], turn.calls[place])

@@ -32,6 +32,7 @@ from bylaw.saved import (
 )
 from bylaw.semantics.past.memories import event_of, event_record
 from bylaw.trace.event import Call
+from bylaw.trace.refusal_mark import RUN_ID, decision_id
 from bylaw.values import Json, canonical
 
 SAVED: Final = 2
@@ -40,10 +41,10 @@ MIN_KEY: Final = 16
 """The shortest key, in bytes."""
 
 _PARTS: Final = (
-    *("turn", "speaking", "stopped", "finished", "answer", "warned", "approved", "escalation"),
-    *("recent", "journal", "issued", "rules"),
+    *("id", "turn", "speaking", "stopped", "finished", "answer", "warned", "approved"),
+    *("escalation", "recent", "journal", "issued", "rules"),
 )
-_INTERRUPTED: Final = ("turn", "finished", "journal", "inside")
+_INTERRUPTED: Final = ("id", "turn", "finished", "journal", "inside")
 """The parts of a run that was interrupted; see `change`. Its rules are not worth saving."""
 _CHANGES: Final = ("propose", "record", "say", "approve", "withdraw", "finish", "save")
 
@@ -58,9 +59,10 @@ def save_run(run: Run, key: bytes | None) -> dict[str, Json]:
 def _state_of(run: Run) -> dict[str, Json]:
     if run.inside is not None:
         ended: dict[str, Json] = {"turn": run.turn, "finished": run.finished, "inside": run.inside}
-        return {**ended, "journal": run.journal.save()}
+        return {"id": run.id, **ended, "journal": run.journal.save()}
     run.inside = "save"  # engines undo pending events while they are saved
     return {
+        "id": run.id,
         "turn": run.turn,
         "speaking": run.speaking,
         "stopped": run.stopped,
@@ -107,6 +109,9 @@ def restore_run(run: Run, saved: object, key: bytes | None) -> None:
 
 def _restore(run: Run, state: dict[str, Json]) -> None:
     common = ("bylaw", "procedure", "seal")
+    run.id = text(state.get("id"))
+    if not RUN_ID.fullmatch(run.id):
+        raise Damaged("its id is not one")
     if "inside" in state:
         fields(state, *common, *_INTERRUPTED)
         run.turn, run.finished = whole(state["turn"]), flag(state["finished"])
@@ -246,6 +251,7 @@ def _restore_issued(run: Run, saved: Json) -> None:
             message=text(parts[3]),
             named=tuple(map(text, listed(parts[4]))),
             position=None if action == "ask" else whole(position, 0, run.judge.monitors.length - 1),
+            id=decision_id(run.id, turn, index),
         )
         run.issued.add(decision, call)
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from threading import TIMEOUT_MAX
 from typing import Any
 
 from bylaw.errors import Diagnostic, UsageError, shown
 from bylaw.procedure.procedure import Procedure
+from bylaw.trace.refusal_mark import RUN_ID
 
 
 def unusable(message: str, help: str) -> UsageError:
@@ -36,3 +38,13 @@ def check_asking(ask: object, timeout: Any) -> None:
     if timeout is not None and not seconds:
         help = "It is a number of seconds above 0, or None to wait without a limit."
         raise unusable(f"ask_timeout cannot be {shown(timeout)}", help)
+
+
+def checked_run_id(given: object) -> str:
+    """The id of a run, or a random one if none is given."""
+    if given is None:
+        return os.urandom(8).hex()
+    if not isinstance(given, str) or not RUN_ID.fullmatch(given):
+        help = "It is a text of up to 64 letters, digits, hyphens and underscores."
+        raise unusable(f"run_id cannot be {shown(given)}", help)
+    return given

@@ -40,13 +40,7 @@ class Failure:
         marked = [self.marked(event) for event in trace.events]
         if all(new is old for new, old in zip(marked, trace.events, strict=True)):
             return trace
-        return Trace(
-            marked,
-            answer=trace.answer,
-            metrics=trace.metrics,
-            labels=trace.labels,
-            name=trace.name,
-        )
+        return trace.with_events(marked)
 
 
 def reads_failure(formula: f.Formula) -> bool:

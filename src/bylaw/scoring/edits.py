@@ -110,8 +110,9 @@ class Repair:
                 step = max((event.step or 0) + shift, step + 1)
                 together = event.step
             events.append(replace(event if edit_here is None else edit_here.call, step=step))
-        fields = {"metrics": trace.metrics, "labels": trace.labels}
-        return Trace(events, answer=answer, name=trace.name, **fields)
+        return Trace(
+            events, answer=answer, metrics=trace.metrics, labels=trace.labels, name=trace.name
+        )
 
     def sentences(self) -> list[str]:
         """The edits as sentences. Calls have their numbers in the original trace."""

@@ -3,8 +3,11 @@
     {"bylaw": 1, "tool_calls": [{"step": 0, "tool_name": "search",
      "arguments": {"q": "x"}, "tool_result": "…"}], "answer": "…", "num_steps": 7}
 
-`bylaw` (the format version), `answer`, `messages` and `labels` are optional; every other
-field is a metric. The field `before` of a message is the index in `tool_calls` of the next call.
+`bylaw` (the format version), `answer`, `messages`, `refusals` and `labels` are optional; every
+other field is a metric. The field `before` of a message is the index in `tool_calls` of the next
+call. `refusals` are the calls that a gate refused: they did not run. Each has the fields of a call,
+the `action`, the `message` to the agent, the `decision`'s id, and `events_before`, the number of
+calls and messages that precede it.
 """
 
 from __future__ import annotations
@@ -16,11 +19,15 @@ from typing import Any, Final, TypeVar
 from bylaw.errors import MAX_DIAGNOSTICS, Diagnostic, TraceError, closest, shown
 from bylaw.frozen import frozen
 from bylaw.trace.event import MISSING, ROLES, Call, Event, Message
+from bylaw.trace.refusal import REFUSAL_ACTIONS, Refusal
+from bylaw.trace.refusal_mark import refusal_of
 from bylaw.values import LARGEST, Json, kind_of, problem
 
 VERSION: Final = 1
 
-_OWN_FIELDS: Final = ("bylaw", "tool_calls", "answer", "final_answer", "messages", "labels")
+_OWN_FIELDS: Final = (
+    *("bylaw", "tool_calls", "answer", "final_answer", "messages", "refusals", "labels"),
+)
 _Item = TypeVar("_Item")
 
 
@@ -32,6 +39,7 @@ class Contents:
     answer: str | None
     metrics: Mapping[str, Json]
     labels: Mapping[str, Json]
+    refusals: Sequence[Refusal] = ()
 
 
 @frozen
@@ -111,6 +119,7 @@ class _RecordReader:
             return None
         calls = self.items(record["tool_calls"], "tool_calls", self.call)
         messages = self.items(record.get("messages") or [], "messages", self.message)
+        refusals = self.items(record.get("refusals") or [], "refusals", self.refusal)
         labels = record.get("labels") or {}
         if not isinstance(labels, Mapping):
             self.complain("E303", "labels", f"expected an object, found {kind_of(labels)}")
@@ -120,7 +129,7 @@ class _RecordReader:
             self.json(value, str(where))
         if self.problems:
             return None
-        return Contents(_merged(calls, messages), answer, metrics, labels)
+        return Contents(_merged(calls, messages), answer, metrics, labels, refusals)
 
     def missing(self, data: Mapping[str, Any], field: str, where: str) -> None:
         keys = [key for key in islice(data, 100) if isinstance(key, str)]
@@ -177,6 +186,21 @@ class _RecordReader:
             self.complain("E303", f"{where}.step", "expected a whole number, 0 or more")
         return (before if _is_whole(before) else 0), Message(role, text, step)  # type: ignore[arg-type, return-value]
 
+    def refusal(self, entry: Mapping[str, Any], where: str) -> Refusal:
+        action, message = entry.get("action"), entry.get("message", "")
+        decision, place = entry.get("decision"), entry.get("events_before", 0)
+        if action not in REFUSAL_ACTIONS:
+            self.complain(
+                "E303", f"{where}.action", f"expected one of {', '.join(REFUSAL_ACTIONS)}"
+            )
+        if not isinstance(message, str):
+            self.complain("E303", f"{where}.message", "expected a string")
+        if decision is not None and not isinstance(decision, str):
+            self.complain("E303", f"{where}.decision", "expected a string")
+        if not _is_whole(place):
+            self.complain("E303", f"{where}.events_before", "expected a whole number, 0 or more")
+        return Refusal(self.call(entry, where), action, message, decision, place)  # type: ignore[arg-type]
+
     def answer(self, record: Mapping[str, Any]) -> str | None:
         answer = record.get("answer", record.get("final_answer"))
         if answer is not None and not isinstance(answer, str):
@@ -218,7 +242,20 @@ def write_record(contents: Contents) -> dict[str, Json]:
             )
     record: dict[str, Json] = {"bylaw": VERSION, **contents.metrics, "tool_calls": calls}
     optional = {"answer": contents.answer, "messages": messages, "labels": dict(contents.labels)}
-    return record | {key: value for key, value in optional.items() if value not in (None, [], {})}
+    record |= {key: value for key, value in optional.items() if value not in (None, [], {})}
+    if contents.refusals or any(_looks_refused(event) for event in contents.events):
+        record["refusals"] = [_refusal_entry(refusal) for refusal in contents.refusals]
+    return record
+
+
+def _looks_refused(event: Event) -> bool:
+    """Would a reader take this call, which ran, for a refused one if the record listed none?"""
+    return isinstance(event, Call) and refusal_of(event) is not None
+
+
+def _refusal_entry(refusal: Refusal) -> dict[str, Json]:
+    about = {"action": refusal.action, "message": refusal.message, "decision": refusal.decision}
+    return _call_entry(refusal.call) | about | {"events_before": refusal.events_before}
 
 
 def _call_entry(call: Call) -> dict[str, Json]:

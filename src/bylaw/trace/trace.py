@@ -10,6 +10,7 @@ from bylaw.errors import MAX_DIAGNOSTICS, Diagnostic, TraceError
 from bylaw.names import FINAL_ANSWER
 from bylaw.trace.event import Call, Event, Message
 from bylaw.trace.record import Contents, read_record, write_record
+from bylaw.trace.refusal import Refusal
 from bylaw.values import Json, write_json
 
 Events: TypeAlias = Literal["calls", "all"]
@@ -18,12 +19,14 @@ Events: TypeAlias = Literal["calls", "all"]
 class Trace:
     """Events in order, the final answer, the metrics record and labels. Immutable.
 
+    `refusals` are the calls that a gate refused. They did not run, so that no rule sees them.
+
     Events without a step get one. Each call is a step of its own, an assistant's text shares the
     step of the calls that follow it, and every other message is a step of its own. If only some
     events have a step, all are renumbered, and adjacent calls of one step stay together.
     """
 
-    __slots__ = ("_views", "answer", "calls", "events", "labels", "metrics", "name")
+    __slots__ = ("_views", "answer", "calls", "events", "labels", "metrics", "name", "refusals")
 
     def __init__(
         self,
@@ -33,6 +36,7 @@ class Trace:
         metrics: Mapping[str, Json] | None = None,
         labels: Mapping[str, Json] | None = None,
         name: str | None = None,
+        refusals: Iterable[Refusal] = (),
     ) -> None:
         listed = list(events)
         last = listed[-1] if listed else None
@@ -45,6 +49,7 @@ class Trace:
         self.metrics: Final[Mapping[str, Json]] = dict(metrics or {})
         self.labels: Final[Mapping[str, Json]] = dict(labels or {})
         self.name: Final = name
+        self.refusals: Final = tuple(refusals)
         self._views: dict[tuple[Events, bool], tuple[Event, ...]] = {}
 
     def __len__(self) -> int:
@@ -86,18 +91,34 @@ class Trace:
         cls, record: object, *, name: str | None = None, checked: bool = False
     ) -> Trace:
         """The trace of a metrics record; `checked` as in `read_record`."""
-        contents = read_record(record, checked=checked)
-        return cls(
-            contents.events,
-            answer=contents.answer,
-            metrics=contents.metrics,
-            labels=contents.labels,
-            name=name,
-        )
+        return trace_with(read_record(record, checked=checked), name)
 
     def to_record(self) -> dict[str, Json]:
         """The trace as a metrics record, in the current format version."""
-        return write_record(Contents(self.events, self.answer, self.metrics, self.labels))
+        return write_record(self._contents())
+
+    def with_events(
+        self, events: Iterable[Event], *, refusals: Iterable[Refusal] | None = None
+    ) -> Trace:
+        """The same trace with other events, and perhaps other refusals."""
+        kept = self.refusals if refusals is None else tuple(refusals)
+        changed = replace(self._contents(), events=tuple(events), refusals=kept)
+        return trace_with(changed, self.name)
+
+    def _contents(self) -> Contents:
+        return Contents(self.events, self.answer, self.metrics, self.labels, self.refusals)
+
+
+def trace_with(contents: Contents, name: str | None = None) -> Trace:
+    """The trace with the contents of a record."""
+    return Trace(
+        contents.events,
+        answer=contents.answer,
+        metrics=contents.metrics,
+        labels=contents.labels,
+        name=name,
+        refusals=contents.refusals,
+    )
 
 
 def _answer_of(call: Call) -> str:

@@ -30,12 +30,14 @@ from bylaw.errors import TraceError
 from bylaw.names import FINAL_ANSWER
 from bylaw.procedure.procedure import Procedure
 from bylaw.trace.record import VERSION
+from bylaw.trace.refusal_mark import MARK
 from bylaw.trace.trace import Events, Trace
 from bylaw.values import LARGEST, JsonError, read_json
 
 NO_STEP: Final = -(2**62)
 """The step of a call that has none."""
 NO_MESSAGES: Final = (b"", b"null", b"[]")
+MARK_BYTES: Final = MARK.encode()
 
 
 class PlainReader:
@@ -51,14 +53,17 @@ class PlainReader:
         ).decode
 
     def batches(
-        self, lines: Iterable[memoryview], calls: int, named: tuple[str, int]
+        self, lines: Iterable[memoryview], calls: int, named: tuple[str, int], *, marked: bool
     ) -> Iterator[PlainBatch]:
-        """The lines in batches of about so many calls; at least one batch."""
+        """The lines in batches of about so many calls; at least one batch.
+
+        `marked`: some of them may hold calls that a gate refused, and are read completely.
+        """
         batch = PlainBatch(self, named)
         for number, line in enumerate(lines):
             if not line:
                 continue
-            record = self._record(line)
+            record = None if marked and MARK_BYTES in bytes(line) else self._record(line)
             if record is None:
                 batch.others.append(number)
             else:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from bylaw.batch.input.chunks import Loaded, SmallFiles, TextLines
 from bylaw.batch.scoring.partial_decoding import FieldsRead, OddRecord
-from bylaw.batch.scoring.plain_records import PlainBatch, PlainReader
+from bylaw.batch.scoring.plain_records import MARK_BYTES, PlainBatch, PlainReader
 from bylaw.batch.scoring.scores import (
     CODES,
     SATISFIED,
@@ -111,7 +111,8 @@ class Scorer:
         lines = _split(source.text)
         found: list[Scores] = []
         named = (source.name, source.first_line)
-        for batch in self._reader.batches(lines, BATCH_CALLS, named):
+        marked = MARK_BYTES in source.text
+        for batch in self._reader.batches(lines, BATCH_CALLS, named, marked=marked):
             scores, batch = self._score_plain(batch)
             if batch.others:
                 others = [

@@ -13,7 +13,7 @@ from bylaw.errors import Diagnostic, TraceError
 from bylaw.trace.formats.agentdojo import AGENTDOJO
 from bylaw.trace.formats.anthropic_messages import ANTHROPIC
 from bylaw.trace.formats.claude_code import CLAUDE_CODE
-from bylaw.trace.formats.format import Format, NotedTrace
+from bylaw.trace.formats.format import Format, NotedTrace, without_refused
 from bylaw.trace.formats.inspect_log import INSPECT
 from bylaw.trace.formats.langchain_messages import LANGCHAIN
 from bylaw.trace.formats.openai_chat import OPENAI_CHAT
@@ -22,7 +22,8 @@ from bylaw.trace.formats.otel_genai import OPENTELEMETRY
 from bylaw.trace.formats.smolagents_memory import SMOLAGENTS
 from bylaw.trace.formats.tau2_bench import TAU2_BENCH
 from bylaw.trace.formats.tau_bench import TAU_BENCH
-from bylaw.trace.trace import Trace
+from bylaw.trace.record import read_record
+from bylaw.trace.trace import trace_with
 from bylaw.values import problem
 
 
@@ -31,7 +32,10 @@ def _is_record(value: object) -> bool:
 
 
 def _read_record(value: object, name: str | None) -> NotedTrace:
-    return NotedTrace(Trace.from_record(value, name=name, checked=True))
+    contents = read_record(value, checked=True)
+    if isinstance(value, Mapping) and "refusals" in value:  # its calls are those that ran
+        return NotedTrace(trace_with(contents, name))
+    return without_refused(contents, "tool_calls", name)
 
 
 RECORD: Final = Format("record", "tool_calls", _is_record, _read_record)

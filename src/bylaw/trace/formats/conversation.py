@@ -9,6 +9,8 @@
 - A call has failed if its tool message has an `error`, `is_error` or `"status": "error"`. A text
   such as `Error: not found` is an ordinary result here, because only a procedure knows how its
   tools report failure: `failed: text ~ /^Error/`.
+- A call whose result or error is a gate's refusal did not run, and is kept apart from the events
+  (`bylaw.trace.refusal_mark`).
 - The assistant's text at the end of a conversation is also the answer. It stays a message, so
   that rules over messages see the whole conversation.
 
@@ -25,8 +27,8 @@ from typing import Any, Final
 
 from bylaw.errors import MAX_DIAGNOSTICS, Diagnostic, TraceError, shown
 from bylaw.trace.event import MISSING, Call, Event, Message, Missing, Role, read_arguments
-from bylaw.trace.formats.format import NotedTrace
-from bylaw.trace.trace import Trace
+from bylaw.trace.formats.format import NotedTrace, without_refused
+from bylaw.trace.record import Contents
 from bylaw.values import Json, JsonError, kind_of, write_json
 
 RAW_ARGUMENTS: Final = "_raw"
@@ -63,6 +65,8 @@ class ConversationReader:
         self.answer: str | None = None
         self.notes: list[Diagnostic] = []
         self.problems: list[Diagnostic] = []
+        self.list_name = "messages"
+        """The place of the messages, for notes on all of them."""
         self.step = -1
         self.waiting: dict[int, Call] = {}  # the latest calls, by position among the events
         self.named: dict[str, list[int]] = {}  # the waiting calls with an id, from any turn
@@ -75,6 +79,7 @@ class ConversationReader:
 
     def take(self, messages: object, where: str) -> None:
         """Reads messages that others may follow."""
+        self.list_name = where
         if isinstance(messages, list | tuple):
             for index, message in enumerate(messages):
                 self.message(message, f"{where}[{index}]")
@@ -94,8 +99,9 @@ class ConversationReader:
         metrics: Mapping[str, Json] | None = None,
     ) -> NotedTrace:
         """The conversation as a trace."""
-        trace = Trace(self.events, answer=self.answer, metrics=metrics, labels=labels, name=name)
-        return NotedTrace(trace, tuple(self.notes))
+        contents = Contents(self.events, self.answer, metrics or {}, labels or {})
+        noted = without_refused(contents, self.list_name, name)
+        return NotedTrace(noted.trace, (*self.notes, *noted.notes))
 
     def complain(self, where: str, message: str, help: str | None = None) -> None:
         """Reports a mistake."""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from bylaw.errors import Diagnostic
-from bylaw.trace.trace import Trace
+from bylaw.trace.record import Contents
+from bylaw.trace.refusal_mark import set_aside
+from bylaw.trace.trace import Trace, trace_with
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,3 +37,22 @@ class Format:
     """The field in which a results file of this format lists its runs."""
     opens_session: Callable[[object], bool] | None = None
     """For files whose lines are together one run: can this value be on the first line?"""
+
+
+def without_refused(contents: Contents, where: str, name: str | None) -> NotedTrace:
+    """The trace of what ran, with the calls that a gate refused kept apart.
+
+    They are recognised by the gate's mark, which a reader has to trust: a note says so.
+    """
+    events, refusals = set_aside(contents.events)
+    if not refusals:
+        return NotedTrace(trace_with(contents, name))
+    number = "1 call counts" if len(refusals) == 1 else f"{len(refusals)} calls count"
+    note = Diagnostic(
+        "W523",
+        f"{number} as refused by a gate, because the result says so",
+        "A tool can imitate a refusal. The gate's own report and log are certain.",
+        where=where,
+    )
+    kept = replace(contents, events=events, refusals=(*contents.refusals, *refusals))
+    return NotedTrace(trace_with(kept, name), (note,))

@@ -10,7 +10,8 @@
 
 A tool message's `error` is the call's error. `id`, `epoch` and the values of the `scores` are
 labels; `total_time` and `working_time` are metrics. Contents that the log stores once, as
-attachments, are inserted where they are used.
+attachments, are inserted where they are used. An approver that ends a sample leaves no tool
+message: its explanation is taken from the approval among the sample's `events`.
 
 A log has its samples in `samples`. It is read as JSON (`inspect log convert --to json`).
 """
@@ -31,9 +32,21 @@ _ATTACHMENT: Final = "attachment://"
 
 
 class _SampleReader(ConversationReader):
-    def __init__(self, attachments: Mapping[str, Json]) -> None:
+    def __init__(self, attachments: Mapping[str, Json], events: object) -> None:
         super().__init__(_CALLS)
         self.attachments = attachments
+        self.events_of_sample = events if isinstance(events, list | tuple) else ()
+
+    def end(self) -> None:
+        answered = {message.get("tool_call_id") for message, _ in self.results}
+        ended = {call.id for call in self.waiting.values()} - answered
+        for index, event in enumerate(self.events_of_sample):
+            if isinstance(event, Mapping) and event.get("decision") == "terminate":
+                call, why = event.get("call"), self.attached(event.get("explanation"))
+                id = call.get("id") if isinstance(call, Mapping) else None
+                if isinstance(id, str) and id in ended and isinstance(why, str):
+                    self.returned({"tool_call_id": id, "error": why}, f"events[{index}]")
+        super().end()
 
     def message(self, message: object, where: str) -> None:
         super().message(self.attached(message), where)
@@ -61,7 +74,8 @@ def _detects(value: object) -> bool:
 
 def _read(value: Any, name: str | None) -> NotedTrace:
     attachments, scores = value.get("attachments"), value.get("scores")
-    reader = _SampleReader(attachments if isinstance(attachments, Mapping) else {})
+    attached = attachments if isinstance(attachments, Mapping) else {}
+    reader = _SampleReader(attached, value.get("events"))
     reader.read(value["messages"], "messages")
     scored = scores if isinstance(scores, Mapping) else {}
     values = {key: s.get("value") for key, s in scored.items() if isinstance(s, Mapping)}

@@ -13,6 +13,8 @@ model's message, because the memory sorts its own list by id and drops it when a
 - `observations` is one text with the results of all calls of a step. A single call gets all of it;
   several calls get one line each if the number of lines fits. Otherwise no call has a result, and
   a note says so.
+- The text of a step begins with the refusals of a gate, one after the other, before the results of
+  the calls that ran.
 - A step's `error` belongs to the calls it names, or to all of the step if it names none.
 - `final_answer` is the answer, not a call. It is also a message, so that a memory of several tasks
   shows each answer. A step of a `CodeAgent` is a call of `python_interpreter` with the argument
@@ -30,6 +32,7 @@ from bylaw.trace.event import Call
 from bylaw.trace.formats.conversation import CallFields, ConversationReader, answered, scalars
 from bylaw.trace.formats.format import Format, NotedTrace
 from bylaw.trace.formats.openai_chat import CALLS
+from bylaw.trace.refusal_mark import refusals_at_the_start
 from bylaw.values import Json, kind_of, write_json
 
 _INTERPRETER: Final = "python_interpreter"
@@ -65,8 +68,19 @@ class _MemoryReader(ConversationReader):
             else self.calls(step, where)
         )
         text = self.text(step.get("model_output"), f"{where}.model_output")
-        made = [call for call in calls if call.tool != FINAL_ANSWER]
-        self.turn(text, self.finished(made, step, where))
+        observed = step.get("observations")
+        refused: dict[int, str] = {}
+        if isinstance(observed, str):
+            refused, rest = refusals_at_the_start(observed, calls)
+            step = {**step, "observations": rest or None} if refused else step
+        ran = [c for i, c in enumerate(calls) if i not in refused and c.tool != FINAL_ANSWER]
+        results = iter(self.finished(ran, step, where))
+        made = [
+            answered(call, {"content": refused[i]}) if i in refused else next(results)
+            for i, call in enumerate(calls)
+            if i in refused or call.tool != FINAL_ANSWER
+        ]
+        self.turn(text, made)
         output = _answer(step, calls)
         if output is not None:
             self.turn(output if isinstance(output, str) else write_json(output), ())

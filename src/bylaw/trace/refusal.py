@@ -1,0 +1,37 @@
+"""A call that a gate refused. It did not run: a trace keeps it apart from its events."""
+
+from __future__ import annotations
+
+import re
+from typing import Final, Literal, TypeAlias, get_args
+
+from bylaw.frozen import frozen
+from bylaw.trace.event import Call
+
+RefusalAction: TypeAlias = Literal["warn", "block", "stop", "ask"]
+"""The actions of a gate that keep a call from running."""
+REFUSAL_ACTIONS: Final[tuple[str, ...]] = get_args(RefusalAction)
+
+_NAMED: Final = re.compile(r"^Rule (.+?): ", re.MULTILINE)
+_ALSO: Final = re.compile(r"^Rules that it would break as well: (.+)\.$", re.MULTILINE)
+
+
+@frozen
+class Refusal:
+    """A refused call, with what the agent read in place of a result."""
+
+    call: Call
+    """The call as it was proposed. In a transcript, its result or error is the refusal itself."""
+    action: RefusalAction
+    message: str
+    """The text that the agent read, without the gate's mark."""
+    decision: str | None = None
+    """The id of the gate's decision: run, turn and place in the turn."""
+    events_before: int = 0
+    """The number of the trace's events that precede it."""
+
+    @property
+    def constraints(self) -> tuple[str, ...]:
+        """The rules that the message names."""
+        also = _ALSO.search(self.message)
+        return (*_NAMED.findall(self.message), *(also[1].split(", ") if also else ()))
