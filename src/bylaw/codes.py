@@ -514,12 +514,13 @@ CODES: Final = {
         "G(delete -> O check)",
     ),
     "W510": Code(
-        "an undefined value makes a let true",
-        "A let whose value is undefined is true without checking anything. Under a negation, or "
-        "before an arrow, that makes the whole rule false; inside earlier, last, F, O or exists, "
-        "events match that do not have the value at all.",
-        "G(pay -> !(let u = args.user: earlier call(ban, user = u)))",
-        "G(pay -> let u = args.user: !earlier call(ban, user = u))",
+        "an undefined value makes a rule hold",
+        "A comparison with an undefined value is false, so its negation is true, and `forall` over "
+        "an undefined list holds: the guard fails open. `last` is undefined if no earlier turn has "
+        "such an event, so a call without the lookup passes. State what must be so, not what must "
+        "not. If it is meant, say so with a quantifier over one value: forall o in [last(…)]: ….",
+        'G(cancel -> let o = last(get_order).result: !(o.status = "shipped"))',
+        'G(cancel -> let o = last(get_order).result: o.status != "shipped")',
     ),
     "W511": Code(
         "a rule refers to messages that it does not see",
@@ -569,6 +570,15 @@ CODES: Final = {
         "the first event, and O, Y, S, H, earlier and last find nothing before it.",
         "write_file -> O read_file",
         "G(write_file -> O read_file)",
+    ),
+    "W517": Code(
+        "a prohibition does not see the calls of the same turn",
+        "`earlier` and `last` look for evidence in earlier turns. Under a negation, or before an "
+        "arrow, they let calls pass that are proposed together: two refunds of one turn do not see "
+        "each other. `sofar` is for prohibitions: it lists the events up to and including the "
+        "current one.",
+        "G(refund -> let i = args.id: !earlier call(refund, id = i))",
+        "G(refund -> let i = args.id: length(sofar(call(refund, id = i))) <= 1)",
     ),
     # ── notes on traces ──────────────────────────────────────────────────────────────────
     "W520": Code(

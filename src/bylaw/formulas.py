@@ -84,6 +84,7 @@ __all__ = [
     "result_is",
     "results",
     "says",
+    "sofar",
     "this",
     "true",
     "var",
@@ -146,9 +147,9 @@ def exists(variable: str, domain: f.Domain, body: f.Formula) -> f.Exists:
     return f.Exists(var(variable).name, domain, body)
 
 
-def let(variable: str, value: object, body: f.Formula) -> f.ForAll:
+def let(variable: str, value: object, body: f.Formula) -> f.Let:
     """`let variable = value: body`."""
-    return f.ForAll(var(variable).name, f.Listed((term_of(value),)), body)
+    return f.Let(var(variable).name, term_of(value), body)
 
 
 def at(base: object, *keys: object) -> t.Term:
@@ -198,6 +199,11 @@ def later(operand: f.Formula) -> f.Later:
 def last(condition: f.Formula) -> t.Last:
     """`last(condition)`: the latest event of a strictly earlier step where the condition holds."""
     return t.Last(condition)
+
+
+def sofar(condition: f.Formula) -> t.Sofar:
+    """`sofar(condition)`: the events up to now where the condition holds, as a list."""
+    return t.Sofar(condition)
 
 
 def count(variable: str, domain: f.Domain, body: f.Formula) -> t.Counted:

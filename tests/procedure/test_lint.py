@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -122,6 +123,51 @@ RULES: list[tuple[list[str], list[str]]] = [
     (["!b W a"], []),
     (["X(a -> O b)"], []),
     (["Y a"], ["W501"]),
+    (["length(sofar(a)) <= 1"], ["W516", "W509"]),
+    # W510: an undefined value makes it hold
+    (['G(a -> let o = last(b).result: !(o.s = "x"))'], ["W510"]),
+    (['G(a -> !(last(b).result.s = "x"))'], ["W510"]),
+    (['G(a -> !(last(b).result.s != "x"))'], ["W510"]),
+    (["G(a -> !(last(b).result.s in [1, 2]))"], ["W510"]),
+    (["G(a -> let i = args.id, o = last(call(b, id = i)).result: !(o.n > 5))"], ["W510"]),
+    (["G(a -> let o = last(b), s = o.result.s: c | !(s = 1))"], ["W510"]),
+    (["G(a -> let o = last(b).result: (o.s = 1 -> earlier c))"], ["W510"]),
+    (["G(a -> let o = last(b).result: (o.s = 1 <-> earlier c))"], ["W510", "W517"]),
+    (["G(a -> !(let o = last(b).result: o.s = 1))"], ["W510"]),
+    (["G(a -> let u = last(b).args.u: !O call(c, u = u))"], ["W510"]),
+    (["G(a -> forall x in last(b).result.items: x.n < 5)"], ["W510"]),
+    (["G(a -> let o = last(b).result: forall x in o.items: x.n < 5)"], ["W510"]),
+    (["G(a -> !exists x in last(b).result.items: x.n > 5)"], ["W510"]),
+    (["G(a -> !(args.n > 100))"], ["W510"]),
+    (["G(a -> let n = args.n: !(n > 100))"], []),
+    (['G(a -> let o = last(b).result: o.s = "x")'], []),
+    (['G(a -> let o = last(b).result: o.s != "x")'], []),
+    (['G(a -> let o = last(b).result: !!(o.s = "x"))'], []),
+    (['G(a -> forall o in [last(b).result]: !(o.s = "x"))'], []),
+    (["G(a -> exists x in last(b).result.items: x.n < 5)"], []),
+    (["G(a -> count(x in last(b).result.items: x.n > 5) = 0)"], []),
+    (['G(a -> !(args.s = "x"))'], []),
+    (["G(a -> !(args.s ~ /x/))"], []),
+    (["G(a -> !(length(sofar(b)) > 1))"], []),
+    (["G(a & !(args.n > 100) -> earlier b)"], []),
+    (["G(a & args.n > 100 -> earlier b)"], []),
+    # W517: siblings pass
+    (["G(a -> !earlier a)"], ["W517"]),
+    (["G(a -> !earlier b)"], ["W517"]),
+    (["G(a -> let i = args.id: !earlier call(a, id = i, ok))"], ["W517"]),
+    (["G(a & earlier b -> false)"], ["W517"]),
+    (["G(earlier b -> !a)"], ["W517"]),
+    (["G(a -> (earlier b -> earlier c))"], ["W517"]),
+    (["G(a -> !(c & earlier b))"], ["W517"]),
+    (["G(a & last(b).result = 1 -> earlier c)"], ["W517"]),
+    (["G(a & (let r = last(b).result: r = 1) -> earlier c)"], ["W517"]),
+    (["G(a -> earlier b)"], []),
+    (["G(a -> !!earlier b)"], []),
+    (["G(a -> !(c & !earlier b))"], []),
+    (["G(a -> earlier (b & !c))"], []),
+    (["G(a -> !O b)"], []),
+    (["G(a -> !Y O a)"], []),
+    (["G(a -> length(sofar(a)) <= 1)"], []),
 ]
 
 
@@ -347,7 +393,68 @@ def test_findings_follow_the_rules() -> None:
     assert "rewrite" not in findings[1].to_dict()
 
 
-@pytest.mark.parametrize("code", ["W501", "W502", "W508", "W509", "W515", "W516"])
+SIBLINGS = [
+    ("G(a -> !earlier a)", "G(a -> length(sofar(a)) <= 1)"),
+    ("G(a -> !earlier b)", "G(a -> length(sofar(b)) = 0)"),
+    ("G({a, b} -> !earlier {a, b})", "G({a, b} -> length(sofar({a, b})) <= 1)"),
+    ("G({a, b} -> !earlier a)", "G({a, b} -> !Y O a)"),
+    ("G(call -> !earlier call(a, ok))", "G(call -> !Y O call(a, ok))"),
+    ("G(a & earlier a -> earlier c)", "G(a & length(sofar(a)) > 1 -> earlier c)"),
+    ("G(a & earlier b -> earlier c)", "G(a & length(sofar(b)) > 0 -> earlier c)"),
+    (
+        "G(a -> let x = args.i: !earlier call(a, i = x))",
+        "G(a -> (let x = args.i: length(sofar(call(a, i = x))) <= 1))",
+    ),
+    (
+        "G(a -> let x = args.f.i: !earlier call(a, f.i = x, ok))",
+        "G(a -> (let x = args.f.i: length(sofar(call(a, f.i = x, ok))) <= 1))",
+    ),
+    ("G(a -> let x = args.j: !earlier call(a, i = x))", None),
+    ("G(a -> let x = args.i: !earlier (a & args.i > x))", None),
+    ("G({a, b} -> let x = args.i: !earlier call(a, i = x))", None),
+]
+
+
+@pytest.mark.parametrize(("rule", "rewrite"), SIBLINGS)
+def test_a_prohibition_that_sees_siblings(rule: str, rewrite: str | None) -> None:
+    (finding,) = found(rule)
+    assert (finding.code, finding.rewrite) == ("W517", rewrite)
+    assert "sofar" in finding.suggestion or rewrite is not None
+    assert rewrite is None or codes(rewrite) == []
+
+
+@given(st.sampled_from([case for case in SIBLINGS if case[1]]), traces())
+def test_the_rewrite_only_adds_siblings(case: tuple[str, str], sample: Trace) -> None:
+    """Where each call has a turn of its own, and a value to be found by, it says the same."""
+    alone = Trace(
+        [
+            replace(call, step=i, args={"i": 1, "f": {"i": 1}, **call.args})
+            for i, call in enumerate(sample)
+        ]
+    )
+    rule, rewrite = map(parse, case)
+    if all(call.ok for call in alone.calls):
+        assert holds(rule, alone) is holds(rewrite, alone)
+    if holds(rewrite, sample) and "ok" not in case[0]:
+        assert holds(rule, sample), "it is stricter, never laxer"
+
+
+ADVICE = [
+    ('G(a -> !(last(b).result.s = "x"))', 'Write `last(b).result.s != "x"`'),
+    ("G(a -> !(args.n > 100))", "Write `args.n <= 100`"),
+    ("G(a -> !(last(b).result.s in [1]))", "Require the value"),
+    ("G(a -> forall x in last(b).result.items: x.n < 5)", 'type(last(b).result.items) = "array"'),
+]
+
+
+@pytest.mark.parametrize(("rule", "advice"), ADVICE)
+def test_what_to_write_so_that_nothing_found_is_not_enough(rule: str, advice: str) -> None:
+    (finding,) = found(rule)
+    assert finding.code == "W510"
+    assert advice in finding.suggestion
+
+
+@pytest.mark.parametrize("code", ["W501", "W502", "W508", "W509", "W510", "W515", "W516", "W517"])
 def test_the_examples_of_the_codes(code: str) -> None:
     assert codes(CODES[code].wrong.partition("#")[0]) == [code]
     assert code not in codes(CODES[code].right, "CalledN(pay, >= 2)")

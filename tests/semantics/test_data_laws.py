@@ -22,19 +22,21 @@ from textbook import textbook, textbook_row
 
 from bylaw import Call, Monitor, Trace, Vocabulary, holds, parse
 from bylaw import formulas as b
-from bylaw.formulas import F, G, O
+from bylaw.formulas import F, G, H, O
 from bylaw.logic import formula as f
 from bylaw.logic.formula import Formula
+from bylaw.logic.inlining import inlined
 from bylaw.logic.operators import RELATIONS
-from bylaw.logic.terms import Last, Term
-from bylaw.semantics.evaluation import evaluate, view_of
+from bylaw.logic.terms import Last, Sofar, Term
+from bylaw.semantics.evaluation import Evaluation, evaluate, view_of
 from bylaw.semantics.verdict import TRUE, UNKNOWN
-from bylaw.trace.event import MISSING
+from bylaw.syntax.printer import to_text
+from bylaw.trace.event import MISSING, may_get_result
 from bylaw.trace.trace import Events
 from bylaw.values import MAX_DEPTH, decoded, equal
 from bylaw.vocabulary.functions import FUNCTIONS
 from bylaw.vocabulary.reading import as_object
-from bylaw.vocabulary.view import Order
+from bylaw.vocabulary.view import Order, View
 
 ORDERS = st.sampled_from(["position", "step"])
 EVENTS = st.sampled_from(["all", "calls"])
@@ -76,18 +78,10 @@ Law: TypeAlias = Callable[[Formula], tuple[Formula, Formula]]
 STEPS: dict[str, Law] = {
     "earlier": lambda a: (
         b.earlier(a),
-        b.exists("s_", b.listed(b.this.step), O(a & b.compare(b.this.step, "<", s))),
+        b.let("s_", b.this.step, O(a & b.compare(b.this.step, "<", s))),
     ),
     "later": lambda a: (
         b.later(a),
-        b.exists("s_", b.listed(b.this.step), F(a & b.compare(b.this.step, ">", s))),
-    ),
-    "earlier, where there is an event": lambda a: (
-        b.compare(b.this.step, ">=", 0) >> b.earlier(a),
-        b.let("s_", b.this.step, O(a & b.compare(b.this.step, "<", s))),
-    ),
-    "later, where there is an event": lambda a: (
-        b.compare(b.this.step, ">=", 0) >> b.later(a),
         b.let("s_", b.this.step, F(a & b.compare(b.this.step, ">", s))),
     ),
     "earlier by last": lambda a: (b.earlier(a), b.compare(b.at(b.last(a), "step"), ">=", 0)),
@@ -133,8 +127,69 @@ def test_last_by_past_operators(a: Formula, trace: Trace) -> None:
     there = b.compare(b.this.step, "=", b.at(o, "step"))
     between = b.compare(b.this.step, "<", s) & b.compare(b.this.step, ">", b.at(o, "step"))
     described = O(a & there) & ~O(a & between)
-    rule = G(b.let("s_", b.this.step, b.let("o_", b.last(a), described)))
+    rule = G(b.let("s_", b.this.step, b.forall("o_", b.listed(b.last(a)), described)))
     assert holds(rule, trace, events="all")
+
+
+# ── the events so far ─────────────────────────────────────────────────────────────────────
+
+
+@settings(max_examples=250)
+@given(data_formulas(2), data_traces(), EVENTS)
+def test_sofar_is_the_events_up_to_now(condition: Formula, trace: Trace, events: Events) -> None:
+    evaluation = evaluate(condition, view_of(condition, trace, events=events))
+    row, seen = evaluation.row(condition), evaluation.view.events
+    for here in range(len(seen)):
+        expected = [as_object(seen[e]) for e in range(here + 1) if row[e].is_true]
+        assert evaluation.read(Sofar(condition), here) == expected
+
+
+def _number(a: Formula) -> Term:
+    return b.apply("length", b.sofar(a))
+
+
+e = b.var("e_")
+EVERY = b.says("user") | b.says("assistant") | b.says("system") | b.call() | b.call("final_answer")
+
+SOFAR: dict[str, Law] = {
+    "once": lambda a: (O(a), b.compare(_number(a), ">", 0)),
+    "always so far": lambda a: (H(a), b.compare(_number(a), "=", _number(b.true))),
+    "what does not satisfy it": lambda a: (
+        b.compare(b.apply("+", _number(a), _number(~a)), "=", _number(b.true)),
+        b.true,
+    ),
+    "earlier": lambda a: (
+        b.earlier(a),
+        b.exists("e_", b.found(b.sofar(a)), b.compare(b.at(e, "step"), "<", b.this.step)),
+    ),
+    "the first time": lambda a: (
+        a & ~b.Y(O(a)) & EVERY,
+        a & b.compare(_number(a), "=", 1) & EVERY,
+    ),
+    "the latest": lambda a: (
+        a & EVERY,
+        b.compare(b.at(b.sofar(b.true), -1), "=", b.at(b.sofar(a), -1)) & a,
+    ),
+    "a count": lambda a: (
+        b.compare(_number(a), "=", b.count("e_", b.found(b.sofar(a)), b.true)),
+        b.true,
+    ),
+    "a member that every event has": lambda a: (
+        b.compare(_number(a), "=", b.apply("length", b.at(b.sofar(a), "step"))),
+        b.true,
+    ),
+    "the extremes": lambda a: (
+        b.compare(b.apply("max", b.at(b.sofar(a), "step")), "=", b.at(b.sofar(a), -1, "step")),
+        b.compare(b.apply("min", b.at(b.sofar(a), "step")), "=", b.at(b.sofar(a), 0, "step")),
+    ),
+}
+
+
+@pytest.mark.parametrize("law", SOFAR)
+@settings(max_examples=60)
+@given(data_formulas(2), data_traces())
+def test_law_of_the_events_so_far(law: str, a: Formula, trace: Trace) -> None:
+    _same_everywhere(*SOFAR[law](a), trace)
 
 
 # ── let and quantifiers at the event ──────────────────────────────────────────────────────
@@ -143,14 +198,49 @@ DOMAINS = data_domains(1, (), True)
 BODIES = data_formulas(2, ("x",))
 
 
-@settings(max_examples=100)
+UNDEFINED = b.at({}, "nothing")
+
+
+@settings(max_examples=150)
+@given(data_terms(), data_formulas(3, ("x",)), data_traces(), EVENTS)
+def test_let_is_substitution(term: Term, body: Formula, trace: Trace, events: Events) -> None:
+    """Within one event, a name means the term; results may be outstanding."""
+    named = f.Let("x", term, body)
+    plain = inlined(named)
+    assume(plain is not None)
+    assert plain is not None
+    for formula, instead in ((named, plain), (G(named), G(plain)), (F(named), F(plain))):
+        seen = view_of(formula, trace, events=events).events
+        outstanding = frozenset(i for i, each in enumerate(seen) if may_get_result(each))
+        for pending in (frozenset[int](), outstanding):
+            view = View(trace, seen, pending=pending)
+            found, expected = Evaluation(formula, view), Evaluation(instead, view)
+            assert found.value is expected.value
+            assert found.row(formula) == expected.row(instead)
+
+
+@settings(max_examples=150)
 @given(data_terms(), BODIES, data_traces())
-def test_let_is_a_quantifier_over_one_value(term: Term, body: Formula, trace: Trace) -> None:
-    assert b.let("x", term, body) == b.forall("x", b.listed(term), body)
+def test_let_by_quantifiers(term: Term, body: Formula, trace: Trace) -> None:
+    """With a value it says what quantifiers over that value say; without, what is undefined."""
+    named = b.let("x", term, body)
     defined = b.exists("x", b.listed(term), b.true)
-    some, every = b.exists("x", b.listed(term), body), b.let("x", term, body)
-    _same_everywhere(some, defined & every, trace)
-    _same_everywhere(every, defined >> some, trace)
+    some, every = b.exists("x", b.listed(term), body), b.forall("x", b.listed(term), body)
+    undefined = b.let("x", UNDEFINED, body)
+    _same_everywhere(some, defined & named, trace)
+    _same_everywhere(every, defined >> named, trace)
+    _same_everywhere(named, some | (~defined & undefined), trace)
+
+
+@settings(max_examples=100)
+@given(data_terms(), data_terms(2, ("x",)), data_formulas(2, ("x", "y")), data_traces())
+def test_lets_in_a_row(first: Term, second: Term, body: Formula, trace: Trace) -> None:
+    """Several names in one let are lets inside each other, and distribute over connectives."""
+    both = b.let("x", first, b.let("y", second, body))
+    assert parse(to_text(both)) == both
+    _same_everywhere(b.let("x", first, ~b.let("y", second, body)), ~both, trace)
+    negated = b.let("x", first, b.let("y", second, ~body))
+    _same_everywhere(negated, ~both, trace)
 
 
 @settings(max_examples=150)
@@ -176,7 +266,8 @@ def test_a_name_is_the_value(term: Term, body: Formula, trace: Trace) -> None:
     for function in ("keys", "values", "to_string", "length", "decode", "reverse"):
         value = b.apply(function, term)
         same = b.let("x", term, b.let("y", value, b.compare(b.apply(function, x), "=", b.var("y"))))
-        assert holds(G(same | b.compare(b.apply("type", value), "=", "null")), trace, events="all")
+        defined = b.compare(value, "=", value)
+        _same_everywhere(same, defined, trace)
 
 
 # ── comparisons and counts ────────────────────────────────────────────────────────────────

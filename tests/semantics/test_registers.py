@@ -19,7 +19,7 @@ from bylaw.logic.walk import sees_answer
 from bylaw.semantics.history import History
 from bylaw.semantics.monitors import Monitors
 from bylaw.semantics.past.compiled import past_bodies
-from bylaw.semantics.past.memories import Index
+from bylaw.semantics.past.keyed import Index
 from bylaw.semantics.past.registers import Registers
 from bylaw.trace.event import MISSING, Event
 from bylaw.vocabulary.registry import EMPTY

@@ -63,6 +63,7 @@ def _complete(found: list[Row]) -> bool:
 _TABLES = {
     f.ForAll: "quantifiers.cases",
     f.Exists: "quantifiers.cases",
+    f.Let: "data.cases",
     f.Earlier: "data.cases",
     f.Later: "data.cases",
 }

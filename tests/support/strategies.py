@@ -25,6 +25,7 @@ from bylaw.logic.terms import (
     Literal,
     ObjectTerm,
     Reading,
+    Sofar,
     Term,
     Tool,
     ToolGlob,
@@ -291,7 +292,7 @@ def data_terms(
     draw: st.DrawFn, depth: int = 2, variables: tuple[str, ...] = (), future: bool = True
 ) -> Term:
     """A value read from events, computed, found, or counted."""
-    kind = draw(st.integers(0, 11)) if depth else 0
+    kind = draw(st.integers(0, 13)) if depth else 0
 
     def inner() -> Term:
         return draw(data_terms(depth - 1, variables, future))
@@ -316,6 +317,11 @@ def data_terms(
     if kind == 10:
         path = draw(st.sampled_from([(), ("args", "i"), ("result",), ("text",), ("step",)]))
         return path_term(Last(condition()), *path)
+    if kind <= 12:
+        members = st.sampled_from([(), ("args", "i"), ("result",), ("step",), (0,), (-1, "args")])
+        listed = path_term(Sofar(condition()), *draw(members))
+        function = draw(st.sampled_from([None, "length", "length", "sum", "max", "min", "unique"]))
+        return listed if function is None else Apply(function, (listed,))
     name = draw(st.sampled_from(["x", "y"]))
     domain = draw(data_domains(depth - 1, variables, future))
     return Counted(name, domain, condition((*variables, name)))
@@ -385,7 +391,7 @@ def data_formulas(
     bound = (*variables, name)
     if kind == 7:
         term = draw(data_terms(depth - 1, variables, future))
-        return f.ForAll(name, f.Listed((term,)), inner(bound))
+        return f.Let(name, term, inner(bound))
     binders: tuple[Callable[..., f.Formula], ...] = (f.ForAll, f.Exists)
     domain = draw(data_domains(depth - 1, variables, future))
     node = draw(st.sampled_from(binders))

@@ -19,11 +19,11 @@ from bylaw.logic.node import Node
 from bylaw.logic.walk import sees_answer, substitute
 from bylaw.trace.event import MISSING, Event, Message
 from bylaw.trace.trace import Events
+from bylaw.vocabulary.comparisons import RELATION_TESTS
 from bylaw.vocabulary.domains import elements
 from bylaw.vocabulary.functions import FUNCTIONS
 from bylaw.vocabulary.patterns import fits, is_tool
 from bylaw.vocabulary.predicates import PREDICATES
-from bylaw.vocabulary.reading import RELATION_TESTS
 from bylaw.vocabulary.view import Order, View
 
 Environment: TypeAlias = Mapping[str, Any]
@@ -111,6 +111,8 @@ def _at(formula: f.Formula, view: View, i: int, env: Environment) -> bool:
             return all(_at(body, view, i, {**env, x: v}) for v in _values(domain, view, i, env))
         case f.Exists(x, domain, body):
             return any(_at(body, view, i, {**env, x: v}) for v in _values(domain, view, i, env))
+        case f.Let(x, term, body):
+            return _at(body, view, i, {**env, x: _value(term, view, i, env)})
         case f.OpenPredicate():
             raise AssertionError("not generated")
 
@@ -118,7 +120,8 @@ def _at(formula: f.Formula, view: View, i: int, env: Environment) -> bool:
 def _bound(node: Node, env: Environment) -> Node:
     """A pattern, predicate or path with the values of its variables."""
     for name, value in env.items():
-        node = substitute(node, name, value)
+        if value is not MISSING:  # a variable without a value is undefined
+            node = substitute(node, name, value)
     return node
 
 
@@ -172,6 +175,12 @@ def _value(term: t.Term, view: View, i: int, env: Environment) -> Any:
                 and _at(condition, view, j, env)
             ]
             return _as_object(view.events[max(found)]) if found else MISSING
+        case t.Sofar(condition):
+            return [
+                _as_object(view.events[j])
+                for j in range(min(i + 1, len(view)))
+                if _at(condition, view, j, env)
+            ]
         case t.Counted(x, domain, body):
             if isinstance(domain, f.Found) and value(domain.term) is MISSING:
                 return MISSING

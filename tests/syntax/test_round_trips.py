@@ -60,6 +60,7 @@ def test_the_parser_knows_every_spelling_in_the_table(operator: object) -> None:
             "right": f"a {symbol} b",
             "flat": f"a {symbol} b",
             "binder": f"{symbol} x in [1]: a",
+            "let": f"{symbol} x = 1: a",
         }[operator.fixity]  # type: ignore[attr-defined]
         assert isinstance(parse(text), operator.node)  # type: ignore[attr-defined]
 

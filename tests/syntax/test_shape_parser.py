@@ -21,10 +21,14 @@ def _mistake(text: str) -> Diagnostic:
 @pytest.mark.parametrize("spelling", BY_SPELLING)
 def test_every_spelling_is_read(spelling: str) -> None:
     operator = BY_SPELLING[spelling]
-    texts = {"prefix": f"{spelling} a", "binder": f"{spelling} x in D: a"}
+    texts = {
+        "prefix": f"{spelling} a",
+        "binder": f"{spelling} x in D: a",
+        "let": f"{spelling} x = 1: a",
+    }
     shape = read_shape(texts.get(operator.fixity, f"a {spelling} b"))
-    assert isinstance(shape, s.Operation | s.Binder)
-    assert shape.symbol == spelling
+    assert isinstance(shape, s.Operation | s.Binder | s.LetShape)
+    assert isinstance(shape, s.LetShape) or shape.symbol == spelling
 
 
 @pytest.mark.parametrize("symbol", [*RELATIONS, *ARITHMETIC])

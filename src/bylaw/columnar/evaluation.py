@@ -11,7 +11,8 @@ The cases here are those that `support` lists. All other formulas are left to th
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import reduce
 from typing import Final
 
 import numpy as np
@@ -30,9 +31,11 @@ from bylaw.columnar.segments import (
     negated,
 )
 from bylaw.columnar.subject import Subject
-from bylaw.columnar.values import at_places, at_starts, compared, everywhere, is_of_trace
+from bylaw.columnar.values import at_places, at_starts, compared, everywhere, is_of_trace, named
 from bylaw.logic import formula as f
+from bylaw.logic.inlining import inlined
 from bylaw.logic.reach import is_local
+from bylaw.logic.terms import ToolVariable
 from bylaw.vocabulary.predicates import PREDICATES
 from bylaw.vocabulary.tracker import Probe
 
@@ -63,7 +66,7 @@ class ColumnarEvaluation:
             case f.TracePredicate(name, operands):
                 columns = PREDICATES[name].columns
                 assert columns is not None, "a predicate without columns is not supported"
-                return TruthColumn(columns(self.subject, *operands))
+                return TruthColumn(columns(self.subject, *operands) & self._defined(operands))
             case f.Not(operand):
                 return negated(self.start(operand))
             case f.And(operands):
@@ -85,6 +88,14 @@ class ColumnarEvaluation:
                 return at_starts(self, formula)
             case _:
                 return self.at(formula, self.segments.at_starts)
+
+    def _defined(self, operands: Sequence[f.Operand]) -> Mask:
+        """The traces in which no operand is an undefined tool."""
+        lists = (
+            operand.tools if isinstance(operand, f.ToolList) else (operand,) for operand in operands
+        )
+        tools = (tool.name for each in lists for tool in each if isinstance(tool, ToolVariable))
+        return reduce(np.logical_and, map(self.subject.has_value, tools), ~self.subject.never)
 
     def _all_of(self, column: TruthColumn, places: Places) -> TruthColumn:
         """For each trace: is the column true at all of its places?"""
@@ -187,6 +198,9 @@ class ColumnarEvaluation:
                 return everywhere(self, formula).at(places.indices)
             case f.ForAll() | f.Exists():
                 return at_places(self, formula, places)
+            case f.Let():
+                plain = inlined(formula)
+                return named(self, formula, places) if plain is None else self.at(plain, places)
             case _:
                 raise AssertionError(f"no columns for {type(formula).__name__}: see support.py")
 

@@ -16,25 +16,30 @@ from bylaw.logic import formula as f
 from bylaw.logic.terms import Tool, ToolName, ToolVariable, Variable, members_of
 from bylaw.names import FINAL_ANSWER
 from bylaw.trace.event import MISSING, Event
-from bylaw.values import Json
 from bylaw.vocabulary.corpus_calls import CallMoments
 from bylaw.vocabulary.patterns import is_named, lookup
+from bylaw.vocabulary.possible import Seen
 from bylaw.vocabulary.registry import EMPTY, Vocabulary
 from bylaw.vocabulary.tracker import Probe
 from bylaw.vocabulary.view import Order
 
+_NOT_THERE: Final = -1
+_UNDEFINED: Final = -2
+"""The numbers of no value: of an event that has none, and of a variable."""
+
 
 class BoundVariable:
-    """A variable's value in each trace."""
+    """A variable's value in each trace; MISSING where it is undefined."""
 
-    def __init__(self, values: Sequence[Json], identities: Identities) -> None:
+    def __init__(self, values: Sequence[Seen], identities: Identities) -> None:
         self.values: Final = values
         self._known = identities
 
     @cached_property
     def identities(self) -> NDArray[np.int64]:
-        """A number for each value; equal values have equal numbers."""
-        return np.array([self._known.of(value) for value in self.values], dtype=np.int64)
+        """A number for each value; equal values have equal numbers. Undefined equals nothing."""
+        numbers = [_UNDEFINED if each is MISSING else self._known.of(each) for each in self.values]
+        return np.array(numbers, dtype=np.int64)
 
     def picked(self, traces: NDArray[np.intp]) -> BoundVariable:
         """The values in some of the traces."""
@@ -64,7 +69,7 @@ class Subject:
         self._masks: dict[Probe, Mask] = {}
         self._hits: dict[Probe, Positions] = {}
 
-    def instances(self, traces: NDArray[np.intp], variable: str, values: Sequence[Json]) -> Subject:
+    def instances(self, traces: NDArray[np.intp], variable: str, values: Sequence[Seen]) -> Subject:
         """The subject in which each of these traces appears once, with a value for a variable."""
         bound = {name: each.picked(traces) for name, each in self._bound.items()}
         return Subject(
@@ -125,7 +130,12 @@ class Subject:
         """The events at some positions."""
         return [self.columns.store.event(number) for number in self.columns.numbers(places)]
 
-    def bound_values(self, variable: str, places: Places) -> list[Json]:
+    def has_value(self, variable: str) -> Mask:
+        """Marks the traces in which a variable is defined."""
+        values = self._bound[variable].values
+        return np.array([value is not MISSING for value in values], dtype=np.bool_)
+
+    def bound_values(self, variable: str, places: Places) -> list[Seen]:
         """The values of a variable at some positions."""
         values = self._bound[variable].values
         return [values[trace] for trace in places.trace.tolist()]
@@ -181,7 +191,9 @@ class Subject:
             lookup(event.args if arguments else event.value, pattern.path)  # type: ignore[union-attr]  # a call
             for event in map(self.columns.store.event, events.tolist())
         )
-        numbers = (-1 if value is MISSING else self._identities.of(value) for value in found)
+        numbers = (
+            _NOT_THERE if value is MISSING else self._identities.of(value) for value in found
+        )
         mask[places] = np.fromiter(numbers, np.int64, len(events))[which] == wanted
 
     def _named(self, tool: Tool | None) -> Mask:

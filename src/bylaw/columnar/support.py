@@ -29,12 +29,12 @@ _FUTURE: Final = (
     f.Later,
 )
 _PAST: Final = (f.Yesterday, f.Once, f.Historically, f.Since, f.Earlier)
-_QUANTIFIERS: Final = (f.ForAll, f.Exists, t.Counted)
+_QUANTIFIERS: Final = (f.ForAll, f.Exists, f.Let, t.Counted)
 _DOMAINS: Final = (f.Listed, f.Found, f.FromArgs, f.FromResults, f.FromMetrics)
 _PATTERNS: Final = (f.ArgumentIs, f.ResultIs, f.OutcomeIs)
 _TERMS: Final = (
     *(t.Literal, t.Variable, t.Reading, t.At, t.Apply, t.ListTerm, t.ObjectTerm, t.ObjectEntry),
-    t.Last,
+    *(t.Last, t.Sofar),
 )
 _TOOLS: Final = (t.ToolName, t.ToolVariable, t.ToolGlob, t.ToolSet)
 _OPERANDS: Final = (f.ToolList, f.Count, f.Arguments)

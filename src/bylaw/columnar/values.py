@@ -22,20 +22,13 @@ from bylaw.columnar.segments import Mask, Places, TruthColumn, latest
 from bylaw.columnar.subject import Subject
 from bylaw.logic import formula as f
 from bylaw.logic import terms as t
-from bylaw.trace.event import MISSING, Missing
+from bylaw.trace.event import MISSING, Missing, field_of
 from bylaw.values import Json
+from bylaw.vocabulary.comparisons import compared as values_compared
 from bylaw.vocabulary.domains import contributed, distinct
 from bylaw.vocabulary.functions import apply
-from bylaw.vocabulary.reading import (
-    Seen,
-    as_object,
-    elements_of,
-    field_of,
-    found_at,
-    keyed,
-    together,
-)
-from bylaw.vocabulary.reading import compared as values_compared
+from bylaw.vocabulary.possible import Seen, found_at, keyed, together
+from bylaw.vocabulary.reading import as_object, elements_of
 from bylaw.vocabulary.tracker import Probe
 
 if TYPE_CHECKING:
@@ -80,6 +73,17 @@ def at_places(over: ColumnarEvaluation, formula: f.Quantifier, places: Places) -
     for part in _portions(over, formula, domains, places):
         found.add(part.at_owners(formula.body, places), part.owners)
     return found.column(formula)
+
+
+def named(over: ColumnarEvaluation, formula: f.Let, places: Places) -> TruthColumn:
+    """A `let`: its value at some positions. Each is an instance with the value found there."""
+    true, vacuous = np.zeros((2, len(places)), dtype=np.bool_)
+    found = [[value] for value in values(over, formula.value, places)]
+    for part in _portions(over, formula, found, places):
+        column = part.at_owners(formula.body, places)
+        true[part.owners] = column.true
+        vacuous[part.owners] = column.true & ~column.checked
+    return TruthColumn(true, vacuous)
 
 
 def counts(over: ColumnarEvaluation, term: t.Counted, places: Places) -> list[Seen]:
@@ -138,7 +142,7 @@ class _Combined:
 
 def _portions(
     over: ColumnarEvaluation,
-    formula: f.Quantifier | t.Counted,
+    formula: f.Quantifier | f.Let | t.Counted,
     domains: Domains,
     places: Places | None = None,
 ) -> Iterator[_Portion]:
@@ -257,6 +261,8 @@ def values(over: ColumnarEvaluation, term: t.Term, places: Places) -> list[Seen]
             return [keyed(keys, list(row)) for row in _transposed(columns, len(places))]
         case t.Last(condition):
             return _last(over, condition, places)
+        case t.Sofar(condition):
+            return _so_far(over, condition, places)
         case t.Counted():
             return counts(over, term, places)
         case _:
@@ -274,3 +280,12 @@ def _last(over: ColumnarEvaluation, condition: f.Formula, places: Places) -> lis
     exist = (before >= places.start) & (found >= places.start)
     events = iter(over.subject.events(found[exist]))
     return [as_object(next(events)) if there else MISSING for there in exist]
+
+
+def _so_far(over: ColumnarEvaluation, condition: f.Formula, places: Places) -> list[Seen]:
+    """The events up to each position that satisfy a condition, as objects."""
+    hits = np.flatnonzero(over.column(condition).true).astype(np.int32)
+    objects = [as_object(event) for event in over.subject.events(hits)]
+    first = np.searchsorted(hits, places.start).tolist()
+    last = np.searchsorted(hits, places.indices, side="right").tolist()
+    return [objects[begin:end] for begin, end in zip(first, last, strict=True)]

@@ -30,7 +30,7 @@ from bylaw.saved import (
     text,
     whole,
 )
-from bylaw.semantics.past.memories import event_of, event_record
+from bylaw.semantics.past.records import event_of, event_record
 from bylaw.trace.event import Call
 from bylaw.trace.refusal_mark import RUN_ID, decision_id
 from bylaw.values import Json, canonical

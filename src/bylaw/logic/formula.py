@@ -273,11 +273,24 @@ class Exists(_Quantifier):
 
 
 @frozen
-class Listed(Node):
-    """`[1, args.id]`: the values themselves, without those that are undefined.
+class Let(_Operator):
+    """`let x = t: a`: `a`, with the value that `t` has now for `x`; undefined stays undefined."""
 
-    `let x = t: a` is `forall x in [t]: a`.
-    """
+    variable: str
+    value: Term
+    body: Formula
+
+    def __post_init__(self) -> None:
+        _formula(self.body)
+        Node.__post_init__(self)
+
+    def _free(self) -> frozenset[str]:
+        return self.body.free - {self.variable} | self.value.free
+
+
+@frozen
+class Listed(Node):
+    """`[1, args.id]`: the values themselves, without those that are undefined."""
 
     items: tuple[Term, ...]
 
@@ -462,5 +475,5 @@ Binary: TypeAlias = Implies | Iff | Until | WeakUntil | Release | Since
 Nary: TypeAlias = And | Or
 Quantifier: TypeAlias = ForAll | Exists
 Atom: TypeAlias = Truth | EventAtom | Says | Compare | TracePredicate | OpenPredicate
-Formula: TypeAlias = Unary | Binary | Nary | Quantifier | Atom
+Formula: TypeAlias = Unary | Binary | Nary | Quantifier | Let | Atom
 """Any formula."""

@@ -10,9 +10,9 @@ from bylaw.frozen import frozen
 from bylaw.logic import formula as f
 from bylaw.logic.terms import FIELDS
 
-Fixity = Literal["prefix", "right", "flat", "binder"]
+Fixity = Literal["prefix", "right", "flat", "binder", "let"]
 """The position of an operator: before its operand, between two (grouping to the right),
-between many, or before a variable and its domain."""
+between many, before a variable and its domain, or before a variable and its value."""
 
 
 @frozen
@@ -39,6 +39,7 @@ class Operator:
 OPERATORS: Final = (
     Operator("forall", "forall", f.ForAll, "binder", 0),
     Operator("exists", "exists", f.Exists, "binder", 0),
+    Operator("let", "let", f.Let, "let", 0),
     Operator("iff", "<->", f.Iff, "right", 10, ("iff",)),
     Operator("implies", "->", f.Implies, "right", 20, ("implies",)),
     Operator("or", "|", f.Or, "flat", 30, ("or",)),
@@ -74,8 +75,8 @@ ARITHMETIC: Final = {"+": 70, "-": 70, "*": 80, "/": 80}
 
 KEYWORDS: Final = frozenset(
     {spelling for spelling in BY_SPELLING if spelling.isidentifier()}
-    | {"true", "false", "null", "call", "ok", "failed", "in", "let", "contains"}
-    | {"last", "says", "count", "like"}
+    | {"true", "false", "null", "call", "ok", "failed", "in", "contains"}
+    | {"last", "sofar", "says", "count", "like"}
 )
 """Words that are tool names only in quotes."""
 

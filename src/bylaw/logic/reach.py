@@ -6,10 +6,10 @@ from functools import lru_cache
 from typing import Final
 
 from bylaw.logic import formula as f
-from bylaw.logic.terms import Answer, Labels, Last
+from bylaw.logic.terms import Answer, Labels, Last, Sofar
 from bylaw.logic.walk import everything
 
-BACK: Final = (f.Earlier, f.Once, f.Historically, f.Since, f.Yesterday, Last)
+BACK: Final = (f.Earlier, f.Once, f.Historically, f.Since, f.Yesterday, Last, Sofar)
 """Nodes that look at earlier events."""
 _WHOLE: Final = (f.FromArgs, f.FromResults, f.FromMetrics, f.Extracted)
 _AHEAD: Final = (

@@ -139,6 +139,16 @@ class Last(Node):
 
 
 @frozen
+class Sofar(Node):
+    """`sofar(a)`: the events up to and including the current one where `a` holds, as a list."""
+
+    condition: Formula
+    deepens = True
+    nests = True
+    reads = True
+
+
+@frozen
 class Counted(Node):
     """`count(x in D: a)`: the number of values of the domain for which `a` holds."""
 
@@ -164,6 +174,7 @@ Term: TypeAlias = (
     | At
     | Apply
     | Last
+    | Sofar
     | Counted
 )
 _TERMS: Final = get_args(Term)

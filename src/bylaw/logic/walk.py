@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any, TypeAlias, TypeVar, cast
 
 from bylaw.logic import terms as t
-from bylaw.logic.formula import Exists, ForAll, Formula, FormulaNode
+from bylaw.logic.formula import Exists, ForAll, Formula, FormulaNode, Let
 from bylaw.logic.node import Node
 from bylaw.names import FINAL_ANSWER
 from bylaw.values import Json
@@ -88,7 +88,7 @@ def _rebuilt(node: Node, change: Callable[[Node], Node | None]) -> Steps[Node]:
     changed = change(node)
     if changed is not None:
         return changed
-    return (yield from _mapped(node, lambda part: _rebuilt(part, change)))
+    return (yield from mapped(node, lambda part: _rebuilt(part, change)))
 
 
 def _substituted(node: Node, variable: str, value: Json) -> Steps[Node]:
@@ -106,7 +106,9 @@ def _substituted(node: Node, variable: str, value: Json) -> Steps[Node]:
             ForAll(name, domain, body) | Exists(name, domain, body) | t.Counted(name, domain, body)
         ) if name == variable:
             return type(node)(name, (yield _substituted(domain, variable, value)), body)
-    rebuilt = yield from _mapped(node, lambda part: _substituted(part, variable, value))
+        case Let(name, named, body) if name == variable:
+            return Let(name, (yield _substituted(named, variable, value)), body)
+    rebuilt = yield from mapped(node, lambda part: _substituted(part, variable, value))
     match rebuilt:
         case t.ListTerm(items):
             return t.list_term(items)
@@ -116,7 +118,7 @@ def _substituted(node: Node, variable: str, value: Json) -> Steps[Node]:
             return rebuilt
 
 
-def _mapped(node: Node, new: Callable[[Node], Steps[Node]]) -> Steps[Node]:
+def mapped(node: Node, new: Callable[[Node], Steps[Node]]) -> Steps[Node]:
     """The node with new parts."""
     fields: list[object] = []
     for field in node.values():

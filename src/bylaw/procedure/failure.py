@@ -7,12 +7,11 @@ from dataclasses import replace
 from bylaw.frozen import frozen
 from bylaw.logic import formula as f
 from bylaw.logic.operators import OPERATORS
-from bylaw.logic.terms import Answer, At, Last, Literal, Reading
+from bylaw.logic.terms import Answer, Apply, At, Last, Literal, Reading, Sofar
 from bylaw.logic.walk import everything
 from bylaw.semantics.evaluation import evaluate
-from bylaw.trace.event import MISSING, Call, Event
+from bylaw.trace.event import MISSING, Call, Event, field_of
 from bylaw.trace.trace import Trace
-from bylaw.vocabulary.reading import field_of
 from bylaw.vocabulary.view import View
 
 _TEMPORAL = tuple(operator.node for operator in OPERATORS if operator.temporal)
@@ -50,10 +49,12 @@ def reads_failure(formula: f.Formula) -> bool:
         match part:
             case f.OutcomeIs() | Reading("error") | f.OpenPredicate() | f.Extracted():
                 return True
-            case Last():
+            case Last() | Sofar():
                 whole += 1
-            case At(Last(), Literal() as key) if key.value != "error":
+            case At(Last() | Sofar(), Literal() as key) if key.value != "error":
                 whole -= 1  # only this field of the event is read
+            case Apply("length", (Sofar(),)):
+                whole -= 1  # only that there are such events
     return whole > 0
 
 
@@ -63,7 +64,7 @@ def failure_problem(formula: f.Formula) -> str | None:
         if isinstance(part, _TEMPORAL):
             return "the test for failed calls cannot use temporal operators"
         match part:
-            case Last() | Answer() | f.TracePredicate() | f.OpenPredicate():
+            case Last() | Sofar() | Answer() | f.TracePredicate() | f.OpenPredicate():
                 return "the test for failed calls cannot read the rest of the trace"
             case f.FromArgs() | f.FromResults() | f.FromMetrics() | f.Extracted():
                 return "the test for failed calls cannot read the rest of the trace"

@@ -9,8 +9,8 @@ from typing import Final
 
 from bylaw.errors import SpecError, clipped
 from bylaw.logic import formula as f
-from bylaw.logic.terms import Literal
-from bylaw.logic.walk import substitute
+from bylaw.logic.terms import Last, Literal, Term
+from bylaw.logic.walk import everything, substitute
 from bylaw.procedure.procedure import Procedure
 from bylaw.semantics.evaluation import Evaluation
 from bylaw.semantics.reasons import reasons
@@ -22,6 +22,7 @@ from bylaw.trace.event import MISSING, Call, Message
 from bylaw.values import Json, canonical, write_json
 from bylaw.vocabulary.domains import distinct
 from bylaw.vocabulary.patterns import title
+from bylaw.vocabulary.possible import UNSEEN
 from bylaw.vocabulary.predicates import PREDICATES
 
 _DEPTH: Final = 6
@@ -91,6 +92,8 @@ class _Narrator:
         self.view = evaluation.view
         self.names: dict[str, str] = {}
         """The variables of the rule, by the canonical text of their values."""
+        parts_of_rule = everything(evaluation.formula)
+        self.written = {part.text for part in parts_of_rule if isinstance(part, Literal)}
 
     def why_false(self, formula: f.Formula, at: int, depth: int) -> str:
         if depth == 0:
@@ -115,6 +118,8 @@ class _Narrator:
                 return reason if reason.startswith(f"{when}, ") else f"{when}, but {reason}"
             case f.ForAll():
                 return self.instance(formula, at, depth)
+            case f.Let():
+                return self.named(formula, at, depth)
             case f.And() | f.Always() | f.Historically():
                 ((part, where),) = reasons(self.evaluation, formula, at)
                 return self.why_false(part, where, depth - 1)
@@ -157,12 +162,35 @@ class _Narrator:
         for value in distinct(self.evaluation.elements(formula.domain, at).values):
             instance = substitute(formula.body, formula.variable, value)
             if self.evaluation.at(instance, at) is FALSE:
-                self.names.setdefault(canonical(value), formula.variable)
-                if isinstance(formula.domain, f.Listed) and len(formula.domain.items) == 1:
-                    return self.why_false(instance, at, depth)  # a let only names a value
+                self.name(value, formula.variable)
                 reason = self.why_false(instance, at, depth - 1)
                 return f"with {formula.variable} = {_short(value)}, {reason}"
         return f"{self.quoted(formula)} is false {self.place(at)}"
+
+    def name(self, value: Json, variable: str) -> None:
+        """Shows a value by its variable, unless the rule has the value itself somewhere."""
+        text = canonical(value)
+        if text not in self.written:
+            self.names.setdefault(text, variable)
+
+    def named(self, let: f.Let, at: int, depth: int) -> str:
+        """The reason why the body of a `let` fails, and why its value is undefined, if it is."""
+        value = self.evaluation.read(let.value, at)
+        if value is UNSEEN:
+            return f"{self.quoted(let)} is false {self.place(at)}"
+        if value is not MISSING:
+            self.name(value, let.variable)
+            return self.why_false(substitute(let.body, let.variable, value), at, depth)
+        reason = self.why_false(let.body, at, depth)  # a variable without a value is undefined
+        return reason + self.not_found(let.value, at)
+
+    def not_found(self, term: Term, at: int) -> str:
+        """`, as no earlier call is "get"`, if that is why the term is undefined."""
+        for part in everything(term):
+            if isinstance(part, Last) and self.evaluation.read(part, at) is MISSING:
+                condition = part.condition
+                return f", as no {self.other_step('before', condition, at)} {self.is_(condition)}"
+        return ""
 
     def not_so(self, comparison: f.Compare, at: int) -> str:
         """The reason why a comparison fails: the values that it compares."""
@@ -172,7 +200,8 @@ class _Narrator:
             value = self.evaluation.read(term, at)
             shown = "undefined" if value is MISSING else "null" if value is None else _short(value)
             if text != shown and (text.isidentifier() or not isinstance(term, Literal)):
-                values.append(f"{clipped(text, 60)} is {shown}")
+                because = self.not_found(term, at) if value is MISSING else ""
+                values.append(f"{clipped(text, 60)} is {shown}{because}")
         because = f": {' and '.join(values)}" if values else ""
         return f"{self.quoted(comparison)} is false{because}"
 

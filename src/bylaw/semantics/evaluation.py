@@ -3,25 +3,37 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Iterator
+from bisect import bisect_right
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from functools import lru_cache
-from typing import Final
+from typing import Any, Final
 
 from bylaw.errors import Diagnostic, SpecError, did_you_mean, shown
 from bylaw.frozen import frozen
 from bylaw.logic import formula as f
 from bylaw.logic.node import Node
-from bylaw.logic.terms import Counted, Last, Term
+from bylaw.logic.terms import Counted, Last, Sofar, Term
 from bylaw.logic.walk import everything, sees_answer
 from bylaw.semantics.reference import TruthFunction, bound, reading
 from bylaw.semantics.verdict import FALSE, TRUE, UNKNOWN, VACUOUS, Outcome, Value
 from bylaw.trace.event import MISSING
 from bylaw.trace.trace import Events, Trace
-from bylaw.values import Json, identity
 from bylaw.vocabulary.domains import Elements, elements, extracted
-from bylaw.vocabulary.reading import UNSEEN, OneOf, Seen, case_at, elements_of, one_of, value_at
+from bylaw.vocabulary.possible import (
+    UNSEEN,
+    Between,
+    Possible,
+    Seen,
+    SomeOf,
+    is_certain,
+    known,
+    one_of,
+    possible_key,
+    some_of,
+)
+from bylaw.vocabulary.reading import elements_of, possible_at, value_at
 from bylaw.vocabulary.registry import EMPTY, Vocabulary
-from bylaw.vocabulary.view import Kleene, Order, View
+from bylaw.vocabulary.view import Kleene, Order, View, positions_of
 
 
 @frozen
@@ -129,11 +141,11 @@ class EvaluationScope:
         self.complete: Final = not self.partial and not view.vocabulary.may_fail
         """Is every value known?"""
         self.faults: Final[list[Fault]] = []
-        self.values: dict[str, Json] = {}
-        self._known: Final[dict[object, int | Kleene]] = {}
+        self.values: dict[str, Possible] = {}
+        self._known: Final[dict[object, Any]] = {}
 
-    def with_value(self, variable: str, value: Json) -> EvaluationScope:
-        """The scope of an instance of a quantifier."""
+    def with_value(self, variable: str, value: Possible) -> EvaluationScope:
+        """The scope in which a variable has a value."""
         inner = copy.copy(self)
         inner.values = {**self.values, variable: value}
         return inner
@@ -168,10 +180,15 @@ class EvaluationScope:
         """The positions of the events that match an event atom."""
         if not event.free:
             return self.view.matching(event)
-        tool = event.tool
-        if tool is not None and tool.free:
-            tool = bound(tool, self.values)
-        return self.view.fitting(tool, event.patterns, self.constant, where)
+        tool, fitting = event.tool, self.view.fitting
+        if tool is None or not tool.free:
+            return fitting(tool, event.patterns, self.constant, where)
+        unseen = [name for name in tool.free if known(self.values.get(name, MISSING)) is UNSEEN]
+        values = {name: value for name, value in self.values.items() if name not in unseen}
+        certain, possible = fitting(bound(tool, values), event.patterns, self.constant, where)
+        if unseen:  # it may be any tool
+            possible |= fitting(None, event.patterns, self.constant, where)[1]
+        return certain, possible
 
     def spoken(self, role: str) -> tuple[int, int]:
         """The positions of the messages of a role."""
@@ -185,10 +202,10 @@ class EvaluationScope:
     def asked(self, predicate: f.OpenPredicate, at: int) -> Kleene:
         """The answer of a registered function at a position."""
         operands = [self.value(operand, at) for operand in predicate.operands]
-        key = (predicate, at, *(identity(v) for v in operands if v not in (MISSING, UNSEEN)))
+        key = (predicate, at, *map(possible_key, operands))
         if key not in self._known:
             self._known[key] = self._asked(predicate.name, operands, at)
-        return self._known[key]  # type: ignore[return-value]
+        return self._known[key]  # type: ignore[no-any-return]
 
     def _asked(self, name: str, operands: list[Seen], at: int) -> Kleene:
         view = self.view
@@ -218,10 +235,15 @@ class EvaluationScope:
 
     def reread(self, formula: f.Formula, certain: bool, where: int) -> int:
         """The positions where a formula is true in one of its readings; cached."""
-        key = (formula, certain, where, identity(self.values))
+        key = (formula, certain, where, self._values_of(formula))
         if key not in self._known:
             self._known[key] = reading(formula, certain)(self, where)[0]
-        return self._known[key]  # type: ignore[return-value]
+        return self._known[key]  # type: ignore[no-any-return]
+
+    def _values_of(self, part: Node) -> Hashable:
+        """The values of the variables that a part uses."""
+        values = self.values
+        return tuple(possible_key(values.get(name, MISSING)) for name in sorted(part.free))
 
     # ── values ───────────────────────────────────────────────────────────────────────────
 
@@ -229,9 +251,9 @@ class EvaluationScope:
         """The value of a term at a position."""
         return value_at(term, _Spot(self, at))
 
-    def case(self, term: Term, at: int) -> Seen | OneOf:
-        """The value of a term at a position; several if it is not known which."""
-        return case_at(term, _Spot(self, at))
+    def possible(self, term: Term, at: int) -> Possible:
+        """The value of a term at a position, or what is known of it."""
+        return possible_at(term, _Spot(self, at))
 
     def constant(self, term: Term) -> Seen:
         """The value of a term that is the same at every event."""
@@ -241,10 +263,16 @@ class EvaluationScope:
         """The values that a quantifier at a position ranges over."""
         match domain:
             case f.Listed(items):
-                values = [self.value(item, at) for item in items]
+                values = [self.possible(item, at) for item in items]
+                return _sorted([(v, is_certain(v)) for v in values if v is not MISSING])
             case f.Found(term):
-                value = self.value(term, at)
-                values = [UNSEEN] if value is UNSEEN else list(elements_of(value))
+                value = self.possible(term, at)
+                if isinstance(value, SomeOf):
+                    return _sorted(list(zip(value.members, value.certain, strict=True)))
+                value = known(value)
+                if value is UNSEEN:
+                    return Elements((), False)
+                return Elements(tuple(elements_of(value)), True)
             case f.Extracted(name, operands):
                 try:
                     given = [self.value(operand, at) for operand in operands]
@@ -253,10 +281,10 @@ class EvaluationScope:
                     self._fault(name, f"raised {_described(error)}")
                     return Elements((), False)
             case _:
+                if any(known(self.values.get(name, MISSING)) is UNSEEN for name in domain.free):
+                    return Elements((), False)
                 whole = bound(domain, self.values) if domain.free else domain
                 return elements(whole, self.view)
-        seen = tuple(v for v in values if v is not MISSING and v is not UNSEEN)
-        return Elements(seen, UNSEEN not in values)
 
     def last(self, condition: f.Formula, at: int) -> Iterator[int | None]:
         """The positions of the events that `last` may find; None means no event."""
@@ -271,21 +299,36 @@ class EvaluationScope:
             possible ^= 1 << found
         yield None
 
-    def counted(self, term: Counted, at: int) -> Seen:
+    def sofar(self, condition: f.Formula, at: int) -> Possible:
+        """The events up to a position that satisfy a condition, as objects."""
+        key = ("so far", condition, self._values_of(condition))
+        if key not in self._known:
+            self._known[key] = self._fitting(condition)
+        positions, events, certain = self._known[key]
+        number = bisect_right(positions, at)
+        return some_of(events[:number], certain[:number])
+
+    def _fitting(self, condition: f.Formula) -> tuple[list[int], list[Possible], list[bool]]:
+        """The positions that may satisfy a condition, their events, and which are certain."""
+        true, possible = self.truth(condition, self.positions)
+        positions = list(positions_of(possible & self.positions))
+        events = [self.view.event_object(at) for at in positions]
+        return positions, events, [bool(true >> at & 1) for at in positions]
+
+    def counted(self, term: Counted, at: int) -> Possible:
         """The number of values for which the body holds at a position."""
-        if isinstance(term.domain, f.Found) and self.value(term.domain.term, at) is MISSING:
+        if isinstance(term.domain, f.Found) and self.possible(term.domain.term, at) is MISSING:
             return MISSING
         found = self.elements(term.domain, at)
         if not found.complete:
             return UNSEEN
-        number = 0
-        for each in found.values:
+        fewest = most = 0
+        for number, each in enumerate((*found.values, *found.uncertain)):
             inner = self.with_value(term.variable, each)
             true, possible = inner.truth(term.body, 1 << at)
-            if (true ^ possible) >> at & 1:
-                return UNSEEN
-            number += true >> at & 1
-        return number
+            fewest += true >> at & (number < len(found.values))
+            most += possible >> at & 1
+        return fewest if fewest == most else Between(fewest, most)
 
 
 class _Spot:
@@ -300,7 +343,7 @@ class _Spot:
     def field(self, name: str) -> Seen:
         return self.scope.view.field(self.at, name)
 
-    def variable(self, name: str) -> Seen:
+    def variable(self, name: str) -> Possible:
         return self.scope.values.get(name, MISSING)
 
     def answer(self) -> Seen:
@@ -310,7 +353,7 @@ class _Spot:
     def labels(self) -> Seen:
         return self.scope.view.trace.labels
 
-    def last(self, term: Last) -> Seen:
+    def last(self, term: Last) -> Possible:
         view = self.scope.view
         if self.at in view.hidden:
             return UNSEEN
@@ -319,7 +362,10 @@ class _Spot:
         found = self.scope.last(term.condition, self.at)
         return one_of([MISSING if at is None else view.event_object(at) for at in found])
 
-    def counted(self, term: Counted) -> Seen:
+    def sofar(self, term: Sofar) -> Possible:
+        return self.scope.sofar(term.condition, self.at)
+
+    def counted(self, term: Counted) -> Possible:
         return self.scope.counted(term, self.at)
 
 
@@ -392,7 +438,7 @@ class Evaluation:
 
 @lru_cache(maxsize=65536)
 def _reads_values(part: f.Formula) -> bool:
-    costly = (f.Compare, f.OpenPredicate, f.ForAll, f.Exists)
+    costly = (f.Compare, f.OpenPredicate, f.ForAll, f.Exists, f.Let)
     return any(isinstance(each, costly) for each in everything(part))
 
 
@@ -402,6 +448,12 @@ _VALUES: Final = {
     Outcome.VIOLATED: FALSE,
     Outcome.ERROR: UNKNOWN,
 }
+
+
+def _sorted(members: Sequence[tuple[Possible, bool]]) -> Elements:
+    """The values of a domain: those that certainly belong to it, and the others."""
+    certain = tuple(value for value, sure in members if sure)
+    return Elements(certain, True, tuple(value for value, sure in members if not sure))
 
 
 def _described(error: Exception) -> str:

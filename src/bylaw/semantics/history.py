@@ -19,8 +19,8 @@ from bylaw.saved import Damaged, fields, listed, optional_text, whole
 from bylaw.semantics.engine import Engine, EngineMark
 from bylaw.semantics.evaluation import evaluate
 from bylaw.semantics.past.compiled import past_bodies
-from bylaw.semantics.past.memories import event_of, event_record
 from bylaw.semantics.past.outcomes import outcomes_for, with_outcome
+from bylaw.semantics.past.records import event_of, event_record
 from bylaw.semantics.verdict import Outcome, Verdict
 from bylaw.trace.event import Call, Event, may_get_result
 from bylaw.trace.trace import Events, Trace

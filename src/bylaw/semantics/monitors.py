@@ -17,7 +17,7 @@ from bylaw.saved import Damaged, fields, flag, listed, places, text, whole
 from bylaw.semantics.engine import Engine, EngineMark, heard_role
 from bylaw.semantics.engines import engine_for
 from bylaw.semantics.machine.machine_cache import MachineCache
-from bylaw.semantics.past.memories import event_of, event_record
+from bylaw.semantics.past.records import event_of, event_record
 from bylaw.semantics.steps import StepCounter
 from bylaw.semantics.verdict import Verdict
 from bylaw.trace.event import Call, Event, Message, may_get_result

@@ -8,11 +8,14 @@ from typing import Final, TypeAlias
 
 from bylaw.logic import formula as f
 from bylaw.logic.node import Node
-from bylaw.logic.terms import Last
+from bylaw.logic.terms import Last, Sofar
 from bylaw.logic.walk import everything, substitute
 from bylaw.semantics.evaluation import Evaluation
 from bylaw.semantics.verdict import FALSE, TRUE, UNKNOWN, Value
+from bylaw.trace.event import MISSING, Missing
+from bylaw.values import Json
 from bylaw.vocabulary.domains import distinct
+from bylaw.vocabulary.possible import UNSEEN
 from bylaw.vocabulary.predicates import PREDICATES
 
 Reason: TypeAlias = tuple[f.Formula, int]
@@ -111,10 +114,16 @@ def reasons(evaluation: Evaluation, formula: f.Formula, at: int) -> Iterable[Rea
             every = truth is isinstance(formula, f.ForAll)
             return [
                 *_parts_with_value(instances, at, here, value, every=every),
-                *_last_events(evaluation, formula.domain, at),
+                *_other_events(evaluation, formula.domain, at),
             ]
+        case f.Let(variable, term, body):
+            named = evaluation.read(term, at)
+            events = list(_other_events(evaluation, term, at))
+            if named is UNSEEN:
+                return events
+            return [(_with_value(body, variable, named), at), *events]
         case f.Compare():
-            return list(_last_events(evaluation, formula, at))
+            return list(_other_events(evaluation, formula, at))
         case f.Earlier(operand):
             before = _other_steps(evaluation, at, range(at - 1, -1, -1))
             return _positions_with_value(evaluation, operand, before, value, every=not truth)
@@ -207,15 +216,25 @@ def _other_steps(evaluation: Evaluation, at: int, positions: range) -> list[int]
     return [p for p in positions if at < len(view) and view.step(p) != view.step(at)]
 
 
-def _last_events(evaluation: Evaluation, part: Node, at: int) -> Iterator[Reason]:
-    """The events that `last` finds when the terms of a part are evaluated at a position."""
+def _other_events(evaluation: Evaluation, part: Node, at: int) -> Iterator[Reason]:
+    """The events that `last` and `sofar` find when the terms of a part are evaluated here."""
     for term in everything(part):
-        if isinstance(term, Last) and not term.free:
-            position = evaluation.last(term.condition, at)
-            if position is not None:
-                yield term.condition, position
+        match term:
+            case Last(condition) if not term.free:
+                position = evaluation.last(condition, at)
+                if position is not None:
+                    yield condition, position
+            case Sofar(condition) if not term.free:
+                row = evaluation.row(condition)
+                found = (p for p in _back(at, len(evaluation.view)) if row[p].is_true)
+                yield from ((condition, position) for position in found)
 
 
 def _instances(evaluation: Evaluation, formula: f.Quantifier, at: int) -> Iterator[f.Formula]:
     for value in distinct(evaluation.elements(formula.domain, at).values):
         yield substitute(formula.body, formula.variable, value)
+
+
+def _with_value(body: f.Formula, variable: str, value: Json | Missing) -> f.Formula:
+    """The body of a `let`. Where its value is undefined, the variable is left without one."""
+    return body if value is MISSING else substitute(body, variable, value)

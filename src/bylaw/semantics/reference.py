@@ -18,7 +18,7 @@ other positions means nothing, so values are read only where they can matter.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import lru_cache, reduce
 from operator import or_
 from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar, assert_never
@@ -26,12 +26,13 @@ from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar, assert_never
 from bylaw.logic import formula as f
 from bylaw.logic.node import MAX_DEPTH, Node
 from bylaw.logic.reach import reads_event
-from bylaw.logic.terms import ToolName
+from bylaw.logic.terms import Term, ToolName, is_constant
 from bylaw.logic.walk import everything, substitute
-from bylaw.values import Json, identity
-from bylaw.vocabulary.domains import distinct
+from bylaw.trace.event import MISSING
+from bylaw.vocabulary.comparisons import compared
+from bylaw.vocabulary.domains import Elements
+from bylaw.vocabulary.possible import UNSEEN, Possible, known, possible_key
 from bylaw.vocabulary.predicates import PREDICATES
-from bylaw.vocabulary.reading import compared
 from bylaw.vocabulary.view import positions_of
 
 if TYPE_CHECKING:
@@ -297,6 +298,8 @@ def _compiled(formula: f.Formula, certain: bool) -> TruthFunction:
 
         case f.ForAll() | f.Exists():
             return _quantified(formula, certain)
+        case f.Let(variable, value, body):
+            return _named_value(variable, value, _part(body, certain))
         case _:
             assert_never(formula)
 
@@ -310,7 +313,8 @@ def _quantified(formula: f.Quantifier, certain: bool) -> TruthFunction:
     instances = _found_here if reads_event(domain) else _found_anywhere
 
     def quantified(s: EvaluationScope, where: int) -> Row:
-        found, incomplete = instances(s, domain, where)
+        # Unknown values count against a universal, or in favour of an existential.
+        found, incomplete = instances(s, domain, where, universal is certain)
         if not matters:
             found = found[:1] and [(None, reduce(or_, (asked for _, asked in found)))]
         true, checked = (s.everywhere if universal else 0), 0
@@ -319,36 +323,61 @@ def _quantified(formula: f.Quantifier, certain: bool) -> TruthFunction:
             true = true & (holds | ~asked) if universal else true | holds & asked
             checked |= more & asked
         if incomplete and universal is certain:
-            # Unknown values count against a universal, or in favour of an existential.
             true = true & ~incomplete if universal else true | incomplete
         return true, true & checked
 
     return quantified
 
 
-_Found: TypeAlias = tuple[list[tuple[Json, int]], int]
+def _named_value(variable: str, value: Term, body: TruthFunction) -> TruthFunction:
+    """The body, with the value that the term has at each position for the variable."""
+
+    def named(s: EvaluationScope, where: int) -> Row:
+        if is_constant(value):
+            return body(s.with_value(variable, s.possible(value, len(s.view))), where)
+        true = checked = 0
+        for found, asked in _alike((s.possible(value, at), at) for at in positions_of(where)):
+            holds, more = body(s.with_value(variable, found), asked)
+            true |= holds & asked
+            checked |= more & asked
+        return true, checked
+
+    return named
+
+
+_Found: TypeAlias = tuple[list[tuple[Possible, int]], int]
 """The values of a domain, each with its positions; the positions where more may exist."""
 
 
-def _found_anywhere(s: EvaluationScope, domain: f.Domain, where: int) -> _Found:
+def _found_anywhere(s: EvaluationScope, domain: f.Domain, where: int, uncertain: bool) -> _Found:
     found = s.elements(domain, 0)
-    return [
-        (value, where) for value in distinct(found.values)
-    ], 0 if found.complete else s.everywhere
+    incomplete = 0 if found.complete else s.everywhere
+    return [(value, where) for value in _members(found, uncertain)], incomplete
 
 
-def _found_here(s: EvaluationScope, domain: f.Domain, where: int) -> _Found:
-    """Equal values are evaluated together, at all the positions where they occur."""
-    places: dict[str, tuple[Json, int]] = {}
+def _found_here(s: EvaluationScope, domain: f.Domain, where: int, uncertain: bool) -> _Found:
+    places: list[tuple[Possible, int]] = []
     incomplete = 0
     for at in positions_of(where):
         found = s.elements(domain, at)
         incomplete |= (not found.complete) << at
-        for value in found.values:
-            key = identity(value)
-            known = places.get(key)
-            places[key] = (value, 1 << at if known is None else known[1] | 1 << at)
-    return list(places.values()), incomplete
+        places += [(value, at) for value in _members(found, uncertain)]
+    return _alike(places), incomplete
+
+
+def _members(found: Elements, uncertain: bool) -> Sequence[Possible]:
+    """The values of a domain, with the uncertain ones if asked for."""
+    return (*found.values, *found.uncertain) if uncertain else found.values
+
+
+def _alike(places: Iterable[tuple[Possible, int]]) -> list[tuple[Possible, int]]:
+    """The values, each with all its positions: equal values are evaluated together."""
+    found: dict[Hashable, tuple[Possible, int]] = {}
+    for value, at in places:
+        key = possible_key(value)
+        known = found.get(key)
+        found[key] = (value, 1 << at if known is None else known[1] | 1 << at)
+    return list(found.values())
 
 
 # ── atoms ─────────────────────────────────────────────────────────────────────────────────
@@ -376,7 +405,7 @@ def _compared(formula: f.Compare, certain: bool) -> TruthFunction:
     def holds(s: EvaluationScope, where: int) -> Row:
         true = 0
         for at in positions_of(where):
-            held = compared(s.case(left, at), symbol, s.case(right, at))
+            held = compared(s.possible(left, at), symbol, s.possible(right, at))
             true |= (not certain if held is None else held) << at
         return true, true
 
@@ -391,11 +420,14 @@ def _atom(masks: tuple[int, int], certain: bool) -> Row:
 
 def _judged(formula: f.TracePredicate, certain: bool) -> TruthFunction:
     """A trace predicate has the same value at every position."""
-    holds, operands, free = PREDICATES[formula.name].holds, formula.operands, formula.free
+    judge, operands, free = PREDICATES[formula.name].judge, formula.operands, formula.free
 
     def judged(s: EvaluationScope, where: int) -> Row:
         try:
-            held = holds(s.view, *(bound(formula, s.values).operands if free else operands))
+            if any(known(s.values.get(name, MISSING)) is UNSEEN for name in free):
+                held = None
+            else:
+                held = judge(s.view, bound(formula, s.values).operands if free else operands)
         except Exception as error:  # only a user's comparator can raise here
             held = s.comparator_failed(error)
         return s.throughout if held or (held is None and not certain) else _NOWHERE
@@ -403,10 +435,15 @@ def _judged(formula: f.TracePredicate, certain: bool) -> TruthFunction:
     return judged
 
 
-def bound(part: _Part, values: Mapping[str, Json]) -> _Part:
-    """A part of a formula with its variables replaced by their values."""
+def bound(part: _Part, values: Mapping[str, Possible]) -> _Part:
+    """A part of a formula with its variables replaced by their values.
+
+    An undefined variable is left as it is: a variable that nothing binds is undefined.
+    """
     for name in part.free:
-        part = substitute(part, name, values[name])
+        value = values.get(name, MISSING)
+        if value is not MISSING:
+            part = substitute(part, name, value)
     return part
 
 

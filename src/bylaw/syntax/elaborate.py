@@ -14,7 +14,12 @@ from bylaw.logic.operators import BY_SPELLING, KEYWORDS
 from bylaw.logic.terms import Literal, Reading, Term, Tool, is_constant, path_term
 from bylaw.logic.walk import Steps, run
 from bylaw.syntax import shapes as s
-from bylaw.syntax.elaborate_values import NO_VALUE, ValueElaborator, kind_of_shape
+from bylaw.syntax.elaborate_values import (
+    FORMULA_VALUES,
+    NO_VALUE,
+    ValueElaborator,
+    kind_of_shape,
+)
 from bylaw.syntax.scope import NameScope
 from bylaw.trace.event import ROLES
 from bylaw.values import LARGEST
@@ -57,7 +62,7 @@ class _Elaborator(ValueElaborator):
                 inner = yield self.formula(body, bound)
                 node = f.ForAll if symbol == "forall" else f.Exists
                 return node(bound.variables[variable.text], values, inner)
-            case s.Let(_, bindings, body):
+            case s.LetShape(_, bindings, body):
                 named: list[tuple[str, Term]] = []
                 for binding in bindings:
                     if binding.symbol != "=":
@@ -68,7 +73,7 @@ class _Elaborator(ValueElaborator):
                     named.append((scope.variables[binding.variable.text], value))
                 named_body: f.Formula = yield self.formula(body, scope)
                 for name, value in reversed(named):
-                    named_body = f.ForAll(name, f.Listed((value,)), named_body)
+                    named_body = f.Let(name, value, named_body)
                 return named_body
             case s.Name(_, name) if name in scope.arguments:
                 argument = scope.arguments[name]
@@ -265,7 +270,7 @@ class _Elaborator(ValueElaborator):
         close = did_you_mean(name.text, [*PREDICATES, *registered, *scope.macros])
         if name.text in registered:
             return f.OpenPredicate(name.text, tuple(self.term(o, scope) for o in operands))
-        if name.text in FUNCTIONS or name.text in ("last", "count"):
+        if name.text in FUNCTIONS or name.text in FORMULA_VALUES:
             message = f"'{name.text}' is a value, not a formula"
             asks = name.text in FUNCTIONS and FUNCTIONS[name.text].asks
             help = f"Compare it with something: {name.text}(…) = {'true' if asks else '1'}."

@@ -22,6 +22,12 @@ from bylaw.vocabulary.functions import FUNCTIONS, PATTERN
 NO_VALUE: Final = t.Literal.of(None)
 _NO_TOOL: Final = t.ToolName("?")
 _DOMAINS: Final = ("args", "results", "metrics")
+FORMULA_VALUES: Final = {
+    "last": "last(a)",
+    "sofar": "sofar(a)",
+    "count": "count(x in args.items: x.price > 5)",
+}
+"""The values that are written with a formula, and an example of each."""
 _MAX_EXPANSIONS: Final = 2_000
 """The most uses of definitions in one rule, uses inside definitions included."""
 _MAX_USES: Final = 50
@@ -217,18 +223,20 @@ class ValueElaborator:
         match name, operands:
             case "last", [condition]:
                 return t.Last(run(self.formula(condition, scope.at_other_events())))
+            case "sofar", [condition]:
+                return t.Sofar(run(self.formula(condition, scope.at_other_events())))
             case "count", [s.Pair(_, s.Relation(_, "in", s.Name() as variable, domain), body)]:
                 values = self.domain(domain, scope)
                 bound = self.bound(variable, scope)
                 inner = run(self.formula(body, bound))
                 return t.Counted(bound.variables[variable.text], values, inner)
-            case (("last" | "count"), _):
-                example = "last(a)" if name == "last" else "count(x in args.items: x.price > 5)"
-                self.complain(shape.span, scope, "E105", f"'{name}' is written {example}")
+            case (name, _) if name in FORMULA_VALUES:
+                message = f"'{name}' is written {FORMULA_VALUES[name]}"
+                self.complain(shape.span, scope, "E105", message)
                 return NO_VALUE
         function = FUNCTIONS.get(name)
         if function is None:
-            close = did_you_mean(name, [*FUNCTIONS, *scope.macros, "last", "count"])
+            close = did_you_mean(name, [*FUNCTIONS, *scope.macros, *FORMULA_VALUES])
             self.complain(shape.span, scope, "E103", f"unknown function '{name}'", close)
             return NO_VALUE
         if len(operands) != len(function.takes):
@@ -306,7 +314,7 @@ class ValueElaborator:
         return f.Listed((NO_VALUE,))
 
     def _gives_value(self, name: str, scope: NameScope) -> bool:
-        return name in FUNCTIONS or name in ("last", "count") or self.is_macro(name, scope)
+        return name in FUNCTIONS or name in FORMULA_VALUES or self.is_macro(name, scope)
 
     def path(self, shape: s.Item, scope: NameScope) -> str:
         """A JMESPath expression in quotes."""

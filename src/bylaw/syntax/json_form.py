@@ -87,6 +87,9 @@ class _PartReader:
             case "forall" | "exists":
                 node = f.ForAll if tag == "forall" else f.Exists
                 return node(*self.binder(content))
+            case "let":
+                variable, value, body = self.fields(content, "variable", "value", "body")
+                return f.Let(self.variable(variable), self.term(value), self.earlier(body))
             case _ if tag in PREDICATES:
                 return self.predicate(tag, content)
             case _ if tag in BY_TAG and isinstance(content, list):
@@ -213,6 +216,9 @@ class _PartReader:
                 return t.Apply(function.name, given)
             case "last":
                 return t.Last(self.earlier(content))
+            case "sofar":
+                (condition,) = self.fields(content, "condition")
+                return t.Sofar(self.earlier(condition))
             case "count":
                 return t.Counted(*self.binder(content))
             case "list" if isinstance(content, list):

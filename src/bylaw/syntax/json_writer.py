@@ -62,6 +62,9 @@ class _PartWriter:
                 return {name: dict(zip(names, map(self.operand, operands), strict=True))}
             case f.ForAll() | f.Exists():
                 return {BY_NODE[type(formula)].tag: self.binder(formula)}
+            case f.Let(variable, value, body):
+                named = {"variable": variable, "value": self.term(value)}
+                return {"let": {**named, "body": self.numbers[body]}}
             case _:
                 below = [self.numbers[part] for part in subformulas(formula)]
                 return {BY_NODE[type(formula)].tag: below}
@@ -115,6 +118,8 @@ class _PartWriter:
                 return {"apply": {"function": function, "to": list(map(self.term, operands))}}
             case t.Last(condition):
                 return {"last": self.numbers[condition]}
+            case t.Sofar(condition):
+                return {"sofar": {"condition": self.numbers[condition]}}
             case t.Counted():
                 return {"count": self.binder(term)}
             case t.ListTerm(items):

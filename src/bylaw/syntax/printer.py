@@ -27,7 +27,7 @@ def to_text(
     For text that only people read: `names` gives names to values, by their canonical text, and
     `parts` gives names to formulas.
     """
-    binders = f.ForAll | f.Exists | t.Counted
+    binders = f.ForAll | f.Exists | f.Let | t.Counted
     bound = {part.variable for part in everything(formula) if isinstance(part, binders)}
     return run(_Printer(bound, names or {}, parts or {}).written(formula))[0]
 
@@ -62,9 +62,8 @@ class _Printer:
         match formula:
             case _ if isinstance(formula, f.Atom):
                 return self.atom(formula), _ATOM
-            case f.ForAll(_, f.Listed((item,)), _) if not isinstance(item, t.Literal):
-                written = yield self.let(formula)
-                return written, BY_NODE[f.ForAll].precedence
+            case f.Let():
+                return (yield self.let(formula)), BY_NODE[f.Let].precedence
             case f.ForAll(name, domain, body) | f.Exists(name, domain, body):
                 operator = BY_NODE[type(formula)]
                 text, _ = yield self.written(body)
@@ -100,16 +99,13 @@ class _Printer:
         return name, count
 
     def let(self, formula: f.Formula) -> Steps[str]:
-        """`let x = a, y = b: c`, for quantifiers over a single value each."""
+        """`let x = a, y = b: c`: one `let` directly inside another continues it."""
         bindings = []
-        while True:
-            match formula:
-                case f.ForAll(name, f.Listed((item,)), body) if not isinstance(item, t.Literal):
-                    bindings.append(f"{name} = {self.sum(item)}")
-                    formula = body
-                case _:
-                    text, _ = yield self.written(formula)
-                    return f"let {', '.join(bindings)}: {text}"
+        while isinstance(formula, f.Let):
+            bindings.append(f"{formula.variable} = {self.sum(formula.value)}")
+            formula = formula.body
+        text, _ = yield self.written(formula)
+        return f"let {', '.join(bindings)}: {text}"
 
     def operand(self, formula: f.Formula, least: int) -> Steps[str]:
         """The text of an operand, in parentheses if its precedence is below `least`."""
@@ -229,6 +225,8 @@ class _Printer:
                 return f"{function}({', '.join(map(self.sum, operands))})"
             case t.Last(condition):
                 return f"last({run(self.written(condition))[0]})"
+            case t.Sofar(condition):
+                return f"sofar({run(self.written(condition))[0]})"
             case t.Counted(variable, domain, body):
                 text = run(self.written(body))[0]
                 return f"count({variable} in {self.domain(domain)}: {text})"

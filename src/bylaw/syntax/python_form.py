@@ -22,8 +22,8 @@ def _written(formula: f.Formula) -> Steps[str]:
     match formula:
         case _ if isinstance(formula, f.Atom):
             return _atom(formula)
-        case f.ForAll(name, f.Listed((item,)), body) if not isinstance(item, t.Literal):
-            return f"let({name!r}, {_term(item)}, {yield _written(body)})"
+        case f.Let(name, value, body):
+            return f"let({name!r}, {_term(value)}, {yield _written(body)})"
         case f.ForAll(name, domain, body) | f.Exists(name, domain, body):
             quantifier = BY_NODE[type(formula)].symbol
             return f"{quantifier}({name!r}, {_domain(domain)}, {yield _written(body)})"
@@ -163,6 +163,8 @@ def _term(term: t.Term) -> str:
             return f"apply({', '.join([repr(function), *map(_term, operands)])})"
         case t.Last(condition):
             return f"last({run(_written(condition))})"
+        case t.Sofar(condition):
+            return f"sofar({run(_written(condition))})"
         case t.Counted(variable, domain, body):
             return f"count({variable!r}, {_domain(domain)}, {run(_written(body))})"
         case t.ListTerm(items):

@@ -141,7 +141,7 @@ class _ShapeParser:
                 if self.symbol not in (",", ":"):
                     self._unexpected("arithmetic", "','", "':'")
             body = yield self.formula()
-            return s.Let(Span(start, body.span.end), tuple(bindings), body)
+            return s.LetShape(Span(start, body.span.end), tuple(bindings), body)
         left: s.Shape = yield self._value()
         if self.symbol not in RELATIONS:
             return left

@@ -115,7 +115,7 @@ class Binding:
 
 
 @frozen
-class Let:
+class LetShape:
     """`let x = a, y = b: c`"""
 
     span: Span
@@ -152,6 +152,6 @@ Shape: TypeAlias = (
     | Relation
     | Operation
     | Binder
-    | Let
+    | LetShape
 )
 Item: TypeAlias = Shape | HalfComparison | Pair

@@ -10,7 +10,7 @@ from typing import Final, Literal, TypeAlias, TypeGuard, get_args
 from bylaw.errors import Diagnostic, TraceError
 from bylaw.frozen import frozen
 from bylaw.names import FINAL_ANSWER
-from bylaw.values import Json, JsonError, decoded, kind_of, read_json
+from bylaw.values import Json, JsonError, decoded, kind_of, read_json, write_json
 
 Role: TypeAlias = Literal["system", "user", "assistant"]
 ROLES: Final[tuple[str, ...]] = get_args(Role)
@@ -137,3 +137,43 @@ def may_get_result(event: Event) -> TypeGuard[Call]:
         and event.error is None
         and event.tool != FINAL_ANSWER
     )
+
+
+# ── the fields that rules read ────────────────────────────────────────────────────────────
+
+_OF_RESULT: Final = ("result", "text", "error")
+"""The fields of a call that are known only with its result."""
+
+
+def field_of(event: Event, name: str) -> Json | Missing:
+    """The event's field of this name; MISSING if the event has none."""
+    if name == "step":
+        return MISSING if event.step is None else event.step
+    if not isinstance(event, Call):
+        return event.text if name == "text" else MISSING
+    match name:
+        case "args":
+            return event.args
+        case "result":
+            return event.value
+        case "tool":
+            return event.tool
+        case "text":
+            return _text(event)
+        case _:
+            return MISSING if event.error is None else event.error
+
+
+def _text(call: Call) -> str | Missing:
+    """The raw result, followed by the error if that is a different text."""
+    parts = []
+    if call.result is not MISSING:
+        parts.append(call.result if isinstance(call.result, str) else write_json(call.result))
+    if call.error is not None and call.error not in parts:
+        parts.append(call.error)
+    return "\n".join(parts) if parts else MISSING
+
+
+def known_before_result(name: str) -> bool:
+    """Is this field known when a call is proposed?"""
+    return name not in _OF_RESULT

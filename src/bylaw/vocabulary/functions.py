@@ -20,6 +20,7 @@ from bylaw.regex.linear import RegexError
 from bylaw.regex.regex import compiled
 from bylaw.trace.event import MISSING, Missing
 from bylaw.values import (
+    LARGEST,
     Json,
     JsonError,
     identity,
@@ -100,7 +101,7 @@ class Function:
 # ── numbers ───────────────────────────────────────────────────────────────────────────────
 
 
-def _number(value: float) -> Result:
+def finite(value: float) -> Result:
     """A computed number, if JSON can represent it."""
     if isinstance(value, int):
         return value if value.bit_length() < _MAX_BITS else MISSING
@@ -110,7 +111,7 @@ def _number(value: float) -> Result:
 def _arithmetic(operation: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Result]:
     def compute(left: float, right: float) -> Result:
         try:
-            return _number(operation(left, right))
+            return finite(operation(left, right))
         except ArithmeticError:
             return MISSING
 
@@ -118,7 +119,7 @@ def _arithmetic(operation: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Re
 
 
 def _whole(operation: Callable[[float], int]) -> Callable[[float], Result]:
-    return lambda value: _number(operation(value))
+    return lambda value: finite(operation(value))
 
 
 def _to_number(value: Json) -> Result:
@@ -141,15 +142,24 @@ def _to_string(value: Json) -> str:
 
 
 def _sum(values: list[Json]) -> Result:
+    """The sum is exact and rounded once, so it does not depend on the order of the members."""
+    if not all(map(is_number, values)):
+        return MISSING
+    if all(isinstance(value, int) for value in values):
+        return finite(sum(values))
+    if all(abs(value) <= LARGEST for value in values):
+        return finite(math.fsum(values))
+    from fractions import Fraction  # slow to import, and seldom needed
+
     try:
-        return _number(sum(values)) if all(map(is_number, values)) else MISSING
+        return finite(float(sum(map(Fraction, values))))
     except OverflowError:
         return MISSING
 
 
 def _average(values: list[Json]) -> Result:
     total = _sum(values)
-    return MISSING if total is MISSING or not values else _number(total / len(values))
+    return MISSING if total is MISSING or not values else finite(total / len(values))
 
 
 def _extreme(pick: Callable[[list[Any]], Any]) -> Callable[[list[Json]], Result]:

@@ -12,27 +12,40 @@ from typing import Final, TypeAlias
 
 from bylaw.logic import formula as f
 from bylaw.logic import terms as t
+from bylaw.logic.walk import everything
 from bylaw.names import FINAL_ANSWER
-from bylaw.trace.event import MISSING, Call, Event, Message
-from bylaw.values import Json, equal
-from bylaw.vocabulary.patterns import forms_of, is_named, is_tool, lookup, names_of
-from bylaw.vocabulary.reading import (
-    UNSEEN,
-    Seen,
-    applied,
-    compared,
-    elements_of,
+from bylaw.trace.event import (
+    MISSING,
+    Call,
+    Event,
+    Message,
+    Missing,
     field_of,
+    known_before_result,
+)
+from bylaw.values import Json
+from bylaw.vocabulary.comparisons import compared, same
+from bylaw.vocabulary.patterns import forms_of, is_named, is_tool, lookup, names_of
+from bylaw.vocabulary.possible import (
+    UNSEEN,
+    Between,
+    Possible,
+    Seen,
+    SomeOf,
+    Unseen,
+    applied,
     found_at,
+    is_certain,
     keyed,
     known,
-    known_before_result,
     together,
 )
+from bylaw.vocabulary.reading import elements_of
 from bylaw.vocabulary.view import Kleene
 
 Slots: TypeAlias = Mapping[str, int]
-"""The slot that holds the value of each variable."""
+"""The slot that holds the value of each variable. A variable without a slot is undefined."""
+_PERHAPS_PARTLY_KNOWN: Final = (t.Variable, t.Last, t.Sofar, t.Counted)
 
 
 class NotLocal(Exception):
@@ -50,15 +63,21 @@ class EventContext:
         self.step = step
         self.pending = pending
         """May its result still arrive?"""
-        self.values: list[Seen] = [MISSING] * size
+        self.values: list[Possible] = [MISSING] * size
 
 
 Test: TypeAlias = Callable[[EventContext], Kleene]
 Reader: TypeAlias = Callable[[EventContext], Seen]
+PossibleReader: TypeAlias = Callable[[EventContext], Possible]
+Members: TypeAlias = Sequence[tuple[Possible, bool]]
+"""The values of a domain, each with whether it certainly belongs to it."""
 
 
 class LocalCompiler:
-    """Compiles formulas about one event; override `elsewhere` and `last` to look at others."""
+    """Compiles formulas about one event.
+
+    Override `elsewhere`, `last` and `sofar` to look at others.
+    """
 
     def __init__(self, labels: Mapping[str, Json]) -> None:
         self.labels: Final = labels
@@ -73,29 +92,44 @@ class LocalCompiler:
         """A function that decides a formula about other events."""
         raise NotLocal("it looks at other events")
 
-    def last(self, condition: f.Formula, slots: Slots) -> Reader:
+    def last(self, condition: f.Formula, slots: Slots) -> PossibleReader:
         """A function that reads the event that `last` finds."""
+        raise NotLocal("it looks at other events")
+
+    def sofar(self, condition: f.Formula, slots: Slots) -> PossibleReader:
+        """A function that reads the events that `sofar` finds."""
         raise NotLocal("it looks at other events")
 
     # ── values ───────────────────────────────────────────────────────────────────────────
 
     def term(self, term: t.Term, slots: Slots) -> Reader:
-        """A function that reads the value at a moment."""
+        """A function that reads the value at a moment; UNSEEN unless it is known as a whole."""
+        possible = self.possible(term, slots)
+        if not any(isinstance(part, _PERHAPS_PARTLY_KNOWN) for part in everything(term)):
+            return possible
+        return lambda now: known(possible(now))
+
+    def possible(self, term: t.Term, slots: Slots) -> PossibleReader:
+        """A function that reads the value at a moment, or what is known of it."""
         match term:
             case t.Literal():
                 value = term.value
                 return lambda now: value
             case t.Variable(name):
-                slot = slots[name]
-                return lambda now: now.values[slot]
+                slot = slots.get(name)
+                return _undefined if slot is None else lambda now: now.values[slot]
             case t.Reading(field):
                 return self._field(field)
-            case t.At() | t.Last():
-                case = self._case(term, slots)
-                return lambda now: known(case(now))
+            case t.At(base, key):
+                of_base, of_key = self.possible(base, slots), self.term(key, slots)
+                return lambda now: found_at(of_base(now), of_key(now))
             case t.Apply(function, operands):
-                readers = [self.term(operand, slots) for operand in operands]
+                readers = [self.possible(operand, slots) for operand in operands]
                 return lambda now: applied(function, [reader(now) for reader in readers])
+            case t.Last(condition):
+                return self.last(condition, slots)
+            case t.Sofar(condition):
+                return self.sofar(condition, slots)
             case t.Counted(variable, domain, body):
                 return self._counted(variable, domain, body, slots)
             case t.ListTerm(items):
@@ -111,17 +145,6 @@ class LocalCompiler:
             case t.Answer():
                 raise NotLocal("the answer is only known at the end")
 
-    def _case(self, term: t.Term, slots: Slots) -> Reader:
-        """The same, but for the possible values if `last` depends on results."""
-        match term:
-            case t.Last(condition):
-                return self.last(condition, slots)
-            case t.At(base, key):
-                of_base, of_key = self._case(base, slots), self.term(key, slots)
-                return lambda now: found_at(of_base(now), of_key(now))
-            case _:
-                return self.term(term, slots)
-
     def _field(self, field: str) -> Reader:
         if field == "step":
             return lambda now: now.step
@@ -129,34 +152,41 @@ class LocalCompiler:
             return lambda now: field_of(now.event, field)
         return lambda now: UNSEEN if now.pending else field_of(now.event, field)
 
-    def _values(self, domain: f.Domain, slots: Slots) -> Reader:
-        """A function that reads the list a quantifier ranges over."""
+    def _members(
+        self, domain: f.Domain, slots: Slots
+    ) -> Callable[[EventContext], Members | Missing | Unseen]:
+        """A function that reads the values that a quantifier ranges over."""
         match domain:
             case f.Listed(items):
-                readers = [self.term(item, slots) for item in items]
-                return lambda now: _defined([reader(now) for reader in readers])
+                readers = [self.possible(item, slots) for item in items]
+                return lambda now: [
+                    (value, is_certain(value))
+                    for reader in readers
+                    if (value := reader(now)) is not MISSING
+                ]
             case f.Found(term):
-                reader = self.term(term, slots)
-                return lambda now: _elements(reader(now))
+                possible = self.possible(term, slots)
+                return lambda now: members_of_value(possible(now))
             case _:
                 raise NotLocal("a quantifier reads a domain that is only known at the end")
 
-    def _counted(self, variable: str, domain: f.Domain, body: f.Formula, slots: Slots) -> Reader:
-        values, slot = self._values(domain, slots), self._slot()
+    def _counted(
+        self, variable: str, domain: f.Domain, body: f.Formula, slots: Slots
+    ) -> PossibleReader:
+        members, slot = self._members(domain, slots), self._slot()
         test = self.formula(body, {**slots, variable: slot})
 
-        def count(now: EventContext) -> Seen:
-            found = values(now)
-            if found is UNSEEN or found is MISSING:
+        def count(now: EventContext) -> Possible:
+            found = members(now)
+            if isinstance(found, Missing | Unseen):
                 return found
-            number = 0
-            for value in found:
+            certain = possible = 0
+            for value, sure in found:
                 now.values[slot] = value
-                answer = None if value is UNSEEN else test(now)
-                if answer is None:
-                    return UNSEEN
-                number += answer
-            return number
+                answer = test(now)
+                certain += sure and answer is True
+                possible += answer is not False
+            return certain if certain == possible else Between(certain, possible)
 
         return count
 
@@ -172,7 +202,7 @@ class LocalCompiler:
             case f.Says(role):
                 return lambda now: isinstance(now.event, Message) and now.event.role == role
             case f.Compare(symbol, left, right):
-                a, b = self._case(left, slots), self._case(right, slots)
+                a, b = self.possible(left, slots), self.possible(right, slots)
                 return lambda now: compared(a(now), symbol, b(now))
             case f.Not(operand):
                 inner = self.formula(operand, slots)
@@ -189,6 +219,8 @@ class LocalCompiler:
                 return lambda now: _same_truth(first(now), second(now))
             case f.ForAll(variable, domain, body) | f.Exists(variable, domain, body):
                 return self._quantified(formula, variable, domain, body, slots)
+            case f.Let(variable, value, body):
+                return self._named(variable, value, body, slots)
             case _:
                 return self.elsewhere(formula, slots)
 
@@ -201,13 +233,14 @@ class LocalCompiler:
 
     def _tool(self, tool: t.Tool | None, slots: Slots) -> Test:
         if tool is not None and tool.free:
-            bound = [slots[m.name] for m in t.members_of(tool) if isinstance(m, t.ToolVariable)]
+            variables = [m.name for m in t.members_of(tool) if isinstance(m, t.ToolVariable)]
+            bound = [slots[name] for name in variables if name in slots]
 
             def is_bound(now: EventContext) -> Kleene:
                 event = now.event
                 if not isinstance(event, Call) or event.tool == FINAL_ANSWER:
                     return isinstance(event, Call) and is_named(event.tool, tool)
-                values = [now.values[slot] for slot in bound]
+                values = [known(now.values[slot]) for slot in bound]
                 if is_named(event.tool, tool) or event.tool in values:
                     return True
                 return None if UNSEEN in values else False
@@ -230,31 +263,40 @@ class LocalCompiler:
                 return lambda now: same(lookup(now.event.args, path), value(now))  # type: ignore[union-attr]  # as above
             case f.ResultIs(path, expected):
                 value = self.term(expected, slots)
-                return lambda now: (
-                    None if now.pending else same(lookup(now.event.value, path), value(now))  # type: ignore[union-attr]  # as above
+                return lambda now: same(
+                    UNSEEN if now.pending else lookup(now.event.value, path),  # type: ignore[union-attr]  # as above
+                    value(now),
                 )
 
     def _quantified(
         self, formula: f.Formula, variable: str, domain: f.Domain, body: f.Formula, slots: Slots
     ) -> Test:
-        values, slot = self._values(domain, slots), self._slot()
+        members, slot = self._members(domain, slots), self._slot()
         test = self.formula(body, {**slots, variable: slot})
         decided = isinstance(formula, f.Exists)
 
         def ask(now: EventContext) -> Kleene:
-            found = values(now)
-            if found is UNSEEN:
+            found = members(now)
+            if isinstance(found, Unseen):
                 return None
-            if found is MISSING:
-                return not decided
             answer: Kleene = not decided
-            for value in found:
+            for value, sure in () if isinstance(found, Missing) else found:
                 now.values[slot] = value
-                here = None if value is UNSEEN else test(now)
-                if here is decided:
+                here = test(now)
+                if here is decided and sure:
                     return decided
-                answer = answer if here is not None else None
+                answer = answer if here is (not decided) else None
             return answer
+
+        return ask
+
+    def _named(self, variable: str, value: t.Term, body: f.Formula, slots: Slots) -> Test:
+        possible, slot = self.possible(value, slots), self._slot()
+        test = self.formula(body, {**slots, variable: slot})
+
+        def ask(now: EventContext) -> Kleene:
+            now.values[slot] = possible(now)
+            return test(now)
 
         return ask
 
@@ -277,15 +319,6 @@ def found_in(field: str, path: tuple[str, ...]) -> Reader:
     return lambda now: (
         UNSEEN if now.pending and not known else lookup(field_of(now.event, field), path)
     )
-
-
-def same(left: Seen, right: Seen) -> Kleene:
-    """Are two values equal in a pattern, where null equals null?"""
-    if left is MISSING or right is MISSING:
-        return False
-    if left is UNSEEN or right is UNSEEN:
-        return None
-    return equal(left, right)
 
 
 # ── three-valued connectives ──────────────────────────────────────────────────────────────
@@ -326,10 +359,16 @@ def _same_truth(left: Kleene, right: Kleene) -> Kleene:
     return None if left is None or right is None else left is right
 
 
-def _defined(values: list[Seen]) -> Seen:
-    """The values that are not undefined; some may be unseen."""
-    return [value for value in values if value is not MISSING]
+def members_of_value(value: Possible) -> Members | Missing | Unseen:
+    """The elements of a list; a single value counts as one."""
+    if isinstance(value, SomeOf):
+        return list(zip(value.members, value.certain, strict=True))
+    whole = known(value)
+    if isinstance(whole, Missing | Unseen):
+        return whole
+    return [(element, True) for element in elements_of(whole)]
 
 
-def _elements(value: Seen) -> Seen:
-    return value if value is UNSEEN or value is MISSING else elements_of(value)
+def _undefined(now: EventContext) -> Seen:
+    """The value of a variable that nothing binds."""
+    return MISSING

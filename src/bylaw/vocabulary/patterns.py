@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from bylaw.logic.formula import ArgumentIs, OutcomeIs, Pattern
 from bylaw.logic.terms import Literal, Term, Tool, ToolGlob, ToolName, ToolSet, members_of
@@ -12,8 +12,8 @@ from bylaw.names import FINAL_ANSWER
 from bylaw.trace.event import MISSING, Call, Missing
 from bylaw.values import LARGEST, Json, equal
 
-ValueOf: TypeAlias = Callable[[Term], Json | Missing]
-"""The value of a term."""
+ValueOf: TypeAlias = Callable[[Term], Any]
+"""The value of a term, or MISSING."""
 
 
 def is_tool(call: Call, tool: Tool | None) -> bool:

@@ -6,10 +6,12 @@ new predicate is one file in `predicates/` and one row in its table.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from enum import Enum
 
 from bylaw.frozen import frozen
+from bylaw.logic.formula import ToolList
+from bylaw.logic.terms import ToolVariable
 from bylaw.vocabulary.corpus_calls import TraceMask
 from bylaw.vocabulary.joint_form import JointForm
 from bylaw.vocabulary.tracker import Tracker
@@ -38,6 +40,15 @@ class Parameter:
     kind: OperandKind
     whole: bool = False
     """Must patterns name whole arguments, and not parts such as `filter.id`?"""
+
+
+def lacks_tool(operands: Iterable[object]) -> bool:
+    """Is a tool undefined? A variable that nothing binds is."""
+    return any(
+        isinstance(operand, ToolVariable)
+        or (isinstance(operand, ToolList) and lacks_tool(operand.tools))
+        for operand in operands
+    )
 
 
 @frozen
@@ -71,5 +82,5 @@ class Predicate:
         return (self.holds.__doc__ or "").strip()
 
     def judge(self, view: View, operands: Sequence[object]) -> Kleene:
-        """Does the predicate hold of what the view shows?"""
-        return self.holds(view, *operands)
+        """Does the predicate hold of what the view shows? Not if an operand is undefined."""
+        return False if lacks_tool(operands) else self.holds(view, *operands)

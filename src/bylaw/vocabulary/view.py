@@ -17,21 +17,28 @@ from functools import cached_property, lru_cache
 from itertools import compress, count
 from typing import Any, Final, Literal, NamedTuple, Protocol, TypeAlias
 
-from bylaw.logic.formula import ArgumentIs, Arguments, EventAtom, Pattern
+from bylaw.logic.formula import ArgumentIs, Arguments, EventAtom, OutcomeIs, Pattern
 from bylaw.logic.terms import Literal as LiteralTerm
 from bylaw.logic.terms import Term, Tool, ToolName
 from bylaw.names import FINAL_ANSWER
-from bylaw.trace.event import MISSING, Call, Event, Message, Missing
-from bylaw.trace.trace import Trace
-from bylaw.values import Json, arguments_key, equal, write_json
-from bylaw.vocabulary.patterns import ValueOf, fits, names_among, whole_number
-from bylaw.vocabulary.reading import (
-    UNSEEN,
-    NoEvent,
-    Seen,
-    as_object,
+from bylaw.trace.event import (
+    MISSING,
+    Call,
+    Event,
+    Message,
+    Missing,
     field_of,
     known_before_result,
+)
+from bylaw.trace.trace import Trace
+from bylaw.values import Json, arguments_key, equal, write_json
+from bylaw.vocabulary.comparisons import same
+from bylaw.vocabulary.patterns import ValueOf, fits, lookup, names_among, whole_number
+from bylaw.vocabulary.possible import UNSEEN, Possible, Seen
+from bylaw.vocabulary.reading import (
+    HIDDEN,
+    NoEvent,
+    as_object,
     partial_object,
     value_at,
 )
@@ -195,15 +202,13 @@ class View:
     def _fits(self, at: int, patterns: Sequence[Pattern], value_of: ValueOf) -> Kleene:
         """Does the call at this position fit the patterns?"""
         event: Call = self.events[at]  # type: ignore[assignment]  # only calls have a tool
-        if at not in self.pending:
+        if not self.pending and not self.hidden:
             for pattern in patterns:  # noqa: SIM110 - a generator would cost more than the test
                 if not fits(event, pattern, value_of):
                     return False
             return True
-        known = [pattern for pattern in patterns if isinstance(pattern, ArgumentIs)]
-        if not all(fits(event, pattern, value_of) for pattern in known):
-            return False
-        return True if len(known) == len(patterns) else None
+        answers = [_perhaps_fits(event, at in self.pending, each, value_of) for each in patterns]
+        return False if False in answers else None if None in answers else True
 
     @cached_property
     def spoken(self) -> dict[str, int]:
@@ -222,10 +227,10 @@ class View:
             return UNSEEN
         return field_of(self.events[at], name)
 
-    def event_object(self, at: int) -> Seen:
-        """The event at this position as the object that `last` denotes."""
+    def event_object(self, at: int) -> Possible:
+        """The event at this position as an object."""
         if at in self.hidden:
-            return UNSEEN
+            return HIDDEN
         event = self.events[at]
         return partial_object(event) if at in self.pending else as_object(event)
 
@@ -380,6 +385,16 @@ class View:
         if isinstance(term, LiteralTerm):
             return _written_number(term.text)
         return whole_number(self.value(term))
+
+
+def _perhaps_fits(call: Call, pending: bool, pattern: Pattern, value_of: ValueOf) -> Kleene:
+    """Does a call fit a pattern, if its result or the expected value may be unknown?"""
+    if isinstance(pattern, OutcomeIs):
+        return None if pending else fits(call, pattern, value_of)
+    if isinstance(pattern, ArgumentIs):
+        return same(lookup(call.args, pattern.path), value_of(pattern.expected))
+    found = UNSEEN if pending else lookup(call.value, pattern.path)
+    return same(found, value_of(pattern.expected))
 
 
 @lru_cache(maxsize=4096)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Final, NamedTuple
 
 from bylaw.procedure.lint.data import find_data_traps
+from bylaw.procedure.lint.evidence import find_open_guards
 from bylaw.procedure.lint.finding import Finding
 from bylaw.procedure.lint.lateness import find_late
 from bylaw.procedure.lint.ordering import find_demands
@@ -33,10 +34,11 @@ class Check(NamedTuple):
 
 
 _CONSTANT: Final = frozenset({"W501", "W502"})
-_DATA: Final = frozenset({"W510", "W511", "W512", "W513"})
+_DATA: Final = frozenset({"W511", "W512", "W513"})
 CHECKS: Final = (
     Check(find_constant),
     Check(find_data_traps),
+    Check(find_open_guards),
     Check(find_demands),
     Check(find_vacuous, unless=_CONSTANT | _DATA),
     Check(find_first_only, unless=_CONSTANT),

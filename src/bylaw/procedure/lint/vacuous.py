@@ -7,7 +7,7 @@ from typing import Final
 
 from bylaw.logic import formula as f
 from bylaw.logic.reach import BACK, is_local
-from bylaw.logic.terms import Last
+from bylaw.logic.terms import Last, Sofar
 from bylaw.logic.walk import everything
 from bylaw.procedure.lint.finding import Finding, Importance
 from bylaw.procedure.lint.prover import conjuncts
@@ -51,7 +51,7 @@ def find_vacuous(subject: LintSubject) -> Iterator[Finding]:
 
 # ── at the first event only ───────────────────────────────────────────────────────────────
 
-_CONNECTIVES: Final = (f.Not, f.And, f.Or, f.Implies, f.Iff, f.ForAll, f.Exists)
+_CONNECTIVES: Final = (f.Not, f.And, f.Or, f.Implies, f.Iff, f.ForAll, f.Exists, f.Let)
 """Formulas whose parts are evaluated at the same event."""
 
 
@@ -98,6 +98,7 @@ def _looks_back(formula: f.Formula) -> Iterator[f.Formula]:
         if isinstance(part, _CONNECTIVES):
             pending += [below for below in part.parts() if isinstance(below, f.FormulaNode)]  # type: ignore[misc]  # the union is closed
         elif isinstance(part, BACK) or (
-            isinstance(part, f.Compare) and any(isinstance(each, Last) for each in everything(part))
+            isinstance(part, f.Compare)
+            and any(isinstance(each, Last | Sofar) for each in everything(part))
         ):
             yield part

@@ -80,6 +80,8 @@ class Maker:
                 self._compared(symbol, left, right)
             case f.ForAll(x, domain, _) | f.Exists(x, domain, _) | t.Counted(x, domain, _):
                 self._ranged(x, domain)
+            case f.Let(x, value, _):
+                self._ranged(x, f.Listed((value,)))
             case t.At() | t.Apply():
                 self._looks(part)
 
@@ -121,7 +123,7 @@ class Maker:
                 return self.fields.get(name)
             case t.Variable(name):
                 return self._variables.setdefault(name, Looks())
-            case t.At(t.Last(), t.Literal() as key) if key.value in self.fields:
+            case t.At(t.Last() | t.Sofar(), t.Literal() as key) if key.value in self.fields:
                 return self.fields[key.value]
             case t.At(base, key):
                 looks = self._looks(base)
@@ -142,6 +144,8 @@ class Maker:
                 if looks is not None and sample is not None:
                     looks.values.append(sample)
                 return None
+            case t.Apply(name, (operand,)) if name in _LISTS and _is_sofar(operand):
+                return self._looks(operand)  # the list is that of the events
             case t.Apply(name, operands):
                 found = [self._looks(operand) for operand in operands]
                 for looks in found if name in _LISTS else ():
@@ -211,6 +215,13 @@ def _written(term: t.Term) -> list[Json]:
             return [value for entry in entries for value in _written(entry.value)]
         case _:
             return []
+
+
+def _is_sofar(term: t.Term) -> bool:
+    """Is this a list of events, or of what each of them has at a path?"""
+    while isinstance(term, t.At):
+        term = term.base
+    return isinstance(term, t.Sofar)
 
 
 def smaller(event: Event) -> Iterator[Event]:

@@ -12,16 +12,18 @@ from typing import Final, Literal, TypeAlias
 
 from bylaw.frozen import frozen
 from bylaw.logic import formula as f
+from bylaw.logic.inlining import inlined
 from bylaw.logic.node import Node
 from bylaw.logic.reach import is_local, reads_event, stays_here
-from bylaw.logic.terms import Answer, Apply, At, Labels, Last, is_constant
+from bylaw.logic.terms import Answer, Apply, At, Labels, Last, Sofar, is_constant
 from bylaw.logic.terms import Literal as LiteralTerm
 from bylaw.logic.walk import Steps, everything, rewritten, run, substitute
 from bylaw.trace.event import MISSING
 from bylaw.values import Json
 from bylaw.vocabulary.predicates import PREDICATES
 from bylaw.vocabulary.reading import elements_of, written_value
-from bylaw.vocabulary.tracker import Probe, Tracker
+from bylaw.vocabulary.signature import lacks_tool
+from bylaw.vocabulary.tracker import Constant, Probe, Tracker
 from bylaw.vocabulary.view import Order
 
 PartKind: TypeAlias = Literal[
@@ -108,7 +110,10 @@ class Closure:
         if predicate not in self._tracker_numbers:
             self._tracker_numbers[predicate] = len(self.trackers)
             track = PREDICATES[predicate.name].track
-            self.trackers.append(track(self._order, *predicate.operands))
+            undefined = lacks_tool(predicate.operands)
+            self.trackers.append(
+                Constant() if undefined else track(self._order, *predicate.operands)
+            )
         return self._tracker_numbers[predicate]
 
     def _prepared(self, formula: f.Formula, sign: bool) -> Steps[int]:
@@ -126,6 +131,17 @@ class Closure:
             case f.Compare() | f.Says():
                 return self._asked(Probe(None, conditions=(formula,), of_any_event=True), sign)
             case f.ForAll() | f.Exists() if reads_event(formula.domain):
+                return self._asked(Probe(None, conditions=(formula,), of_any_event=True), sign)
+            case f.Let(variable, value, body) if is_constant(value):
+                written = written_value(value)
+                # A variable that nothing binds is undefined.
+                named = body if written is MISSING else substitute(body, variable, written)
+                of_body: int = yield self._prepared(named, sign)
+                return of_body
+            case f.Let() if (plain := inlined(formula)) is not None:
+                of_plain: int = yield self._prepared(plain, sign)
+                return of_plain
+            case f.Let():
                 return self._asked(Probe(None, conditions=(formula,), of_any_event=True), sign)
             case f.TracePredicate():
                 tracker = self._tracker(formula)
@@ -251,9 +267,9 @@ def _joint_probe(operands: tuple[f.Formula, ...]) -> tuple[Probe | None, tuple[f
     conditions = tuple(
         part
         for part in operands
-        if isinstance(part, f.Compare | f.ForAll | f.Exists)
+        if isinstance(part, f.Compare | f.ForAll | f.Exists | f.Let)
         and is_local(part)
-        and (isinstance(part, f.Compare) or reads_event(part.domain))
+        and (not isinstance(part, f.ForAll | f.Exists) or reads_event(part.domain))
     )
     if len(events) != 1 or not conditions:
         return None, operands
@@ -273,9 +289,13 @@ def check_supported(formula: f.Formula) -> None:
                 raise Unsupported("a quantifier reads a domain that is only known at the end")
             case f.Earlier() | f.Later() | Last():
                 raise Unsupported("it looks at other steps")
+            case Sofar():
+                raise Unsupported("it compares data of different events")
             case Labels():
                 raise Unsupported("it reads the labels of a trace")
             case f.ForAll() | f.Exists() if reads_event(part.domain) and not stays_here(part):
+                raise Unsupported("it compares data of different events")
+            case f.Let() if not is_constant(part.value) and not stays_here(part):
                 raise Unsupported("it compares data of different events")
             case f.Compare() if not stays_here(part):
                 raise Unsupported("it compares data of different events")

@@ -14,8 +14,8 @@ from bylaw.logic.node import Node
 from bylaw.logic.terms import At, Literal, Reading, Term
 from bylaw.logic.walk import everything
 from bylaw.regex.sample import sample_of
+from bylaw.trace.event import known_before_result
 from bylaw.values import Json, is_list, is_number, is_text
-from bylaw.vocabulary.reading import known_before_result
 
 _MIRRORED: Final = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 

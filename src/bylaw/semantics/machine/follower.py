@@ -17,7 +17,7 @@ from bylaw.semantics.engine import Engine, EngineMark
 from bylaw.semantics.machine.alphabet import Letter
 from bylaw.semantics.machine.machine import StateNumber
 from bylaw.semantics.machine.search import Explorer, Leap
-from bylaw.semantics.past.memories import event_of, event_record
+from bylaw.semantics.past.records import event_of, event_record
 from bylaw.semantics.verdict import Verdict
 from bylaw.trace.event import Call, Event, may_get_result
 from bylaw.values import Json, canonical

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from bylaw.logic import formula as f
-from bylaw.logic.terms import Literal, ToolName
+from bylaw.logic.terms import Apply, At, Counted, Literal, ToolName
 from bylaw.logic.walk import everything
 from bylaw.semantics.machine.closure import Unsupported
 from bylaw.trace.event import MISSING
@@ -30,6 +30,12 @@ def constants_in(body: f.Formula) -> list[Json]:
 def _parts(value: Json) -> list[Json]:
     inner = value if isinstance(value, list) else value.values() if isinstance(value, dict) else ()
     return [value, *(part for item in inner for part in _parts(item))]
+
+
+def computes_with(body: f.Formula, variable: str) -> bool:
+    """Does the body read or compute something from the variable? A placeholder has no parts."""
+    computed = (At, Apply, Counted, f.Found)
+    return any(isinstance(part, computed) and variable in part.free for part in everything(body))
 
 
 def has_slot(probe: Probe) -> bool:

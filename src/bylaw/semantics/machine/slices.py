@@ -32,6 +32,7 @@ from bylaw.semantics.machine.instances import depends_on_others, doomed_for_cert
 from bylaw.semantics.machine.machine import Machine, StateNumber
 from bylaw.semantics.machine.placeholder import (
     SLOT,
+    computes_with,
     constants_in,
     filled_probe,
     has_slot,
@@ -39,7 +40,7 @@ from bylaw.semantics.machine.placeholder import (
 )
 from bylaw.semantics.machine.search import Explorer
 from bylaw.semantics.machine.value_groups import Standing, ValueGroups
-from bylaw.semantics.past.memories import event_of, event_record
+from bylaw.semantics.past.records import event_of, event_record
 from bylaw.semantics.undo import UndoLog, UndoMark
 from bylaw.semantics.verdict import Verdict
 from bylaw.trace.event import MISSING, Call, Event
@@ -75,6 +76,8 @@ class Slices(Engine):
         self.universal: Final = isinstance(quantified, f.ForAll)
         self.domain: Final = quantified.domain
         variable, body = quantified.variable, quantified.body
+        if computes_with(body, variable):
+            raise Unsupported("it computes with its quantified variable")
 
         def explorer(value: Json) -> Explorer:
             instance = substitute(body, variable, value)

@@ -14,6 +14,7 @@ from functools import partial
 from typing import Final
 
 from bylaw.logic import formula as f
+from bylaw.logic import terms as t
 from bylaw.logic.node import Node
 from bylaw.logic.reach import BACK, is_past
 from bylaw.logic.terms import is_constant
@@ -21,12 +22,14 @@ from bylaw.logic.walk import everything
 from bylaw.semantics.engine import heard_role
 from bylaw.semantics.machine.closure import Unsupported
 from bylaw.semantics.machine.conditions import reads_result
-from bylaw.semantics.past.memories import Carried, Index, Key, Memory, Previous
+from bylaw.semantics.past.keyed import Index, Key, Retention, SplitCondition
+from bylaw.semantics.past.memories import Carried, Memory, Previous
+from bylaw.semantics.past.tallies import Tallies
 from bylaw.values import Json
 from bylaw.vocabulary.local import (
     EventContext,
     LocalCompiler,
-    Reader,
+    PossibleReader,
     Slots,
     Test,
     both,
@@ -35,6 +38,7 @@ from bylaw.vocabulary.local import (
     junction,
 )
 from bylaw.vocabulary.patterns import forms_of, names_of
+from bylaw.vocabulary.tally import TALLIED
 from bylaw.vocabulary.view import Kleene
 
 
@@ -63,17 +67,46 @@ class Compiler(LocalCompiler):
         self.memories.append(memory)
         self.heard.append(hears)
 
-    def last(self, condition: f.Formula, slots: Slots) -> Reader:
+    def last(self, condition: f.Formula, slots: Slots) -> PossibleReader:
         """The event that `last` finds: the latest event in the memory under the key."""
-        return self._index(condition, slots, keeps_latest=True).latest
+        return self._index(condition, slots, "latest").latest
+
+    def sofar(self, condition: f.Formula, slots: Slots) -> PossibleReader:
+        """The events that `sofar` finds: those in the memory under the key, and this one."""
+        index = self._index(condition, slots, "all")
+        return partial(index.so_far, self.formula(condition, slots))
+
+    def possible(self, term: t.Term, slots: Slots) -> PossibleReader:
+        """A function that reads a value; the length or sum of `sofar` is kept as it grows."""
+        match term:
+            case t.Apply(function, (operand,)) if function in TALLIED:
+                reader = self._tallied(function, operand, slots)
+                return super().possible(term, slots) if reader is None else reader
+            case _:
+                return super().possible(term, slots)
+
+    def _tallied(self, function: str, operand: t.Term, slots: Slots) -> PossibleReader | None:
+        """The function of a value of all events so far; None if the events must be kept."""
+        selected = _selected(operand)
+        if selected is None:
+            return None
+        condition, value = selected
+        open_parts = [part for part in _conjuncts(condition) if part.free]
+        keys = [self._key(part, slots) for part in open_parts]
+        if any(key is None or key.member for key in keys):
+            return None
+        split, hears = self._split(condition, slots)
+        memory = Tallies(split, self.term(value, slots))
+        self._remember(memory, hears)
+        return partial(memory.result, function, self.formula(condition, slots))
 
     def elsewhere(self, formula: f.Formula, slots: Slots) -> Test:
         """A past operator, decided from its memory."""
         match formula:
             case f.Earlier(operand):
-                return partial(self._index(operand, slots).exists, strictly=True)
+                return partial(self._index(operand, slots, "first").exists, strictly=True)
             case f.Once(operand):
-                index, here = self._index(operand, slots), self.formula(operand, slots)
+                index, here = self._index(operand, slots, "first"), self.formula(operand, slots)
                 return lambda now: either(here(now), lambda: index.exists(now, strictly=False))
             case f.Historically(operand):
                 return self.formula(f.Not(f.Once(f.Not(operand))), slots)
@@ -109,8 +142,17 @@ class Compiler(LocalCompiler):
 
     # ── memories ─────────────────────────────────────────────────────────────────────────
 
-    def _index(self, condition: f.Formula, slots: Slots, *, keeps_latest: bool = False) -> Index:
+    def _index(self, condition: f.Formula, slots: Slots, retention: Retention) -> Index:
         """The memory of the events that meet a condition."""
+        split, hears = self._split(condition, slots)
+        index = Index(split, retention)
+        self._remember(index, hears)
+        return index
+
+    def _split(
+        self, condition: f.Formula, slots: Slots
+    ) -> tuple[SplitCondition, frozenset[str] | None]:
+        """A condition, split by what a query adds; and the events that can meet it."""
         parts = list(_conjuncts(condition))
         closed = [part for part in parts if not part.free]
         open_parts = [part for part in parts if part.free]
@@ -119,16 +161,14 @@ class Compiler(LocalCompiler):
         keys = [key for part in open_parts if (key := self._key(part, slots))]
         whole = None if _asks_memory(condition) else self.formula(condition, slots)
         asked = [self.formula(part, slots) for part in open_parts]
-        index = Index(
+        split = SplitCondition(
             [self.formula(part, slots) for part in closed],
             keys,
             lambda now: junction(asked, now, False),
             whole,
             by_key=len(keys) == len(open_parts),
-            keeps_latest=keeps_latest,
         )
-        self._remember(index, heard_by(closed))
-        return index
+        return split, heard_by(closed)
 
     def _key(self, part: f.Formula, slots: Slots) -> Key | None:
         """The key for a condition on outer variables, if it is an equality or a membership."""
@@ -166,6 +206,26 @@ def _conjuncts(formula: f.Formula) -> list[f.Formula]:
             return [formula]
 
 
+def _selected(operand: t.Term) -> tuple[f.Formula, t.Term] | None:
+    """The condition of a `sofar`, and what is read of each event: `sofar(a).args.amount`.
+
+    Keys are looked up in each event of the list; an index would choose one of them.
+    """
+    keys: list[str] = []
+    while isinstance(operand, t.At):
+        if not isinstance(operand.key, t.Literal) or not isinstance(operand.key.value, str):
+            return None
+        keys.insert(0, operand.key.value)
+        operand = operand.base
+    if not isinstance(operand, t.Sofar):
+        return None
+    if not keys:
+        return operand.condition, t.Literal.of(True)  # each event counts, whatever it is
+    if keys[0] not in t.FIELDS:
+        return None
+    return operand.condition, t.path_term(t.Reading(keys[0]), *keys[1:])  # type: ignore[arg-type]  # one of the fields
+
+
 def _asks_memory(node: Node) -> bool:
     return any(isinstance(part, BACK) for part in everything(node))
 
@@ -184,6 +244,8 @@ def heard_by(parts: Sequence[f.Formula]) -> frozenset[str] | None:
 def triggers(body: f.Formula) -> frozenset[str] | None:
     """The events at which a body can be false, by tool or role; None if it may be any event."""
     match body:
+        case f.Let(_, _, inner):
+            return triggers(inner)
         case f.Implies(left, _):
             return heard_by(_conjuncts(left))
         case f.Not(operand):

@@ -14,9 +14,8 @@ from bylaw.logic import formula as f
 from bylaw.logic.terms import Literal, Reading
 from bylaw.logic.walk import everything
 from bylaw.semantics.machine.conditions import hinted, simple
-from bylaw.trace.event import MISSING, Call
+from bylaw.trace.event import MISSING, Call, known_before_result
 from bylaw.values import Json
-from bylaw.vocabulary.reading import known_before_result
 
 Outcome: TypeAlias = tuple[Any, str | None]
 """A result, or MISSING, and an error."""

@@ -1,0 +1,303 @@
+"""Memories of the events that met a condition, found again by the keys of later queries."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import product
+from typing import Final, Literal, TypeAlias, TypeVar
+
+from bylaw.saved import fields, flag, listed, text
+from bylaw.semantics.past.records import MemoryEntry, entry_of, entry_record
+from bylaw.trace.event import MISSING
+from bylaw.values import Json, identity, is_list, is_text
+from bylaw.vocabulary.local import EventContext, Reader, Test
+from bylaw.vocabulary.possible import UNSEEN, Possible, one_of, some_of
+from bylaw.vocabulary.reading import as_object, partial_object
+from bylaw.vocabulary.view import Kleene
+
+Undo: TypeAlias = Callable[[], None]
+"""Undoes a change to a memory."""
+KeyPlace: TypeAlias = tuple[str, ...]
+"""The labels of an event's values, one for each key."""
+Retention: TypeAlias = Literal["first", "latest", "all"]
+"""The events that a memory keeps under each key: one, to know that there was any; or all."""
+Bucket: TypeAlias = list[MemoryEntry]
+_Kept = TypeVar("_Kept")
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A condition that a later query looks up: the event's value matches the query's."""
+
+    of_event: Reader
+    of_query: Reader
+    member: bool
+    """Must the event's value, a list or a text, contain the query's? Else they are equal."""
+    null_counts: bool
+    """Can null match? In patterns it can, in comparisons it cannot."""
+
+
+@dataclass(frozen=True, slots=True)
+class SplitCondition:
+    """A condition, split by what is known when an event is taken in, and what a query adds."""
+
+    closed: Sequence[Test]
+    """The parts that do not depend on the query: tested when an event is taken in."""
+    keys: Sequence[Key]
+    asked: Test
+    """The part that depends on the query, keys included."""
+    whole: Test | None
+    """The whole condition, if it can be tested later; None if it queries other memories."""
+    by_key: bool
+    """Do the keys cover everything that depends on the query?"""
+
+
+ANY: Final = ""
+"""The label of a text in a key of lists: a query must search the text."""
+
+
+class KeyedMemory:
+    """What is kept of the events that met a condition. Unsettled ones are kept apart."""
+
+    def __init__(self, condition: SplitCondition) -> None:
+        self.condition: Final = condition
+        self.unsure: list[MemoryEntry] = []
+
+    def sure(self, moment: EventContext) -> Kleene:
+        """Does an event meet the parts of the condition that do not depend on the query?"""
+        sure: Kleene = True
+        for test in self.condition.closed:
+            answer = test(moment)
+            if answer is False:
+                return False
+            sure = sure if answer else None
+        return sure
+
+    def wait(self, moment: EventContext) -> tuple[list[Undo], bool]:
+        """Keeps an event until its result is known."""
+        entry = MemoryEntry(moment, sure=False)
+        self.unsure.append(entry)
+        return [lambda: self.unsure.remove(entry)], True
+
+    def places(self, moment: EventContext) -> list[KeyPlace] | None:
+        """The keys under which the event is stored; None if they are not known yet."""
+        options: list[list[str]] = []
+        for key in self.condition.keys:
+            value = key.of_event(moment)
+            if value is UNSEEN:
+                return None
+            if value is MISSING or (value is None and not key.null_counts):
+                return []
+            if not key.member:
+                options.append([label(value)])
+            elif is_list(value):
+                options.append(list(dict.fromkeys(map(label, value))))
+            elif is_text(value):
+                options.append([ANY])
+            else:
+                return []
+        return list(product(*options))
+
+    def place_of(self, saved: Json) -> KeyPlace:
+        """The labels that were saved, one for each key."""
+        return tuple(map(text, listed(saved, len(self.condition.keys))))
+
+    def wanted(self, moment: EventContext, *, texts: bool) -> list[KeyPlace | None] | None:
+        """For each key, the labels that match the query; None if its value is unseen.
+
+        None instead of the list if nothing matches. With `texts`, texts must be searched.
+        """
+        labels: list[KeyPlace | None] = []
+        for key in self.condition.keys:
+            value = key.of_query(moment)
+            if value is MISSING or (value is None and not key.null_counts):
+                return None
+            if value is UNSEEN:
+                labels.append(None)
+            else:
+                word = label(value)
+                labels.append((word, ANY) if key.member and texts else (word,))
+        return labels
+
+    def matches(self, entry: MemoryEntry, moment: EventContext) -> Kleene:
+        """Does an entry match the query?"""
+        past, whole = asked_of(entry.moment, moment), self.condition.whole
+        if not entry.sure and whole is not None:
+            return whole(past)
+        answer = self.condition.asked(past)
+        return answer if entry.sure or answer is False else None
+
+
+def under(kept: Mapping[KeyPlace, _Kept], labels: Sequence[KeyPlace | None]) -> Iterator[_Kept]:
+    """What is kept under the labels of a query, or may be, if one of its values is unseen."""
+    if None not in labels:
+        chosen: Iterable[KeyPlace] = product(*(each for each in labels if each is not None))
+        yield from (kept[place] for place in chosen if place in kept)
+        return
+    for place, found in kept.items():
+        pairs = zip(place, labels, strict=True)
+        if all(each is None or word in each for word, each in pairs):
+            yield found
+
+
+def asked_of(past: EventContext, now: EventContext) -> EventContext:
+    """A past event with the current values of the variables."""
+    asked = EventContext(past.event, past.position, past.step, past.pending, 0)
+    asked.values = now.values
+    return asked
+
+
+def label(value: Json) -> str:
+    """A text that is the same for two values exactly if they are equal; fast for texts."""
+    if isinstance(value, str):
+        return f"s{value}"
+    return f"j{identity(value)}"
+
+
+class Index(KeyedMemory):
+    """The events that met a condition, by the keys of later queries."""
+
+    def __init__(self, condition: SplitCondition, retention: Retention) -> None:
+        super().__init__(condition)
+        self.retention: Final[Retention] = retention
+        self.buckets: dict[KeyPlace, Bucket] = {}
+        self._texts = False
+        """Has an event had a text where a list was possible?"""
+
+    # ── taking in events ─────────────────────────────────────────────────────────────────
+
+    def take(self, moment: EventContext) -> tuple[list[Undo], bool]:
+        """Takes in an event; returns the undo functions, and whether a pending result matters."""
+        sure = self.sure(moment)
+        if sure is False:
+            return [], False
+        places = self.places(moment)
+        if not sure or places is None:
+            return self.wait(moment)
+        return self._place(moment, places)
+
+    def _place(self, moment: EventContext, places: Sequence[KeyPlace]) -> tuple[list[Undo], bool]:
+        undo: list[Undo] = []
+        entry = MemoryEntry(moment, sure=True)
+        kept = False
+        for place in places:
+            texts = ANY in place
+            self._texts = self._texts or texts
+            bucket = self.buckets.setdefault(place, [])
+            if texts or not self.condition.by_key or self.retention == "all":
+                bucket.append(entry)
+                undo.append(partial(_drop_last, bucket))
+            elif self.retention == "latest":
+                undo.append(partial(bucket.__setitem__, slice(None), list(bucket)))
+                bucket[:] = [*_latest_before(bucket, moment.step), entry]
+            elif not bucket:
+                bucket.append(entry)  # all that matters is that there was one, and when
+                undo.append(partial(_drop_last, bucket))
+            else:
+                continue
+            kept = True
+        shows_result = self.retention != "first" or self._searches
+        return undo, kept and moment.pending and shows_result
+
+    # ── answering ────────────────────────────────────────────────────────────────────────
+
+    def candidates(
+        self, moment: EventContext, *, strictly: bool
+    ) -> Iterator[tuple[MemoryEntry, Kleene]]:
+        """The entries before a moment that match or may match, latest first."""
+        wanted = self.wanted(moment, texts=self._texts)
+        if wanted is None:
+            return
+        by_key = not self._searches and None not in wanted
+        # With an unseen key, an event may be found under several labels.
+        bucketed = {id(e): e for bucket in under(self.buckets, wanted) for e in bucket}
+        found = [*bucketed.values(), *self.unsure]
+        if len(found) > 1:
+            found.sort(key=lambda entry: -entry.moment.position)
+        for entry in found:
+            if entry.moment.step < moment.step or not strictly:
+                answer = True if entry.sure and by_key else self.matches(entry, moment)
+                if answer is not False:
+                    yield entry, answer
+
+    def exists(self, moment: EventContext, *, strictly: bool) -> Kleene:
+        """Was there such an event?"""
+        answer: Kleene = False
+        for _, matches in self.candidates(moment, strictly=strictly):
+            if matches:
+                return True
+            answer = None
+        return answer
+
+    def latest(self, moment: EventContext) -> Possible:
+        """The latest such event of an earlier step, as an object."""
+        cases: list[Possible] = []
+        for entry, matches in self.candidates(moment, strictly=True):
+            cases.append(_object(entry.moment))
+            if matches:
+                return one_of(cases)
+        return one_of([*cases, MISSING])
+
+    def so_far(self, here: Test, now: EventContext) -> Possible:
+        """All such events as objects, the event itself included if `here` holds."""
+        found = list(self.candidates(now, strictly=False))[::-1]
+        members = [_object(entry.moment) for entry, _ in found]
+        certain = [matches is True for _, matches in found]
+        answer = here(now)
+        if answer is not False:
+            members.append(_object(now))
+            certain.append(answer is True)
+        return some_of(members, certain)
+
+    @property
+    def _searches(self) -> bool:
+        """Must entries be tested, because their keys do not decide whether they match?"""
+        return self._texts or not self.condition.by_key
+
+    @property
+    def keeps_events(self) -> bool:
+        """Does it keep events and search them later?"""
+        return self._searches or self.retention == "all"
+
+    # ── saving ───────────────────────────────────────────────────────────────────────────
+
+    def save(self) -> Json:
+        """The memory as JSON."""
+        return {
+            "buckets": [
+                [list(place), [entry_record(entry) for entry in bucket]]
+                for place, bucket in self.buckets.items()
+                if bucket
+            ],
+            "unsure": [entry_record(entry) for entry in self.unsure],
+            "texts": self._texts,
+        }
+
+    def restore(self, saved: Json, size: int) -> None:
+        """Goes back to a saved memory; `size` is the number of variables."""
+        buckets, unsure, texts = fields(saved, "buckets", "unsure", "texts")
+        self.buckets = {}
+        for each in listed(buckets):
+            place, bucket = listed(each, 2)
+            entries = [entry_of(entry, size) for entry in listed(bucket)]
+            self.buckets[self.place_of(place)] = entries
+        self.unsure = [entry_of(entry, size) for entry in listed(unsure)]
+        self._texts = flag(texts)
+
+
+def _latest_before(bucket: Bucket, step: int) -> Bucket:
+    """The only entry that is still needed: the latest one of an earlier step."""
+    return [entry for entry in bucket if entry.moment.step < step][-1:]
+
+
+def _drop_last(bucket: Bucket) -> None:
+    bucket.pop()
+
+
+def _object(context: EventContext) -> Possible:
+    """An event as an object. Its step is that of the run."""
+    made = partial_object(context.event) if context.pending else as_object(context.event)
+    made["step"] = context.step
+    return made
