@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from bylaw.errors import Diagnostic, TraceError
+from bylaw.opening import open_regular
 from bylaw.values import Json
 
 try:
@@ -40,8 +41,9 @@ class Results:
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self._file: Final = self.path.open("ab", buffering=0)
-        except OSError as error:
-            raise self._unusable(f"cannot be written: {error.strerror or error}") from None
+        except (OSError, ValueError) as error:  # a name that no file can have is a ValueError
+            reason = (error.strerror if isinstance(error, OSError) else None) or error
+            raise self._unusable(f"cannot be written: {reason}") from None
         self.done: Final[dict[str, Json]] = {}
         """The runs on record, and the conditions of each."""
         try:
@@ -117,7 +119,7 @@ class Results:
 def _whole_lines(path: Path) -> int:
     """The number of bytes in complete lines."""
     size = path.stat().st_size
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         while size > 0:  # backwards in blocks, because files grow large
             start = max(0, size - 65_536)
             file.seek(start)
@@ -132,7 +134,7 @@ def read_results(*paths: str | Path) -> Iterator[dict[str, Any]]:
     """The runs in some files. A torn last line is skipped; any other damage is an error."""
     for path in paths:
         try:
-            with Path(path).open("rb") as file:
+            with open_regular(path) as file:
                 yield from _read(path, file)
         except OSError as error:
             message = f"cannot be read: {error.strerror or error}"

@@ -12,8 +12,9 @@ from bylaw.cli.diff_corpus import diff_corpus
 from bylaw.cli.inputs import load_vocabulary
 from bylaw.cli.main import exit_code
 from bylaw.cli.one_line import one_line
-from bylaw.cli.terminal import coloured, counted, safe, wrapped
+from bylaw.cli.terminal import coloured, counted, wrapped
 from bylaw.cli.verify_corpus import add_engine
+from bylaw.printable import safe
 from bylaw.procedure.difference import ProcedureChange, compare
 from bylaw.procedure.procedure import Procedure
 

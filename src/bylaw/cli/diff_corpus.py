@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 from bylaw.batch.input.chunks import Limits
 from bylaw.batch.input.files import find_files, total_size
 from bylaw.cli.main import exit_code
-from bylaw.cli.terminal import counted, progress, safe, score_text
+from bylaw.cli.terminal import counted, progress, score_text
 from bylaw.cli.verify_corpus import engine_for, watching
+from bylaw.printable import safe
 from bylaw.procedure.procedure import Procedure
 from bylaw.tables import Column, Table
 from bylaw.trace.files import MEGABYTE

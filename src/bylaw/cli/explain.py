@@ -12,9 +12,10 @@ from bylaw.cli.arguments import add_json, add_procedure
 from bylaw.cli.explain_by_example import explain_rule
 from bylaw.cli.inputs import load_procedure, load_vocabulary, one_trace
 from bylaw.cli.main import OK, exit_code
-from bylaw.cli.terminal import WORDS, coloured, safe, shortened, wrapped
+from bylaw.cli.terminal import WORDS, coloured, shortened, wrapped
 from bylaw.codes import CODES
 from bylaw.errors import Diagnostic, UsageError, did_you_mean
+from bylaw.printable import safe
 from bylaw.procedure.failure import reads_failure
 from bylaw.scoring.edits import Repair
 from bylaw.scoring.explain import Explanation, explain

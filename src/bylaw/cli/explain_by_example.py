@@ -6,8 +6,9 @@ import json
 
 from bylaw.cli.main import OK, UNUSABLE
 from bylaw.cli.one_line import one_line
-from bylaw.cli.terminal import safe, wrapped
+from bylaw.cli.terminal import wrapped
 from bylaw.logic.formula import Formula
+from bylaw.printable import safe
 from bylaw.semantics.enforceability import Enforceability, enforceability
 from bylaw.semantics.examples.shortest import Examples, ReadingOptions, examples
 from bylaw.semantics.machine.closure import Unsupported

@@ -13,8 +13,9 @@ from bylaw.cli.inputs import entries
 from bylaw.cli.main import exit_code
 from bylaw.cli.output_options import add_output
 from bylaw.cli.outputs import write_file
-from bylaw.cli.terminal import counted, safe
+from bylaw.cli.terminal import counted
 from bylaw.errors import Diagnostic, TraceError
+from bylaw.printable import safe
 from bylaw.scoring.starter import Starter, starter
 
 EPILOG: Final = """\

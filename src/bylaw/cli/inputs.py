@@ -11,8 +11,9 @@ from pathlib import Path
 
 from bylaw.batch.input.chunks import Limits, records
 from bylaw.batch.input.files import find_files
-from bylaw.cli.terminal import progress, safe
+from bylaw.cli.terminal import progress
 from bylaw.errors import Diagnostic, TraceError, UsageError
+from bylaw.printable import safe
 from bylaw.procedure.procedure import Procedure
 from bylaw.trace.files import MEGABYTE, Entry
 from bylaw.trace.trace import Trace

@@ -10,8 +10,9 @@ from typing import Final
 from bylaw.cli.arguments import add_json, add_max_line, add_vocabulary
 from bylaw.cli.inputs import entries, load_procedure
 from bylaw.cli.main import exit_code
-from bylaw.cli.terminal import coloured, counted, progress, safe, wrapped
+from bylaw.cli.terminal import coloured, counted, progress, wrapped
 from bylaw.enforcement.joint.clash import find_clash
+from bylaw.printable import safe
 from bylaw.procedure.lint import lint
 from bylaw.procedure.lint.finding import Finding
 from bylaw.procedure.procedure import Procedure

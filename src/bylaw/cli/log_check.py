@@ -10,9 +10,10 @@ from typing import Final
 
 from bylaw.cli.arguments import add_json
 from bylaw.cli.main import exit_code
-from bylaw.cli.terminal import safe, wrapped
+from bylaw.cli.terminal import wrapped
 from bylaw.enforcement.log import check
 from bylaw.errors import Diagnostic, TraceError
+from bylaw.printable import safe
 
 EPILOG: Final = """\
 Every entry of an audit log holds the hash of the entry before it. Changing,

@@ -12,6 +12,7 @@ from typing import Final, NoReturn
 
 from bylaw import __version__
 from bylaw.errors import BylawError, Diagnostic, UsageError, did_you_mean
+from bylaw.printable import safe
 
 OK: Final = 0
 VIOLATED: Final = 1
@@ -103,7 +104,7 @@ def _run_reporting_errors(arguments: list[str]) -> int:
     except BylawError as error:
         if "--json" in arguments:
             print(json.dumps({"errors": [d.to_dict() for d in error.diagnostics]}))
-        print(error, file=sys.stderr)
+        print(safe(str(error)), file=sys.stderr)
         return UNUSABLE
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)

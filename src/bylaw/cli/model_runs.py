@@ -11,8 +11,9 @@ from typing import Any, Final, TypeVar
 from bylaw.agents.protocol import ChatModel
 from bylaw.bench.recording import JobRunner
 from bylaw.cli.arguments import at_least_one
-from bylaw.cli.terminal import counted, progress, safe
+from bylaw.cli.terminal import counted, progress
 from bylaw.enforcement.severity import SETTINGS
+from bylaw.printable import safe
 
 _OPTIONS: Final = (
     ("--temperature", float, "N", "sampling temperature (default: the most likely turn)"),

@@ -11,10 +11,11 @@ from typing import Final
 from bylaw.cli.arguments import add_json, add_procedure, add_traces
 from bylaw.cli.inputs import UsableTraces, entries, load_procedure
 from bylaw.cli.main import exit_code
-from bylaw.cli.terminal import counted, safe, shortened
+from bylaw.cli.terminal import counted, shortened
 from bylaw.enforcement.replay import Replay, Replayer
 from bylaw.enforcement.severity import SETTINGS
 from bylaw.names import FINAL_ANSWER
+from bylaw.printable import safe
 
 EPILOG: Final = """\
 The steps of a trace are the agent's turns. A recorded call that the gate

@@ -60,11 +60,6 @@ def counted(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
-def safe(text: str) -> str:
-    """The text without control characters, which could redraw a terminal."""
-    return "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in text)
-
-
 class ProgressLine:
     """A progress line on standard error; silent unless that is a terminal."""
 

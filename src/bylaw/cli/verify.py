@@ -19,7 +19,6 @@ from bylaw.cli.terminal import (
     WORDS,
     coloured,
     counted,
-    safe,
     score_text,
     shortened,
     wrapped,
@@ -27,6 +26,7 @@ from bylaw.cli.terminal import (
 from bylaw.cli.verify_corpus import add_corpus, check_output, is_corpus, verify_corpus
 from bylaw.codes import CODES
 from bylaw.errors import Diagnostic, UsageError
+from bylaw.printable import safe
 from bylaw.procedure.known_tools import KnownTools
 from bylaw.procedure.procedure import Procedure
 from bylaw.scoring.edits import Repair

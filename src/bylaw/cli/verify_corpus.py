@@ -15,9 +15,10 @@ from bylaw.batch.optional import SCORING, can_score_corpora, import_extra
 from bylaw.cli.main import exit_code
 from bylaw.cli.output_options import add_output
 from bylaw.cli.outputs import write_file
-from bylaw.cli.terminal import ProgressLine, coloured, counted, progress, safe, score_text
+from bylaw.cli.terminal import ProgressLine, coloured, counted, progress, score_text
 from bylaw.codes import CODES
 from bylaw.errors import Diagnostic, UsageError
+from bylaw.printable import safe
 from bylaw.procedure.procedure import Procedure
 from bylaw.trace.files import MEGABYTE
 

@@ -17,6 +17,7 @@ from typing import BinaryIO, Final
 
 from bylaw.errors import Diagnostic, TraceError
 from bylaw.frozen import frozen
+from bylaw.opening import open_regular
 from bylaw.values import Json
 
 try:
@@ -172,7 +173,7 @@ def _hash(body: bytes) -> str:
 
 def read_log(path: str | Path) -> Iterator[dict[str, Json]]:
     """The entries of a log, as far as they are intact."""
-    with Path(path).open("rb") as file:
+    with open_regular(path) as file:
         for line in file:
             if not line.endswith(b"\n"):
                 return
@@ -187,7 +188,7 @@ def check(path: str | Path, *, noted: str | None = None) -> LogCheck:
     """
     entries, last, good = 0, FIRST, 0
     torn = 0
-    with Path(path).open("rb") as file:
+    with open_regular(path) as file:
         for line in file:
             if not line.endswith(b"\n"):
                 torn = len(line)

@@ -10,6 +10,7 @@ from typing import Any, Final, Literal, TypeAlias, TypedDict, get_args
 from bylaw.errors import Diagnostic, Span, SpecError, shown
 from bylaw.logic.formula import Formula
 from bylaw.logic.operators import is_plain, may_be_variable
+from bylaw.opening import open_regular
 from bylaw.procedure.constraint import SEVERITIES, Constraint, Severity
 from bylaw.procedure.document import Located, locate, read_document
 from bylaw.procedure.failure import Failure, failure_problem
@@ -61,7 +62,7 @@ def read_file(path: Path, vocabulary: Vocabulary) -> ProcedureFields:
     """The contents of a YAML or JSON file."""
     source = str(path)
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             content = file.read(MAX_BYTES + 1)
         if len(content) > MAX_BYTES:
             message = f"the file is larger than {MAX_BYTES >> 20} MiB"

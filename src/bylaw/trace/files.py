@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from bylaw.errors import Diagnostic, Span, TraceError
+from bylaw.opening import open_regular
 from bylaw.trace.formats import LIST_FIELDS, format_of, opens_session, read, records_in
 from bylaw.trace.trace import Trace
 from bylaw.values import JsonError, read_json
@@ -52,7 +53,7 @@ def read_traces(path: str | Path, *, max_line: int = MAX_LINE) -> Iterator[Entry
     """The records of a file, in order. Errors are entries, never exceptions."""
     name = str(path)
     try:
-        with Path(path).open("rb") as file:
+        with open_regular(path) as file:
             yield from read_stream(file, name, max_line)
     except OSError as error:
         reason = error.strerror or str(error)

@@ -23,6 +23,7 @@ from typing import Any, BinaryIO, Final, TypeAlias, cast
 
 from bylaw.batch.optional import import_extra
 from bylaw.errors import Diagnostic
+from bylaw.opening import open_regular
 from bylaw.trace.files import MEGABYTE
 
 STANDARD_INPUT: Final = "-"
@@ -186,7 +187,7 @@ def opened(path: str) -> Iterator[BinaryIO]:
             raise OSError("it is closed")
         yield sys.stdin.buffer
     elif not _is_address(path):
-        with Path(path).open("rb") as file:
+        with open_regular(path) as file:
             yield file
     else:
         system, inner = _system(path)

@@ -17,7 +17,8 @@ from bylaw.cli.arguments import add_json, add_number
 from bylaw.cli.main import OK
 from bylaw.cli.output_options import add_output
 from bylaw.cli.outputs import write_files
-from bylaw.cli.terminal import safe, shortened
+from bylaw.cli.terminal import shortened
+from bylaw.printable import safe
 from bylaw.procedure.constraint import LAYERS
 from bylaw.procedure.procedure import Procedure
 

@@ -10,10 +10,11 @@ from typing import Final
 from bylaw.cli.arguments import add_json, add_traces
 from bylaw.cli.inputs import UsableTraces, entries
 from bylaw.cli.main import exit_code
-from bylaw.cli.terminal import coloured, counted, safe, wrapped
+from bylaw.cli.terminal import coloured, counted, wrapped
 from bylaw.grounding.entities.extraction import CODE, EntityClass
 from bylaw.grounding.predicate import READ_FILE, Grounding, entity_classes
 from bylaw.grounding.report import GroundingReport, GroundingVerdict
+from bylaw.printable import safe
 
 EPILOG: Final = f"""\
 An answer is grounded if every file, function and identifier that it names

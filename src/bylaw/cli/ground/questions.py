@@ -11,7 +11,7 @@ from typing import Final
 from bylaw.cli.arguments import add_json, add_names, add_number
 from bylaw.cli.main import OK, exit_code
 from bylaw.cli.output_options import add_output
-from bylaw.cli.terminal import counted, progress, safe
+from bylaw.cli.terminal import counted, progress
 from bylaw.errors import Diagnostic, UsageError
 from bylaw.groundstudy.questions.building import (
     PER_REPOSITORY,
@@ -26,6 +26,7 @@ from bylaw.groundstudy.questions.questions import (
 )
 from bylaw.groundstudy.repositories.download import index_url
 from bylaw.groundstudy.repositories.pinned import PINNED
+from bylaw.printable import safe
 
 EPILOG: Final = f"""\
 Each question asks in which file a public function or class is defined. The

@@ -12,6 +12,7 @@ from typing import Any, Final, get_args
 from bylaw.errors import Diagnostic, TraceError, UsageError
 from bylaw.groundstudy.questions.symbols import SymbolKind
 from bylaw.groundstudy.repositories.file_tools import Repository
+from bylaw.opening import read_regular
 
 VERSION: Final = 1
 """The version of the format of question files."""
@@ -105,7 +106,7 @@ def write_questions(path: Path, asked: QuestionSet) -> None:
 def read_questions(path: Path) -> QuestionSet:
     """The questions in a question file."""
     try:
-        document: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        document: dict[str, Any] = json.loads(read_regular(path))
         if document["bylaw"] != VERSION:
             raise ValueError(f"format {document['bylaw']} is not supported, only {VERSION}")
         if type(document["seed"]) is not int:

@@ -14,6 +14,7 @@ from typing import Any, Final
 from bylaw.bench.gold import BranchCall, GoldCall
 from bylaw.bench.tools import TOOLS
 from bylaw.errors import BylawError, Diagnostic, TraceError, UsageError
+from bylaw.opening import read_regular
 from bylaw.procedure.procedure import Procedure
 from bylaw.training.data.alias import Alias
 from bylaw.training.data.example import Example
@@ -103,7 +104,7 @@ def write_rows(path: Path, examples: Iterable[Example]) -> None:
 def read_rows(path: Path) -> list[dict[str, Any]]:
     """The rows of a file of examples."""
     try:
-        return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+        return [json.loads(line) for line in read_regular(path).splitlines()]
     except OSError as error:
         message = f"cannot be read: {error.strerror or error}"
         raise TraceError(Diagnostic("E310", message, source=str(path))) from None

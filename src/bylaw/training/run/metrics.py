@@ -9,6 +9,7 @@ from statistics import fmean
 from typing import Any, Final
 
 from bylaw.errors import Diagnostic, TraceError
+from bylaw.opening import read_regular
 from bylaw.tables import Column, Table
 from bylaw.values import Json
 
@@ -26,7 +27,8 @@ class MetricsLog:
     def __init__(self, path: Path, *, up_to: int | None = None) -> None:
         """With `up_to`, later entries are removed: the run resumes at this step."""
         self._path: Final = path
-        kept = [] if up_to is None else [row for row in _rows(path) if row["step"] <= up_to]
+        before = _rows(path) if up_to is not None and path.exists() else []
+        kept = [row for row in before if up_to is not None and row["step"] <= up_to]
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("".join(f"{json.dumps(row)}\n" for row in kept), encoding="utf-8")
 
@@ -38,20 +40,21 @@ class MetricsLog:
 
 def read_metrics(path: Path) -> list[dict[str, Any]]:
     """The rows of a metrics file."""
-    if not path.exists():
-        raise TraceError(Diagnostic("E310", "there are no metrics", source=str(path)))
-    return _rows(path)
+    try:
+        return _rows(path)
+    except OSError as error:
+        missing = isinstance(error, FileNotFoundError | NotADirectoryError)
+        message = "there are no metrics" if missing else f"cannot be read: {error.strerror}"
+        raise TraceError(Diagnostic("E310", message, source=str(path))) from None
 
 
 def _rows(path: Path) -> list[dict[str, Any]]:
     """The complete lines of a file; a killed run may leave an incomplete one."""
-    if not path.exists():
-        return []
     try:
-        lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+        lines = read_regular(path).splitlines(keepends=True)
         rows = [json.loads(line) for line in lines if line.endswith("\n")]
         odd = next((n for n, row in enumerate(rows, 1) if not _is_metric(row)), None)
-    except (OSError, ValueError) as error:  # not UTF-8, or not JSON
+    except ValueError as error:  # not UTF-8, or not JSON
         raise TraceError(
             Diagnostic("E315", f"not a metrics file: {error}", source=str(path))
         ) from error

@@ -1,0 +1,8 @@
+"""Text that can be printed without harm to a terminal."""
+
+from __future__ import annotations
+
+
+def safe(text: str) -> str:
+    """The text without control characters, which could redraw a terminal."""
+    return "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in text)
