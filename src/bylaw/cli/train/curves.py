@@ -65,7 +65,7 @@ def _named(given: list[str]) -> dict[str, Path]:
     for each in given:
         name, named, folder = each.partition("=")
         if not named or Path(each).is_dir():
-            name, folder = Path(each).resolve().name, each
+            name, folder = Path(Path.cwd(), each).name, each
         if not name or not folder:
             help = 'Give a name and a folder: bylaw train curves "seed 42=run-42"'
             raise UsageError(Diagnostic("E402", f"'{each}' does not name a run", help))
