@@ -43,8 +43,9 @@ from bylaw.logic.operators import (
     Operator,
 )
 from bylaw.procedure.constraint import LARGEST_WEIGHT, LAYERS
-from bylaw.procedure.document import MAX_NESTING, MAX_NODES
-from bylaw.procedure.files import MAX_BYTES
+from bylaw.procedure.document import MAX_BYTES, MAX_NESTING, MAX_NODES
+from bylaw.procedure.toolset.compiling import ANNOTATIONS
+from bylaw.procedure.toolset.schema import SCHEMA_KEYWORDS
 from bylaw.reports.html.viewer import MAX_EXPLAINED
 from bylaw.scoring.explain import MAX_TRIALS, MAX_WORK
 from bylaw.semantics.evaluation import evaluate, view_of
@@ -273,6 +274,13 @@ def procedure_limits() -> str:
     )
 
 
+def schema_keywords() -> str:
+    """The keywords of JSON Schema."""
+    checked = ", ".join(f"`{name}`" for names in SCHEMA_KEYWORDS for name in names)
+    ignored = ", ".join(f"`{name}`" for name in sorted(ANNOTATIONS))
+    return table(["keywords", ""], [["checked", checked], ["ignored", f"{ignored}, `x-…`"]])
+
+
 def trace_limits() -> str:
     """Limits of trace files."""
     return table(
@@ -486,6 +494,7 @@ GENERATORS: Final[dict[str, Callable[[], str]]] = {
     "functions": functions,
     "limits of the language": language_limits,
     "limits of procedures": procedure_limits,
+    "schema keywords": schema_keywords,
     "limits of traces": trace_limits,
     "limits of explanations": explanation_limits,
     "layers": layers,

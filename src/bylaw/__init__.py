@@ -23,8 +23,9 @@ if TYPE_CHECKING:
     from bylaw.logic.formula import Formula
     from bylaw.procedure.constraint import Constraint, Severity
     from bylaw.procedure.failure import Failure
-    from bylaw.procedure.files import Finish
+    from bylaw.procedure.files import Finish, Unlisted
     from bylaw.procedure.procedure import Procedure
+    from bylaw.procedure.toolset.schema import ToolSchema
     from bylaw.scoring.explain import Explanation, explain
     from bylaw.scoring.score import Label
     from bylaw.scoring.verify import ConstraintResult, LayerResult, Report, verify_trace
@@ -62,8 +63,9 @@ _HOMES = {
         "logic.formula": "Formula",
         "procedure.constraint": "Constraint Severity",
         "procedure.failure": "Failure",
-        "procedure.files": "Finish",
+        "procedure.files": "Finish Unlisted",
         "procedure.procedure": "Procedure",
+        "procedure.toolset.schema": "ToolSchema",
         "scoring.explain": "Explanation explain",
         "scoring.score": "Label",
         "scoring.verify": "ConstraintResult LayerResult Report verify_trace",
@@ -129,8 +131,10 @@ __all__ = [  # written out for type checkers and editors; a test compares it wit
     "SoftBlockMode",
     "SpecError",
     "Statistics",
+    "ToolSchema",
     "Trace",
     "TraceError",
+    "Unlisted",
     "UsageError",
     "Verdict",
     "Violation",

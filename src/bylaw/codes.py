@@ -194,7 +194,8 @@ CODES: Final = {
     ),
     "E206": Code(
         "the procedure file cannot be read",
-        "The file does not exist, may not be read, or is not UTF-8 text.",
+        "The file, or the file of tools that it names, does not exist, may not be read, or is not "
+        "UTF-8 text.",
         "bylaw verify --procedure missing.yaml run.json",
         "bylaw verify --procedure refund.yaml run.json",
     ),
@@ -242,6 +243,24 @@ CODES: Final = {
         "events, and cannot use ok or failed.",
         "failed: earlier cancel",
         "failed: text ~ /^Error/",
+    ),
+    "E214": Code(
+        "the schema of a tool cannot be used",
+        "A gate checks the arguments of calls against the tool's JSON Schema. A keyword that it "
+        "does not check is an error, so that no check is silently left out; "
+        "annotations such as title, description, default, examples and format are ignored. "
+        "References stay inside the schema; regular expressions run in time linear in the text.",
+        "tools: {refund: {type: object, properties: {amount: {type: number, nullable: true}}}}",
+        'tools: {refund: {type: object, properties: {amount: {type: ["number", "null"]}}}}',
+    ),
+    "E215": Code(
+        "the tools of a procedure cannot be read",
+        "Tools are a list of names, a mapping from names to JSON Schemas, a list of tool "
+        "definitions as OpenAI, Anthropic or MCP write them, or the path of a file with one of "
+        "these, relative to the procedure. Every definition has a name. Only a procedure that is "
+        "loaded from a file can name another file.",
+        "tools: [{description: Pays a refund., input_schema: {type: object}}]",
+        "tools: [{name: refund, description: Pays a refund., input_schema: {type: object}}]",
     ),
     # ── traces ───────────────────────────────────────────────────────────────────────────
     "E301": Code(
@@ -614,5 +633,13 @@ CODES: Final = {
         "tool that ran can imitate it. Only the gate's own report and log are certain.",
         '{"role": "tool", "content": "pay: Not executed.\\n[bylaw:block:…]"}',
         '{"tool_calls": [], "refusals": [{"tool_name": "pay", "action": "block", …}]}',
+    ),
+    "W524": Code(
+        "a call of a trace does not fit the tool's schema",
+        "The procedure has a schema for the arguments of the tool, and these do not fit it. That "
+        "violates no rule, but a gate refuses the call, and a rule that compares the argument may "
+        "find a value of another type. The first such call of each tool is noted.",
+        '{"tool_calls": [{"tool_name": "refund", "arguments": {"amount": "5"}}]}',
+        '{"tool_calls": [{"tool_name": "refund", "arguments": {"amount": 5}}]}',
     ),
 }

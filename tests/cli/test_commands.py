@@ -340,6 +340,23 @@ def test_a_tool_that_is_not_listed_is_noted(desk: Path, capsys: pytest.CaptureFi
     assert "notes" not in json.loads(capsys.readouterr().out)
 
 
+def test_arguments_that_do_not_fit_are_noted(
+    desk: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    amount = {"properties": {"amount": {"type": "number"}}}
+    rule = {"name": "small", "rule": "G(refund -> O verify)"}
+    procedure = {"tools": {"refund": amount, "verify": None}, "constraints": [rule]}
+    (desk / "typed.json").write_text(json.dumps(procedure))
+    calls = [{"tool_name": "verify"}] + [
+        {"tool_name": "refund", "arguments": {"amount": amount}} for amount in (5, "6", "7")
+    ]
+    (desk / "texts.json").write_text(json.dumps({"tool_calls": calls}))
+    assert main(["verify", "-p", "typed.json", "texts.json", "--json"]) == 0
+    (note,) = json.loads(capsys.readouterr().out)["notes"]
+    assert (note["code"], note["where"]) == ("W524", "call #3")
+    assert note["message"] == "The arguments do not fit: 'amount' must be a number, not \"6\"."
+
+
 @pytest.mark.parametrize(
     ("arguments", "code"),
     [

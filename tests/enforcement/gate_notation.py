@@ -17,6 +17,7 @@ of the turn before, and `= 0.5 PARTIAL` finishes and gives the score.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -49,8 +50,8 @@ class Scenario:
     def procedure(self) -> Procedure:
         """The rules as a procedure."""
         stated: dict[str, Any] = {k: v for k, v in self.options.items() if k in _PROCEDURE}
-        if "tools" in stated:
-            stated["tools"] = stated["tools"].split()
+        if tools := stated.get("tools"):
+            stated["tools"] = json.loads(tools) if tools.startswith("{") else tools.split()
         return Procedure.from_dict({**stated, "constraints": self.rules})
 
     def guard(self) -> Guard:

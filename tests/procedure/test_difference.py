@@ -48,7 +48,6 @@ OF_RULES: list[tuple[str, Any, ChangeKind, str | None]] = [
 OF_PROCEDURES: list[tuple[str, Any, ChangeKind, str | None]] = [
     # a field of the procedure | its new value | what becomes of the rule | note
     ("name", "other", "same", None),
-    ("tools", [*PROCEDURE["tools"], "pull"], "same", None),
     ("groups", {}, "same", None),
     ("constants", {"LIMIT": 4}, "same", None),
     ("define", {"broken": "text ~ /^E/"}, "same", None),
@@ -77,6 +76,13 @@ def test_a_field_of_the_procedure(
     [
         ("finish", "free", "`finish` was met and is now free."),
         ("unlisted", "allow", "`unlisted` was block and is now allow."),
+        ("tools", [*PROCEDURE["tools"], "pull"], "`tools` now lists pull."),
+        ("tools", None, "Tools are no longer listed."),
+        (
+            "tools",
+            {**dict.fromkeys(PROCEDURE["tools"]), "push": {"type": "object"}},
+            "The schema of the arguments has changed: push.",
+        ),
     ],
 )
 def test_what_a_gate_does_is_told_once_for_all_rules(field: str, value: Any, note: str) -> None:
@@ -86,10 +92,15 @@ def test_what_a_gate_does_is_told_once_for_all_rules(field: str, value: Any, not
     assert rule.kind == "same"
 
 
+def test_a_tool_that_is_gone_is_told() -> None:
+    of_all, _ = became(tools=["test", "commit"], groups={})
+    assert of_all.note == "`tools` no longer lists write, push."
+
+
 def test_every_field_has_been_thought_of() -> None:
     """A new field needs a row above: is another value of it told?"""
     assert {field for field, *_ in OF_RULES} == {*files.CONSTRAINT_FIELDS} - {"name"}
-    tested = {field for field, *_ in OF_PROCEDURES} | {"finish", "unlisted"}
+    tested = {field for field, *_ in OF_PROCEDURES} | {"finish", "tools", "unlisted"}
     assert tested == {*files.PROCEDURE_FIELDS} - {"bylaw", "constraints"}
 
 

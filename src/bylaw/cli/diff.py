@@ -24,9 +24,9 @@ rule differ, or says that they are equivalent. If a group, constant or
 definition that the rule uses has changed, that is shown, too.
 
 Changes of weight and layer, which affect scores and reports, and of severity,
-`finish` and `unlisted`, which affect the gate, are also shown. Not compared:
-the texts of `why` and `fix`, the list of tools, and the order of the rules. (If
-several rules clash, their order can decide which of them a gate names.)
+`finish`, `tools` and `unlisted`, which affect the gate, are also shown. Not
+compared: the texts of `why` and `fix`, and the order of the rules. (If several
+rules clash, their order can decide which of them a gate names.)
 
 With --corpus, scores recorded traces under both procedures instead, and shows
 the traces whose verdicts differ; with --json, one line for each of them, then

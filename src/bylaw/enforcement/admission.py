@@ -1,6 +1,7 @@
-"""The test that a call must pass before any rule is asked: does the procedure list its tool?
+"""The test that a call must pass before any rule is asked.
 
-A call that fails it is malformed: it is refused, breaks no rule, and counts towards no escalation,
+Its tool must be one that the procedure lists, and its arguments must fit the tool's schema. A call
+that fails the test is malformed: it is refused, breaks no rule, and counts towards no escalation,
 so that an agent can correct it. Nobody can insist on it or approve it.
 """
 
@@ -22,12 +23,14 @@ class Admission:
         self._listed: Final = procedure.tools or ()
         self._closed: Final = procedure.tools is not None and procedure.unlisted == "block"
         self._known: Final = frozenset({*self._listed, FINAL_ANSWER})
+        self._schemas: Final = procedure.schemas
 
     def problem(self, call: Call) -> str | None:
         """What is wrong with the call itself, in a sentence; None if rules can be asked."""
         if self._closed and call.tool not in self._known:
             return self._unlisted(call.tool)
-        return None
+        schema = self._schemas.get(call.tool)
+        return None if schema is None else schema.problem(call.args)
 
     def _unlisted(self, tool: str) -> str:
         name = clipped(tool, MAX_NAME)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import Final, Literal, TypeAlias
 
+from bylaw.errors import listing
 from bylaw.procedure.constraint import Constraint
 from bylaw.procedure.failure import reads_failure
 from bylaw.procedure.procedure import Procedure
@@ -102,6 +103,7 @@ def compare(old: Procedure, new: Procedure) -> list[ProcedureChange]:
     after = {constraint.name: constraint for constraint in new.constraints}
     changes = []
     sentences = [_sentence(subject, of(old), of(new)) for subject, of in _OF_PROCEDURES]
+    sentences += _tool_sentences(old, new)
     if note := " ".join(filter(None, sentences)):
         changes.append(ProcedureChange(new.name, "changed", note=note, about="procedure"))
     for name in dict.fromkeys([*before, *after]):
@@ -161,6 +163,25 @@ def _sentence(subject: str, before: _Scalar, after: _Scalar) -> str:
         for each in (before, after)
     ]
     return "" if before == after else f"{subject} was {shown[0]} and is now {shown[1]}."
+
+
+def _tool_sentences(old: Procedure, new: Procedure) -> Iterator[str]:
+    """Sentences about tools that a gate no longer accepts, newly accepts, or checks otherwise."""
+    before, after = old.tools, new.tools
+    if before is None or after is None:
+        if before is not after:
+            yield f"Tools {'are now' if before is None else 'are no longer'} listed."
+        return
+    for change, names in (
+        ("no longer lists", [name for name in before if name not in after]),
+        ("now lists", [name for name in after if name not in before]),
+    ):
+        if names:
+            yield f"`tools` {change} {listing(names)}."
+    schemas = (old.schemas.get(name) == new.schemas.get(name) for name in before)
+    changed = [n for n, same in zip(before, schemas, strict=True) if not same and n in after]
+    if changed:
+        yield f"The schema of the arguments has changed: {listing(changed)}."
 
 
 def _failures(old: Procedure, new: Procedure) -> str:

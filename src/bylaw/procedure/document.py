@@ -11,13 +11,17 @@ import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Final
 
 import yaml
 
 from bylaw.errors import Diagnostic, Span, SpecError
+from bylaw.opening import open_regular
 from bylaw.values import DuplicateKey, Json, JsonError, read_json
 
+MAX_BYTES: Final = 16 << 20
+"""The size of a file that is read."""
 MAX_NESTING: Final = 64
 MAX_NODES: Final = 200_000
 """The number of values a document may have, aliases expanded."""
@@ -63,6 +67,27 @@ class Located:
 def read_document(text: str, *, is_json: bool) -> Located:
     """The document in a text. Raises a SpecError with the position of a mistake."""
     return _read_json(text) if is_json else _read_yaml(text)
+
+
+def read_document_file(path: Path) -> tuple[str, Located]:
+    """The text of a file and the document in it. Raises a SpecError with the position of a mistake.
+
+    A file that ends in `.json` is read as JSON, any other as YAML.
+    """
+    try:
+        with open_regular(path) as file:
+            content = file.read(MAX_BYTES + 1)
+        if len(content) > MAX_BYTES:
+            message = f"the file is larger than {MAX_BYTES >> 20} MiB"
+            raise SpecError(Diagnostic("E204", message))
+        text = content.decode("utf-8-sig")
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise SpecError(Diagnostic("E206", f"cannot be read: {reason}")) from None
+    except UnicodeDecodeError as error:
+        message = f"the text is not UTF-8: {error.reason} at byte {error.start}"
+        raise SpecError(Diagnostic("E206", message)) from None
+    return text, read_document(text, is_json=path.suffix == ".json")
 
 
 def locate(value: Any, depth: int = 1) -> Located:

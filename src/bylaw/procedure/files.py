@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final, Literal, TypeAlias, TypedDict, get_args
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypedDict, get_args
 
-from bylaw.errors import Diagnostic, Span, SpecError, shown
+from bylaw.errors import Span, SpecError, shown
 from bylaw.logic.formula import Formula
 from bylaw.logic.operators import is_plain, may_be_variable
-from bylaw.opening import open_regular
 from bylaw.procedure.constraint import SEVERITIES, Constraint, Severity
-from bylaw.procedure.document import Located, locate, read_document
+from bylaw.procedure.document import Located, locate, read_document_file
 from bylaw.procedure.failure import Failure, failure_problem
 from bylaw.procedure.fields import FieldReader
 from bylaw.semantics.evaluation import check_closed
@@ -25,7 +24,9 @@ from bylaw.values import Json, kind_of
 from bylaw.vocabulary.registry import Vocabulary
 from bylaw.vocabulary.view import Order
 
-MAX_BYTES: Final = 16 << 20
+if TYPE_CHECKING:
+    from bylaw.procedure.toolset.schema import ToolSchema
+
 VERSIONS: Final = (1,)
 PROCEDURE_FIELDS: Final = (
     *("bylaw", "name", "tools", "groups", "constants", "define", "failed"),
@@ -47,7 +48,7 @@ class ProcedureFields(TypedDict):
 
     constraints: Sequence[Constraint]
     name: str
-    tools: Sequence[str] | None
+    tools: Mapping[str, ToolSchema | None] | None
     groups: Mapping[str, Sequence[str]]
     constants: Mapping[str, Json]
     define: Mapping[str, str]
@@ -60,24 +61,12 @@ class ProcedureFields(TypedDict):
 
 def read_file(path: Path, vocabulary: Vocabulary) -> ProcedureFields:
     """The contents of a YAML or JSON file."""
-    source = str(path)
     try:
-        with open_regular(path) as file:
-            content = file.read(MAX_BYTES + 1)
-        if len(content) > MAX_BYTES:
-            message = f"the file is larger than {MAX_BYTES >> 20} MiB"
-            raise SpecError(Diagnostic("E204", message))
-        text = content.decode("utf-8-sig")
-        document = read_document(text, is_json=path.suffix == ".json")
-        return _ProcedureReader(text, vocabulary).procedure(document, path.stem)
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise SpecError(Diagnostic("E206", f"cannot be read: {reason}", source=source)) from None
-    except UnicodeDecodeError as error:
-        message = f"the text is not UTF-8: {error.reason} at byte {error.start}"
-        raise SpecError(Diagnostic("E206", message, source=source)) from None
+        text, document = read_document_file(path)
+        reader = _ProcedureReader(text, vocabulary, path.parent)
+        return reader.procedure(document, path.stem)
     except SpecError as error:
-        raise SpecError([d.located(source) for d in error.diagnostics]) from None
+        raise SpecError([d.located(str(path)) for d in error.diagnostics]) from None
 
 
 def read_mapping(data: Mapping[str, Any], vocabulary: Vocabulary) -> ProcedureFields:
@@ -86,7 +75,13 @@ def read_mapping(data: Mapping[str, Any], vocabulary: Vocabulary) -> ProcedureFi
 
 
 class _ProcedureReader(FieldReader):
-    """Reads one document and collects its mistakes."""
+    """Reads one document and collects its mistakes. `folder` is where other files are found."""
+
+    def __init__(
+        self, text: str | None, vocabulary: Vocabulary, folder: Path | None = None
+    ) -> None:
+        super().__init__(text, vocabulary)
+        self.folder: Final = folder
 
     def procedure(self, document: Located, default_name: str) -> ProcedureFields:
         if not isinstance(document.value, dict):
@@ -131,11 +126,18 @@ class _ProcedureReader(FieldReader):
 
     # ── names ────────────────────────────────────────────────────────────────────────────
 
-    def tools(self, node: Located | None) -> list[str] | None:
-        """The list of tools, or None if the file has none."""
-        return None if node is None or node.value is None else self.names(node, "tools")
+    def tools(self, node: Located | None) -> Mapping[str, ToolSchema | None] | None:
+        """The tools by name, perhaps with schemas; None if the file lists none."""
+        if node is None or node.value is None:
+            return None
+        if isinstance(node.value, list) and not any(isinstance(i.value, dict) for i in node.value):
+            return dict.fromkeys(self.names(node, "tools"))
+        # Slow to import, and most procedures have only names.
+        from bylaw.procedure.toolset.definitions import read_tools
 
-    def groups(self, node: Located | None, tools: Sequence[str] | None) -> dict[str, list[str]]:
+        return read_tools(self, node, self.folder)
+
+    def groups(self, node: Located | None, tools: Collection[str] | None) -> dict[str, list[str]]:
         """The groups as written. Members are tools, globs such as `get_*`, and other groups."""
         groups: dict[str, list[str]] = {}
         for name, members, where, span in self.named(node, "groups", "lists of tools"):

@@ -1,4 +1,4 @@
-"""The tools a procedure knows, and W522: traces that call another one, perhaps a renamed tool."""
+"""The tools a procedure knows; calls of others (W522) or with unfitting arguments (W524)."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ class KnownTools:
     def __init__(self, procedure: Procedure) -> None:
         self.listed: Final = procedure.tools
         self._known: Final = {*(procedure.tools or ()), FINAL_ANSWER}
+        self._schemas: Final = procedure.schemas
         formulas = [constraint.formula for constraint in procedure.constraints]
         self._named: Final = {name for formula in formulas for name in tools_in(formula)}
         parts = (part for formula in formulas for part in everything(formula))
@@ -38,11 +39,20 @@ class KnownTools:
         return f"; {close}" if close else ""
 
     def notes(self, trace: Trace) -> Iterator[Diagnostic]:
-        """A note for each unknown tool that a trace calls."""
+        """A note for each tool that a trace calls and the procedure does not know, or whose schema
+        a call does not fit.
+        """
         noted: set[str] = set()
         for number, call in enumerate(trace.calls, 1):
-            if call.tool not in noted and call.tool not in self:
-                noted.add(call.tool)
+            if call.tool in noted:
+                continue
+            code = "W522"
+            message: str | None = None
+            if call.tool not in self:
                 message = f"the procedure does not list the tool '{call.tool}'"
                 message += self.alternative(call.tool)
-                yield Diagnostic("W522", message, where=f"call #{number}")
+            elif schema := self._schemas.get(call.tool):
+                code, message = "W524", schema.problem(call.args)
+            if message is not None:
+                noted.add(call.tool)
+                yield Diagnostic(code, message, where=f"call #{number}")

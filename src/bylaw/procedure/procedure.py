@@ -18,20 +18,35 @@ from bylaw.vocabulary.registry import EMPTY, Vocabulary
 from bylaw.vocabulary.view import Order
 
 if TYPE_CHECKING:
+    from bylaw.procedure.toolset.schema import ToolSchema
     from bylaw.scoring.verify import Report
 
 VERSION: Final = 1
 _T = TypeVar("_T")
 
 
+def _schemas(tools: object) -> dict[str, ToolSchema]:
+    """The schemas of tools, by name."""
+    if not isinstance(tools, Mapping) or all(schema is None for schema in tools.values()):
+        return {}
+    # Slow to import, and most procedures have no schemas.
+    from bylaw.procedure.toolset.schema import ToolSchema
+
+    given = {name: schema for name, schema in tools.items() if schema is not None}
+    return {
+        name: schema if isinstance(schema, ToolSchema) else ToolSchema(schema)
+        for name, schema in given.items()
+    }
+
+
 class Procedure:
     """A set of constraints, and how they read a trace. Immutable.
 
     `order` says how positions compare, and `events` which events have one. `tools` lists the tools
-    that rules may name, and `unlisted` says whether a gate refuses others. `failed` is the test for
-    failed calls. `finish` says whether a gate lets an agent finish before all rules are met.
-    `groups`, `constants` and `define` are the names used in the text of rules; the formulas of the
-    constraints contain their meanings.
+    that rules may name, and `unlisted` says whether a gate refuses others; `schemas` are those of
+    their arguments, by name. `failed` is the test for failed calls. `finish` says whether a gate
+    lets an agent finish before all rules are met. `groups`, `constants` and `define` are the names
+    used in the text of rules; the formulas of the constraints contain their meanings.
     """
 
     def __init__(
@@ -39,7 +54,7 @@ class Procedure:
         constraints: Iterable[Constraint],
         *,
         name: str = "procedure",
-        tools: Sequence[str] | None = None,
+        tools: Sequence[str] | Mapping[str, ToolSchema | Json | None] | None = None,
         groups: Mapping[str, Sequence[str]] | None = None,
         constants: Mapping[str, Json] | None = None,
         define: Mapping[str, str] | None = None,
@@ -53,6 +68,7 @@ class Procedure:
         self.constraints: Final = tuple(constraints)
         self.name: Final = name
         self.tools: Final = None if tools is None else tuple(tools)
+        self.schemas: Final = _schemas(tools)
         self.groups: Final = {key: tuple(members) for key, members in (groups or {}).items()}
         self.constants: Final = dict(constants or {})
         self.define: Final = dict(define or {})
@@ -73,7 +89,11 @@ class Procedure:
         return ready
 
     def _check(self) -> None:
-        problems: list[Diagnostic] = []
+        problems: list[Diagnostic] = [
+            Diagnostic("E214", mistake.message, mistake.help, where=f"tools.{name}")
+            for name, schema in self.schemas.items()
+            for mistake in schema.mistakes
+        ]
         if not self.constraints:
             help = "Add at least one rule under 'constraints'."
             problems.append(Diagnostic("E208", "the procedure has no constraints", help))
@@ -142,10 +162,16 @@ class Procedure:
         """The procedure that a mapping describes, with the fields of a procedure file."""
         return cls(**read_mapping(data, vocabulary), vocabulary=vocabulary)
 
+    def _tools_to_json(self) -> Json:
+        if self.tools is None or not self.schemas:
+            return None if self.tools is None else list(self.tools)
+        written = {name: schema.written for name, schema in self.schemas.items()}
+        return {name: written.get(name) for name in self.tools}
+
     def to_dict(self) -> dict[str, Json]:
         """The procedure as a mapping that `from_dict` reads back."""
         optional: dict[str, Json] = {
-            "tools": None if self.tools is None else list(self.tools),
+            "tools": self._tools_to_json(),
             "groups": {name: list(members) for name, members in self.groups.items()} or None,
             "constants": self.constants or None,
             "define": self.define or None,

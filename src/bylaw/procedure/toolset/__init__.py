@@ -1,0 +1,1 @@
+"""The tools of a procedure, and the JSON Schemas of their arguments."""
