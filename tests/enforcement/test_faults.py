@@ -174,20 +174,21 @@ def test_a_rule_that_cannot_be_decided_has_no_score() -> None:
     assert report.constraints[0].passed is None
 
 
-def test_a_comparator_that_raises_refuses_later_calls() -> None:
+def test_a_comparator_that_raises_on_a_result_loses_the_rule_and_enforces_it_further() -> None:
     words = Vocabulary()
 
     @words.comparator
     def compare(actual: Any, expected: Any) -> bool:
         return bool(actual["id"] == expected["id"])
 
-    rule = 'SOFT_BLOCK: CalledWithResult(get, {"id": 1}) | CalledN(get, <= 5)'
+    rule = 'SOFT_BLOCK: (CalledWithResult(get, {"id": 1}) | CalledN(get, <= 5)) & G !erase'
     guard = Guard(_procedure(words, found=rule, other="SOFT_BLOCK: G !call(get, failed)"))
     (decision,) = guard.propose([Call("get")])
     guard.record(decision, "no object at all")
-    (decision,) = guard.propose([Call("get")])
-    assert said(decision) == "block:found"
-    assert "could not be decided (raised TypeError" in decision.message
+    assert [(event.action, event.constraint) for event in guard.events] == [("lost", "found")]
+    got, erased = guard.propose([Call("get"), Call("erase")])
+    assert got.allowed
+    assert said(erased) == "block:found"
     assert guard.finish().score is None
 
 

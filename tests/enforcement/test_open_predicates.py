@@ -57,11 +57,13 @@ def test_predicates_see_messages_although_the_rule_sees_calls_only() -> None:
     assert report.score == verify_trace(trace, guard.procedure).score == 1.0
 
 
-def test_an_outstanding_result_refuses_nothing() -> None:
+def test_an_outstanding_result_is_waited_for() -> None:
     guard = _guard()
     (looked,) = guard.propose([Call("look")])
-    assert _actions(guard, PAY) == ["allow"], "the look-up may still return it"
+    (decision,) = guard.propose([PAY])
+    assert [violation.kind for violation in decision.violations] == ["early"]
     guard.record(looked, "acme")
+    assert _actions(guard, PAY) == ["allow"]
     assert guard.finish().score == 1.0
 
 

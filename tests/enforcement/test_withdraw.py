@@ -66,12 +66,13 @@ def test_events_after_the_answer_are_not_withdrawn_with_it(
 ) -> None:
     """Calls of the same turn get their results later, and the run may be saved in between."""
     procedure = Procedure.from_dict({"finish": "free", "constraints": [VERIFIED]})
-    guard = Guard(procedure)
+    guard = Guard(procedure, outstanding="hope")
     verify, _ = guard.propose([Call("verify"), ANSWER])
     guard.record(verify, None if error else "ok", error=error)
     guard.say("user", "Go on.")
     if elsewhere:
-        saved, guard = json.loads(json.dumps(guard.save())), Guard(procedure)
+        saved = json.loads(json.dumps(guard.save()))
+        guard = Guard(procedure, outstanding="hope")
         guard.restore(saved)
     guard.withdraw()
     assert _actions(guard, Call("refund")) == ["block" if error else "allow"]
