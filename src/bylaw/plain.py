@@ -11,7 +11,7 @@ import math
 from collections.abc import Mapping, Set
 from typing import Any, Final
 
-from bylaw.values import MAX_DEPTH, TOO_LONG, Json, canonical
+from bylaw.values import LARGEST, MAX_DEPTH, TOO_LONG, Json, canonical
 
 MAX_PARTS: Final = 1_000_000
 """The most parts of one value. A part that occurs twice counts twice: a few lists that contain
@@ -22,6 +22,7 @@ _MAX_NESTING: Final = 20
 _MAX_CONVERTED: Final = 100_000
 """The most parts of a result that are converted one by one."""
 _ALWAYS: Final = frozenset({str, bool, type(None)})
+_FEW: Final = 20
 
 
 class NotJson(ValueError):
@@ -33,7 +34,23 @@ def rebuilt(value: object) -> Json:
 
     Raises NotJson for any other object. Instances of subclasses are such objects.
     """
+    if type(value) is dict:
+        copy = dict(value)
+        if _is_flat(copy):
+            return copy
     return _Rebuilding().rebuilt(value, 0)
+
+
+def _is_flat(copy: dict[Any, Any]) -> bool:
+    """Is this an object of few texts and small numbers, as most arguments are?"""
+    if len(copy) > _FEW:
+        return False
+    for key, item in copy.items():
+        kind = type(item)
+        small = kind in _ALWAYS or (kind is int and -LARGEST < item < LARGEST)
+        if not small or type(key) is not str:
+            return False
+    return True
 
 
 class _Rebuilding:

@@ -132,6 +132,7 @@ def decoded(value: Json) -> Json:
         return value
 
 
+_ATOMS: Final = frozenset({str, int, float, bool, type(None)})
 _PLAIN: Final = (int, str)
 """Types whose values are equal as JSON exactly when they are equal in Python."""
 
@@ -218,13 +219,13 @@ def arguments_key(arguments: Mapping[str, Json]) -> Hashable:
 
 def copied(value: Json) -> Json:
     """A deep copy, with lists and dicts for sequences and mappings."""
-    match value:
-        case list() | tuple():
-            return [copied(item) for item in value]
-        case Mapping():
-            return {key: copied(item) for key, item in value.items()}
-        case _:
-            return value
+    if type(value) in _ATOMS:
+        return value
+    if isinstance(value, list | tuple):
+        return [item if type(item) in _ATOMS else copied(item) for item in value]
+    if isinstance(value, Mapping):
+        return {key: item if type(item) in _ATOMS else copied(item) for key, item in value.items()}
+    return value
 
 
 def problem(value: Json, depth: int = 0) -> str | None:

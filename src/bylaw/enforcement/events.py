@@ -85,8 +85,8 @@ class RecentCalls:
     """Counts the calls of a run, and keeps the latest of each tool that a rule names."""
 
     def __init__(self, named: Collection[Collection[str]]) -> None:
-        self._named: Final = named
-        """The tools that each rule names; refusals mention no others."""
+        self._named: Final = frozenset[str]().union(*named)
+        """The tools that rules name; refusals mention no others."""
         self._made = 0
         self._latest: dict[str, deque[int]] = {}
 
@@ -95,7 +95,7 @@ class RecentCalls:
         self._made += 1
         latest = self._latest.get(tool)
         if latest is None:
-            if not any(tool in named for named in self._named):
+            if tool not in self._named:
                 return
             latest = self._latest[tool] = deque(maxlen=SHOWN_CALLS)
         latest.append(self._made)
@@ -158,7 +158,7 @@ class Journal:
 
     def log_decisions(self, decisions: Sequence[Decision]) -> bool:
         """Appends decisions to the log. False if that failed."""
-        return self.log([self._entry(decision) for decision in decisions])
+        return self._log is None or self.log([self._entry(decision) for decision in decisions])
 
     def log(self, entries: list[dict[str, Json]]) -> bool:
         """Appends to the log, if there is one. False if that failed; `unlogged` has the reason."""

@@ -8,7 +8,7 @@ Methods that change a run check everything first, then set `inside`; see `change
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -118,7 +118,7 @@ class Run:
         while turn.todo:
             decided = self._decide(turn, asks=asks)
             if isinstance(decided, Decision):
-                turn.decide(self._identified(decided))
+                turn.decide(decided if decided.allowed else self._identified(decided))
             elif decided is None:
                 turn.wait()
             else:
@@ -146,8 +146,8 @@ class Run:
         proposed = turn.calls[index]
         if self.stopped or self.finished:
             ended = f"{proposed.tool}{OPENING}. The run has ended."
-            action: Action = "stop" if self.stopped else "block"
-            return Decision(handed_out(proposed), action, turn.number, index, message=ended)
+            how: Action = "stop" if self.stopped else "block"
+            return Decision(handed_out(proposed), how, turn.number, index, message=ended)
         if turn.denied is not None:
             (question, why), turn.denied = turn.denied, None
             return self._refuse(turn, question.call, question.violations, "block", denied=why)
@@ -160,50 +160,44 @@ class Run:
         call = Call(proposed.tool, proposed.args, step=step, id=proposed.id, agent=proposed.agent)
         before = (self.judge.save(), self.escalation.save()) if ends else None
         trial = self.judge.attempt(call, step)
-        violations = trial.violations
-        if violations:
-            key = call_key(call)
-            turn.excused |= turn.warned.pop(key, set())
-            turn.approve(self.approved.get(key, set()))
-        broken = [v for i, v in violations.items() if i not in turn.excused and v.kind != "early"]
-        early = any(v.kind == "early" for i, v in violations.items() if i not in turn.excused)
-        if turn.waits and early and not broken:
-            trial.take_back()
-            return None
-        action = self.escalation.action(broken)
-        if early and action in _WEAKER_THAN_BLOCK:
-            action = "block"
+        action = self._action(turn, call, trial.violations) if trial.violations else "allow"
         if action == "allow":
             if before is not None:
                 self.finished = True
                 self.answer = AcceptedAnswer(*before, self.judge.monitors.length - 1)
             return self._allow(turn, call, trial)
         trial.take_back()
+        if action is None:
+            return None
         if action == "ask" and asks:
-            return Question(call, violations)
-        return self._refuse(turn, call, violations, action)
+            return Question(call, trial.violations)
+        return self._refuse(turn, call, trial.violations, action)
 
-    def _identified(self, decision: Decision) -> Decision:
-        """The decision with its id; a refusal's message is marked with it."""
-        id = decision_id(self.id, decision.turn, decision.index)
-        if decision.allowed:
-            return replace(decision, id=id)
-        return replace(decision, id=id, message=marked(decision.message, decision.action, id))
+    def _action(self, turn: Turn, call: Call, violations: Mapping[int, Violation]) -> Action | None:
+        """The action on a call that breaks rules; None if it waits for results of its turn."""
+        key = call_key(call)
+        turn.excused |= turn.warned.pop(key, set())
+        turn.approve(self.approved.get(key, set()))
+        broken = [v for i, v in violations.items() if i not in turn.excused and v.kind != "early"]
+        early = any(v.kind == "early" for i, v in violations.items() if i not in turn.excused)
+        if turn.waits and early and not broken:
+            return None
+        action = self.escalation.action(broken)
+        return "block" if early and action in _WEAKER_THAN_BLOCK else action
+
+    def _identified(self, refusal: Decision) -> Decision:
+        """A refusal with its id, which its message is marked with."""
+        id = decision_id(self.id, refusal.turn, refusal.index)
+        return replace(refusal, id=id, message=marked(refusal.message, refusal.action, id))
 
     def _allow(self, turn: Turn, call: Call, trial: Trial) -> Decision:
-        violations = trial.violations
+        passed: list[int] = []
+        tolerated: list[Violation] = []
         trial.keep()
-        passed = [i for i in violations if i in turn.excused]
-        tolerated = [v for i, v in violations.items() if i not in passed]
-        for i in violations:
-            self.judge.excused.setdefault(i, "overridden" if i in passed else "tolerated")
+        if trial.violations:
+            passed, tolerated = self._excuse(turn, call, trial.violations)
         if self.approved:  # an approval is for one call, whether or not that call needed it
             self.approved.pop(call_key(call), None)
-        for violation in tolerated:
-            self.journal.note(turn.number, call, violation, "tolerate")
-        for i in passed:  # if the agent insisted, the event of the warning records it
-            if i in turn.approved:
-                self.journal.note(turn.number, call, violations[i], "approve")
         self.escalation.count_allowed()
         turn.occupied = True
         if call.tool != FINAL_ANSWER:
@@ -214,9 +208,25 @@ class Run:
             turn.number,
             turn.todo[0],
             tuple(tolerated),
-            tuple(self.procedure.constraints[i].name for i in passed),
+            tuple([self.procedure.constraints[i].name for i in passed]),
             position=self.judge.monitors.length - 1,
+            id=decision_id(self.id, turn.number, turn.todo[0]),
         )
+
+    def _excuse(
+        self, turn: Turn, call: Call, violations: Mapping[int, Violation]
+    ) -> tuple[list[int], list[Violation]]:
+        """Notes what a call breaks that runs: the rules that it was let past, and the others."""
+        passed = [i for i in violations if i in turn.excused]
+        tolerated = [v for i, v in violations.items() if i not in passed]
+        for i in violations:
+            self.judge.excused.setdefault(i, "overridden" if i in passed else "tolerated")
+        for violation in tolerated:
+            self.journal.note(turn.number, call, violation, "tolerate")
+        for i in passed:  # if the agent insisted, the event of the warning records it
+            if i in turn.approved:
+                self.journal.note(turn.number, call, violations[i], "approve")
+        return passed, tolerated
 
     def _refuse(
         self,

@@ -7,10 +7,10 @@ that of the few formulas it touches, not of all.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from typing import Final
+from dataclasses import replace
+from typing import Final, TypeAlias
 
 from bylaw.logic import formula as f
 from bylaw.saved import Damaged, fields, flag, listed, places, text, whole
@@ -30,32 +30,55 @@ _MIN_OUTSTANDING: Final = 64
 """With more outstanding results than this, those that no longer matter are dropped."""
 
 
-@dataclass(slots=True)
+_Before: TypeAlias = tuple[int, Engine, EngineMark, Verdict, bool, bool]
+"""A formula before an event on trial: its number, its engine with the state, and its verdict. Did
+the event open a step for the formula, and did it so because the event that opened the step was
+excused?"""
+
+
 class Attempt:
     """An event that was taken in on trial."""
 
-    doomed: list[int]
-    """The formulas that it dooms."""
-    early: dict[int, list[Call]]
-    """The formulas that other outcomes of outstanding calls would doom through it: these calls."""
-    take_back: Callable[[], None]
-    """Undoes the event."""
-    keep: Callable[[Iterable[int]], None]
-    """Keeps the event. These formulas are then followed as if it had not been."""
+    __slots__ = (
+        "_before",
+        "_calls",
+        "_monitors",
+        "_opened",
+        "_position",
+        "_steps",
+        "doomed",
+        "early",
+    )
 
+    def __init__(self, monitors: Monitors) -> None:
+        self._monitors = monitors
+        self._position, self._calls = monitors.length, monitors._calls
+        self._opened, self._steps = monitors._opened, monitors._steps.save()
+        self._before: list[_Before] = []
+        """The formulas that the event moves."""
+        self.doomed: list[int] = []
+        """The formulas that the event dooms."""
+        self.early: Mapping[int, list[Call]] = {}
+        """The formulas that other outcomes of outstanding calls would doom through the event, with
+        these calls."""
 
-@dataclass(slots=True)
-class _Before:
-    """The state of a formula before an event on trial."""
+    def take_back(self) -> None:
+        """Undoes the event."""
+        monitors = self._monitors
+        for before in reversed(self._before):
+            monitors._undo(before)
+        monitors.outstanding.pop(self._position, None)
+        monitors.length, monitors._calls = self._position, self._calls
+        monitors._opened = self._opened
+        monitors._steps.restore(self._steps)
 
-    index: int
-    engine: Engine
-    mark: EngineMark
-    verdict: Verdict
-    opens_step: bool
-    """Did the event open a step for the formula?"""
-    reopened: bool
-    """Did it so because the event that opened the step was excused?"""
+    def keep(self, excused: Iterable[int] = ()) -> None:
+        """Keeps the event. These formulas are then followed as if it had not been."""
+        chosen = set(excused)
+        for before in self._before if chosen else ():
+            index, engine, *_ = before
+            if index in chosen and engine is self._monitors.engines[index]:
+                self._monitors._excuse(before)
 
 
 class Monitors:
@@ -111,7 +134,6 @@ class Monitors:
         engines = list(enumerate(self.engines))
         self._sees_messages: Final = frozenset(i for i, kind in enumerate(kinds) if kind == "all")
         self._hears_messages: Final = self._sees_messages | {i for i, e in engines if e.overhears}
-        self._unmoved: Final = frozenset(i for i, e in engines if not e.waits)
         self._fallible: Final = [(i, e) for i, e in engines if e.may_fail]
         self.verdicts: list[Verdict] = [engine.verdict() for engine in self.engines]
         self._open = {i for i, verdict in enumerate(self.verdicts) if not verdict.final}
@@ -156,33 +178,22 @@ class Monitors:
         The event is judged as if its step ended with it. A formula doomed on that assumption may
         still be met within the step: its entry in `verdicts` is not final.
         """
-        position, calls, opened = self.length, self._calls, self._opened
-        steps = self._steps.save()
-        before: list[_Before] = []
-        doomed = self._step(event, before)
+        attempt = Attempt(self)
+        attempt.doomed = self._step(event, attempt._before)
+        if len(self.outstanding) > (attempt._position in self.outstanding):
+            attempt.early = self._found_early(attempt)
+        return attempt
+
+    def _found_early(self, attempt: Attempt) -> dict[int, list[Call]]:
+        """The formulas for which the latest event should have waited, with the calls to wait for"""
         early: dict[int, list[Call]] = {}
-        if self.outstanding:
-            for each in before:
-                decides = each.engine is self.engines[each.index] and each.index in self._open
-                if decides and each.engine.waits and each.index not in doomed:
-                    waiting = each.engine.outstanding_evidence()
-                    if waiting:
-                        early[each.index] = self._outstanding_calls(each.index, waiting)
-
-        def take_back() -> None:
-            for each in reversed(before):
-                self._undo(each)
-            self.outstanding.pop(position, None)
-            self.length, self._calls, self._opened = position, calls, opened
-            self._steps.restore(steps)
-
-        def keep(excused: Iterable[int]) -> None:
-            chosen = set(excused)
-            for each in before:
-                if each.index in chosen and each.engine is self.engines[each.index]:
-                    self._excuse(each)
-
-        return Attempt(doomed, early, take_back, keep)
+        for index, engine, *_ in attempt._before:
+            decides = engine is self.engines[index] and index in self._open
+            if decides and engine.waits and index not in attempt.doomed:
+                waiting = engine.outstanding_evidence()
+                if waiting:
+                    early[index] = self._outstanding_calls(index, waiting)
+        return early
 
     def _outstanding_calls(self, index: int, places: Sequence[int]) -> list[Call]:
         numbers = {
@@ -205,39 +216,49 @@ class Monitors:
             concerned = concerned | self._restless
         if not is_call:
             concerned = concerned & self._hears_messages
-        doomed = []
-        for index in concerned & self._open:
-            engine = self.engines[index]
+        doomed, waiting = [], []
+        engines, verdicts, open_formulas = self.engines, self.verdicts, self._open
+        for index in concerned & open_formulas:
+            engine = engines[index]
             sees_all = index in self._sees_messages
             reopened = index in self._reopened
-            self._reopened.discard(index)
+            if reopened:
+                self._reopened.discard(index)
             opens = reopened or (new_step if sees_all else new_to_calls)
             if before is not None:
-                state = engine.mark(), self.verdicts[index]
-                before.append(_Before(index, engine, *state, opens, reopened))
+                mark = engine.mark()
+                before.append((index, engine, mark, verdicts[index], opens, reopened))
             try:
                 engine.take(event, position if sees_all else number, step, opens)
-                verdict = self._settled(index, step_ends=before is not None)
+                verdict = self._settled(index, engine, step_ends=before is not None)
             except Exception as error:  # a user's comparator
                 verdict = self._break(index, error)
             if verdict is Verdict.VIOLATED:
                 doomed.append(index)
-        for index, engine in list(self.executed.items()):
-            if not is_call and index not in self._hears_messages:
-                continue
-            if before is not None:
-                state = engine.mark(), self.verdicts[index]
-                before.append(_Before(index, engine, *state, False, False))
+            if engine.waits and index in open_formulas:
+                waiting.append(index)
+        if self.executed:
             seen = (position, step, new_step), (number, step, new_to_calls)
-            with self._unscored_on_error(index):
-                engine.take(event, *seen[index not in self._sees_messages])
-        if may_get_result(event):
-            waiting = (concerned & self._open) - self._unmoved
-            waiting |= self.executed.keys() - self._unmoved
+            waiting += self._step_executed(event, seen, before)
+        if waiting and may_get_result(event):
             self.outstanding[position] = (event, number, frozenset(waiting))
             if before is None and len(self.outstanding) > self._outstanding_limit:
                 self._drop_unawaited()
         return doomed
+
+    def _step_executed(
+        self, event: Event, seen: Sequence[tuple[int, int, bool]], before: list[_Before] | None
+    ) -> list[int]:
+        """Takes in an event for the engines that follow all events; returns those that wait."""
+        for index, engine in list(self.executed.items()):
+            if isinstance(event, Message) and index not in self._hears_messages:
+                continue
+            if before is not None:
+                mark = engine.mark()
+                before.append((index, engine, mark, self.verdicts[index], False, False))
+            with self._unscored_on_error(index):
+                engine.take(event, *seen[index not in self._sees_messages])
+        return [index for index, engine in self.executed.items() if engine.waits]
 
     def pass_over(self, message: Message) -> None:
         """Counts the step of a message that no formula sees; the message has no position."""
@@ -248,13 +269,15 @@ class Monitors:
         self._steps.end()
         for index in sorted(self._open):
             self.engines[index].end_step()
-            self._settled(index)
+            self._settled(index, self.engines[index])
 
-    def _settled(self, index: int, *, step_ends: bool = False) -> Verdict:
+    def _settled(self, index: int, engine: Engine, *, step_ends: bool = False) -> Verdict:
         """The new verdict on a formula that has moved; it is retired if the verdict is final."""
-        engine = self.engines[index]
         if index in self._movable:
-            (self._restless.discard if engine.idles() else self._restless.add)(index)
+            if not engine.idles():
+                self._restless.add(index)
+            elif self._restless:
+                self._restless.discard(index)
         verdict = self.verdicts[index] = engine.verdict()
         if verdict is Verdict.VIOLATED or verdict is Verdict.SATISFIED:
             self.retire(index)
@@ -271,14 +294,14 @@ class Monitors:
 
     def _undo(self, before: _Before) -> None:
         """Returns a formula to its state before an attempt."""
-        index, engine = before.index, before.engine
-        engine.undo(before.mark)
+        index, engine, mark, verdict, _, reopened = before
+        engine.undo(mark)
         if engine is not self.engines[index]:
             return  # it follows what was executed; the other engine of the formula decides
-        self.verdicts[index] = before.verdict
+        self.verdicts[index] = verdict
         self._broken.pop(index, None)
         self._open.add(index)
-        if before.reopened:
+        if reopened:
             self._reopened.add(index)
         if index in self._movable and not engine.idles():
             self._restless.add(index)
@@ -287,10 +310,10 @@ class Monitors:
 
     def _excuse(self, before: _Before) -> None:
         """Follows a formula as if the latest event had not been."""
-        index = before.index
+        index, *_, opens_step, _ = before
         self._follow_executed(index)
         self._undo(before)
-        if before.opens_step:
+        if opens_step:
             self._reopened.add(index)
 
     def _excuse_call(self, index: int, place: int) -> None:
@@ -300,7 +323,7 @@ class Monitors:
         self._open.add(index)
         if self.engines[index].drop(place):
             self._reopened.add(index)
-        self._settled(index)
+        self._settled(index, self.engines[index])
 
     def _follow_executed(self, index: int) -> None:
         """Remembers the verdict on the executed events, or has an engine of its own find it."""
@@ -334,6 +357,8 @@ class Monitors:
 
     def faults(self) -> dict[int, str]:
         """The formulas that could not be decided at the latest event, with the reasons."""
+        if not self._fallible:
+            return self._broken
         found = {i: engine.fault for i, engine in self._fallible if i in self._open}
         return self._broken | {i: fault for i, fault in found.items() if fault is not None}
 
@@ -362,7 +387,7 @@ class Monitors:
                 continue  # the result does not matter to it
             try:
                 engine.record(place, call)
-                verdict = self._settled(index, step_ends=True)
+                verdict = self._settled(index, engine, step_ends=True)
             except Exception as failure:  # a user's comparator
                 verdict = self._break(index, failure)
             fault = index in self._broken or engine.fault is not None

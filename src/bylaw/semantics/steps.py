@@ -36,7 +36,7 @@ class StepCounter:
         """Ends the current step."""
         self._over = True
 
-    def save(self) -> Json:
+    def save(self) -> list[Json]:
         """The count as JSON."""
         return [self._last, self._said, self._over]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Final, Literal, TypeAlias, TypeGuard, get_args
+from typing import Any, Final, Literal, Self, TypeAlias, TypeGuard, get_args
 
 from bylaw.errors import Diagnostic, TraceError
 from bylaw.frozen import frozen
@@ -28,8 +28,17 @@ class Missing(Enum):
 MISSING: Final = Missing.MISSING
 
 
+class _CallFields:
+    """The fields of a call, while they can still be set."""
+
+    __slots__ = (
+        *("tool", "args", "result", "step", "error", "id", "start", "end", "agent"),
+        "_value",
+    )
+
+
 @dataclass(frozen=True, slots=True, init=False)
-class Call:
+class Call(_CallFields):
     """One attempted tool call, whatever its outcome.
 
     `args` is a mapping, or the JSON text of an object, as OpenAI's API writes it.
@@ -47,8 +56,8 @@ class Call:
     agent: str | None
     _value: list[Json | Missing] = field(init=False, repr=False, compare=False)
 
-    def __init__(
-        self,
+    def __new__(
+        cls,
         tool: str,
         args: Mapping[str, Json] | str | None = None,
         result: Json | Missing = MISSING,
@@ -58,20 +67,31 @@ class Call:
         start: float | None = None,
         end: float | None = None,
         agent: str | None = None,
-    ) -> None:
+    ) -> Self:
         if isinstance(args, str):
             args = _decoded_arguments(tool, args)
-        put = object.__setattr__  # the class is frozen
-        put(self, "tool", tool)
-        put(self, "args", {} if args is None else args)
-        put(self, "result", result)
-        put(self, "step", step)
-        put(self, "error", error)
-        put(self, "id", id)
-        put(self, "start", start)
-        put(self, "end", end)
-        put(self, "agent", agent)
-        put(self, "_value", [])
+        # Every decision makes some calls. A frozen class takes three times as long to fill.
+        call: Any = _CallFields()
+        call.tool = tool
+        call.args = {} if args is None else args
+        call.result = result
+        call.step = step
+        call.error = error
+        call.id = id
+        call.start = start
+        call.end = end
+        call.agent = agent
+        call._value = []
+        if cls is Call:
+            call.__class__ = cls
+            return call  # type: ignore[no-any-return]  # it has become one
+        other = object.__new__(cls)
+        for name in _CallFields.__slots__:
+            object.__setattr__(other, name, getattr(call, name))
+        return other
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), tuple(getattr(self, name) for name in _CallFields.__slots__[:-1])
 
     @property
     def value(self) -> Json | Missing:

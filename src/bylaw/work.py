@@ -1,0 +1,56 @@
+"""A budget of work for one rule at one event, counted in steps.
+
+Whoever does work that can grow with values (a quantifier over a list, a function of a text, a
+search through events) says so by `spend`. Steps are counted, not seconds, so that a decision does
+not depend on the machine; a step takes about a microsecond at most. Without a limit, as in
+scoring, everything may be spent.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from math import inf
+from typing import Final
+
+CHARACTERS: Final = 64
+"""The number of characters of a text that one step reads."""
+
+
+class OverBudget(Exception):
+    """A rule takes more steps than it may."""
+
+    def __init__(self, limit: float) -> None:
+        super().__init__(f"it takes more than the budget of {limit:,} steps")
+
+
+class _Meter(threading.local):
+    limit: float = inf
+    left: float = inf
+
+
+_meter: Final = _Meter()
+
+
+def spend(steps: float) -> None:
+    """Counts steps; raises OverBudget if there are not that many left."""
+    left = _meter.left = _meter.left - steps
+    if left < 0:
+        raise OverBudget(_meter.limit)
+
+
+def spend_on_text(*texts: str) -> None:
+    """Counts the steps that reading these texts takes."""
+    spend(sum(map(len, texts)) / CHARACTERS)
+
+
+@contextmanager
+def limited(steps: float | None) -> Iterator[None]:
+    """What is done inside may take so many steps; None stands for any number."""
+    before = _meter.limit, _meter.left
+    _meter.limit = _meter.left = inf if steps is None else steps
+    try:
+        yield
+    finally:
+        _meter.limit, _meter.left = before
