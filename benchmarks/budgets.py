@@ -62,7 +62,7 @@ def rewards() -> Callable[[], object]:
         plan = example.script.plan
         for habit in rng.choices(list(HABITS.values()), k=3):
             if sites := list(habit.sites(plan)):
-                plan = habit.strike(plan, rng.choice(sites))
+                plan = habit.apply(plan, rng.choice(sites))
         calls = [Call(each.call.tool, each.call.args, "{}", at) for at, each in enumerate(plan)]
         names.append(example.name)
         batch.append(Rollout(calls, example.answer))

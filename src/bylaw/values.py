@@ -209,12 +209,27 @@ def arguments_key(arguments: Mapping[str, Json]) -> Hashable:
     """A key that two mappings of arguments share exactly when they are `equal`."""
     key = []
     for name, value in arguments.items():
-        kind = type(value)
-        if kind is str or kind is int or (kind is float and math.isfinite(value)):
-            key.append((name, value))
-        else:  # `true` equals 1 in Python, and not in JSON
-            key.append((name, (identity(value),)))
+        key.append((name, value if type(value) in _PLAIN else value_key(value)))
     return frozenset(key)
+
+
+def value_key(value: Json) -> Hashable:
+    """A key that two values share exactly when they are `equal`; quicker than `identity`."""
+    if type(value) in _PLAIN:
+        return value  # type: ignore[no-any-return]  # a number or a text
+    match value:
+        case bool() | None:  # `true` equals 1 in Python, and not in JSON
+            return ("literal", str(value))
+        case list() | tuple():
+            return ("list", *map(value_key, value))
+        case Mapping():
+            return ("object", arguments_key(value))
+        case int() | str():
+            return value
+        case float() if math.isfinite(value):
+            return value
+        case _:
+            return identity(value)  # raises an error, because it is not JSON
 
 
 def copied(value: Json) -> Json:

@@ -89,7 +89,7 @@ def _procedure(rules: list[Formula], order: Order, events: Events) -> Procedure:
 
 
 def _judged(procedure: Procedure, corpus: list[Trace]) -> list[list[object]]:
-    return [list(CheckedTrace(trace, procedure).outcomes().values()) for trace in corpus]
+    return [list(CheckedTrace(trace, procedure).outcomes()) for trace in corpus]
 
 
 def _outcomes(scores: Scores) -> list[list[object]]:

@@ -64,9 +64,8 @@ class ColumnarEvaluation:
     def _start(self, formula: f.Formula) -> TruthColumn:
         match formula:
             case f.TracePredicate(name, operands):
-                columns = PREDICATES[name].columns
-                assert columns is not None, "a predicate without columns is not supported"
-                return TruthColumn(columns(self.subject, *operands) & self._defined(operands))
+                column = PREDICATES[name].column(self.subject, operands)
+                return TruthColumn(column & self._defined(operands))
             case f.Not(operand):
                 return negated(self.start(operand))
             case f.And(operands):

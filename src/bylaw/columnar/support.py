@@ -81,7 +81,7 @@ def _predicate_obstacle(part: f.TracePredicate, vocabulary: Vocabulary) -> str |
         return f"{part.name} has no columns"
     if not all(isinstance(each, (t.Literal, *_TOOLS, *_OPERANDS)) for each in part.operands):
         return _COMPUTED
-    probes = predicate.track("position", *part.operands).probes
+    probes = predicate.tracker("position", part.operands).probes
     if any(probe.result is not None for probe in probes) and not vocabulary.compares_plainly:
         return "it compares results with a registered comparator"
     return None

@@ -49,7 +49,7 @@ def sentence(
             return f"Not decided: {'; '.join(map(str, evaluation.faults)) or 'unknown events'}."
         case outcome if isinstance(formula, f.TracePredicate):
             held = outcome is not Outcome.VIOLATED
-            return PREDICATES[formula.name].sentence(view, held, *formula.operands)
+            return PREDICATES[formula.name].told(view, held, formula.operands)
         case _ if isinstance(formula, f.OpenPredicate):
             return f"Predicate returned {evaluation.outcome is not Outcome.VIOLATED}."
         case Outcome.VIOLATED:
@@ -102,7 +102,7 @@ class _Narrator:
             case f.Truth():
                 return "the rule says false"
             case f.TracePredicate(name, operands):
-                reason = PREDICATES[name].sentence(self.view, False, *operands)
+                reason = PREDICATES[name].told(self.view, False, operands)
                 return reason.rstrip(".")
             case f.EventAtom() | f.Says():
                 return self.not_event(formula, at)
@@ -234,7 +234,7 @@ class _Narrator:
             case f.Says(role):
                 return f"the {role} speaks (event #{at + 1})"
             case f.TracePredicate(name, operands):
-                reason = PREDICATES[name].sentence(self.view, True, *operands)
+                reason = PREDICATES[name].told(self.view, True, operands)
                 return reason.rstrip(".")
             case f.And(operands):
                 return " and ".join(self.why_true(part, at, depth - 1) for part in operands[:3])

@@ -6,7 +6,7 @@ Every score is computed here, for finished traces, gated runs, corpora and rollo
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 Label: TypeAlias = Literal["FULL", "PARTIAL", "NONE"]
@@ -22,11 +22,14 @@ class Score(NamedTuple):
 UNDECIDED: Final = Score(None, None)
 
 
-def score_of(weights: Sequence[float], passed: Sequence[bool | None]) -> Score:
+def score_of(weights: Sequence[float], passed: Iterable[bool | None]) -> Score:
     """The score of constraints with these weights; `passed` is None for an undecided one."""
-    if None in passed:
-        return UNDECIDED
-    lost = [weight for weight, held in zip(weights, passed, strict=True) if not held]
+    lost = []
+    for weight, held in zip(weights, passed, strict=True):
+        if not held:
+            if held is None:
+                return UNDECIDED
+            lost.append(weight)
     label = label_of(len(lost), len(weights))
     return Score(value_of(math.fsum(lost), math.fsum(weights), label), label)
 

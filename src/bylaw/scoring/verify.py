@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final, TypeAlias
 
+from bylaw.logic.formula import Formula
 from bylaw.logic.walk import sees_answer
 from bylaw.procedure.constraint import Constraint
 from bylaw.procedure.procedure import Procedure
 from bylaw.scoring.narrate import defined_names, sentence
 from bylaw.scoring.score import Label, score_of
-from bylaw.semantics.evaluation import Evaluation, EvaluationScope
+from bylaw.semantics.evaluation import CompiledFormulas, Evaluation, EvaluationScope
 from bylaw.semantics.reasons import witness
-from bylaw.semantics.reference import TruthFunction, reading
 from bylaw.semantics.verdict import Outcome
 from bylaw.trace.event import Call
 from bylaw.trace.formats import read
@@ -22,6 +22,7 @@ from bylaw.trace.trace import Events, Trace
 from bylaw.values import Json
 from bylaw.vocabulary.view import View
 
+_SATISFIED: Final = Outcome.SATISFIED
 _PASSED: Final = {outcome: outcome.passed for outcome in Outcome}
 _Sees: TypeAlias = tuple[Events, bool]
 """The events that count as positions for a rule, and whether the final answer does."""
@@ -31,19 +32,20 @@ class CompiledProcedure:
     """The constraints of a procedure, compiled for use on many traces."""
 
     def __init__(self, procedure: Procedure) -> None:
-        self.weights: Final = [each.weight for each in procedure.constraints]
+        constraints = procedure.constraints
+        self.weights: Final = [each.weight for each in constraints]
         self.sees: Final[dict[str, _Sees]] = {
             each.name: (procedure.events_of(each), sees_answer(each.formula))
-            for each in procedure.constraints
+            for each in constraints
         }
-        self.rules: Final = {
-            each.name: (each.name, reading(each.formula), reading(each.formula, False))
-            for each in procedure.constraints
+        self.formulas: Final = {
+            each.name: CompiledFormulas([(0, each.formula)]) for each in constraints
         }
-        self.groups: Final[dict[_Sees, list[tuple[str, TruthFunction, TruthFunction]]]] = {}
-        """The rules that see the same events."""
-        for name, sees in self.sees.items():
-            self.groups.setdefault(sees, []).append(self.rules[name])
+        grouped: dict[_Sees, list[tuple[int, Formula]]] = {}
+        for number, each in enumerate(constraints):
+            grouped.setdefault(self.sees[each.name], []).append((number, each.formula))
+        self.groups: Final = [(sees, CompiledFormulas(each)) for sees, each in grouped.items()]
+        """The rules that see the same events, by their numbers."""
 
 
 class CheckedTrace:
@@ -55,20 +57,17 @@ class CheckedTrace:
         self.compiled: Final = procedure.derived(CompiledProcedure)
         self._scopes: Final[dict[_Sees, EvaluationScope]] = {}
 
-    def outcomes(self) -> dict[str, Outcome]:
-        """The outcome of every constraint, by its name, in the order of the procedure."""
-        outcomes = [
-            self._scope(sees).outcomes(rules) for sees, rules in self.compiled.groups.items()
-        ]
-        if len(outcomes) == 1:
-            return outcomes[0]
-        found = {name: outcome for group in outcomes for name, outcome in group.items()}
-        return {name: found[name] for name in self.compiled.rules}
+    def outcomes(self) -> list[Outcome]:
+        """The outcome of every constraint, in the order of the procedure."""
+        outcomes = [_SATISFIED] * len(self.compiled.weights)
+        for sees, formulas in self.compiled.groups:
+            self._scope(sees).decide(formulas, outcomes)
+        return outcomes
 
     def outcome(self, constraint: Constraint) -> Outcome:
         """The outcome of one constraint."""
         name = constraint.name
-        return self._scope(self.compiled.sees[name]).outcomes([self.compiled.rules[name]])[name]
+        return self._scope(self.compiled.sees[name]).outcome(self.compiled.formulas[name])
 
     def evaluation(self, constraint: Constraint) -> Evaluation:
         """A constraint's formula on the events it sees; its parts can be inspected."""
@@ -165,10 +164,9 @@ class Report:
         self._checked: Final = checked
         self.procedure: Final = checked.procedure
         self.trace: Final = checked.trace
-        self.outcomes: Final = checked.outcomes()
-        """The outcome of every constraint, by its name."""
+        self._outcomes: Final = checked.outcomes()
         self._score: Final = score_of(
-            checked.compiled.weights, [_PASSED[each] for each in self.outcomes.values()]
+            checked.compiled.weights, map(_PASSED.__getitem__, self._outcomes)
         )
 
     @property
@@ -185,8 +183,8 @@ class Report:
     def constraints(self) -> tuple[ConstraintResult, ...]:
         """Every constraint, with its outcome and the reasons for it."""
         return tuple(
-            ConstraintResult(self._checked, each, self.outcomes[each.name])
-            for each in self.procedure.constraints
+            ConstraintResult(self._checked, constraint, outcome)
+            for constraint, outcome in zip(self.procedure.constraints, self._outcomes, strict=True)
         )
 
     @property

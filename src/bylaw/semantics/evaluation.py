@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from bisect import bisect_right
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any, Final
 
@@ -14,7 +14,7 @@ from bylaw.logic import formula as f
 from bylaw.logic.node import Node
 from bylaw.logic.terms import Counted, Last, Sofar, Term
 from bylaw.logic.walk import everything, sees_answer
-from bylaw.semantics.reference import TruthFunction, bound, reading
+from bylaw.semantics.reference import TruthFunction, bound, reading, written_out
 from bylaw.semantics.verdict import FALSE, TRUE, UNKNOWN, VACUOUS, Outcome, Value
 from bylaw.trace.event import MISSING
 from bylaw.trace.trace import Events, Trace
@@ -108,6 +108,23 @@ def check_closed(formula: f.Formula, vocabulary: Vocabulary) -> None:
 _SATISFIED, _VACUOUS, _VIOLATED, _ERROR = Outcome  # looked up often
 
 
+class CompiledFormulas:
+    """Numbered formulas, compiled for use on many traces."""
+
+    __slots__ = ("others", "predicates")
+
+    def __init__(self, formulas: Iterable[tuple[int, f.Formula]]) -> None:
+        self.predicates: Final[list[tuple[int, Callable[..., Kleene], tuple[Any, ...]]]] = []
+        """Those that are one predicate: each has one value, and nothing else to compute."""
+        self.others: Final[list[tuple[int, TruthFunction, TruthFunction]]] = []
+        """The other formulas, in both readings."""
+        for number, formula in formulas:
+            if (ready := written_out(formula)) is not None:
+                self.predicates.append((number, *ready))
+            else:
+                self.others.append((number, reading(formula), reading(formula, False)))
+
+
 class EvaluationScope:
     """The context of an evaluation: a view, and the values of the bound variables."""
 
@@ -150,23 +167,31 @@ class EvaluationScope:
         inner.values = {**self.values, variable: value}
         return inner
 
-    def outcomes(
-        self, formulas: Iterable[tuple[str, TruthFunction, TruthFunction]]
-    ) -> dict[str, Outcome]:
-        """The outcomes of formulas at the start. Each has a name and its two readings."""
-        found = {}
+    def decide(self, formulas: CompiledFormulas, outcomes: list[Outcome]) -> None:
+        """Writes the outcomes at the start into a list that is filled with SATISFIED."""
+        for number, holds, operands in formulas.predicates:
+            held = self.judged(holds, operands)
+            if not held:
+                outcomes[number] = _ERROR if held is None else _VIOLATED
         faults, partial = self.faults, self.partial
-        for name, certain, possible in formulas:
+        for number, certain, possible in formulas.others:
             if faults:
                 faults.clear()  # those of the previous formula
             true, checked = certain(self, 1)
+            if checked & 1:
+                continue
             if true & 1:
-                found[name] = _SATISFIED if checked & 1 else _VACUOUS
+                outcomes[number] = _VACUOUS
             elif (partial or faults) and possible(self, 1)[0] & 1:
-                found[name] = _ERROR
+                outcomes[number] = _ERROR
             else:
-                found[name] = _VIOLATED
-        return found
+                outcomes[number] = _VIOLATED
+
+    def outcome(self, formulas: CompiledFormulas) -> Outcome:
+        """The outcome of a single formula, with the number 0."""
+        outcomes = [_SATISFIED]
+        self.decide(formulas, outcomes)
+        return outcomes[0]
 
     def truth(self, formula: f.Formula, where: int) -> tuple[int, int]:
         """The positions where a formula is certainly true, and those where it may be true."""
@@ -195,9 +220,12 @@ class EvaluationScope:
         spoken = self.view.spoken.get(role, 0)
         return spoken, spoken | self.hidden
 
-    def comparator_failed(self, error: Exception) -> Kleene:
-        """Records that the comparator of results failed."""
-        return self._fault("result comparator", f"raised {_described(error)}")
+    def judged(self, holds: Callable[..., Kleene], operands: Sequence[Any]) -> Kleene:
+        """The value of a trace predicate."""
+        try:
+            return holds(self.view, *operands)
+        except Exception as error:  # only a user's comparator of results can raise here
+            return self._fault("result comparator", f"raised {_described(error)}")
 
     def asked(self, predicate: f.OpenPredicate, at: int) -> Kleene:
         """The answer of a registered function at a position."""
@@ -379,8 +407,7 @@ class Evaluation:
         self.awaits: dict[Node, bool] = {}
         """For each part, does it require a later event? Filled by `reasons`."""
         self._rows: dict[f.Formula, list[Value]] = {}
-        readings = ("", reading(formula), reading(formula, False))
-        self.outcome: Final = self.scope.outcomes([readings])[""]
+        self.outcome: Final = self.scope.outcome(CompiledFormulas([(0, formula)]))
 
     @property
     def faults(self) -> list[Fault]:

@@ -52,7 +52,7 @@ def witness(evaluation: Evaluation) -> Witness:
                 if evaluation.at(formula, at) is TRUE:
                     found.add(at)
             case f.TracePredicate(name, operands):
-                found.update(PREDICATES[name].witness(evaluation.view, *operands))
+                found.update(PREDICATES[name].positions(evaluation.view, operands))
             case f.OpenPredicate():
                 found.update({at} & set(range(len(evaluation.view))))
             case f.Says():

@@ -21,7 +21,7 @@ import sys
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import lru_cache, reduce
 from operator import or_
-from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar, assert_never
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar, assert_never
 
 from bylaw.logic import formula as f
 from bylaw.logic.node import MAX_DEPTH, Node
@@ -33,7 +33,8 @@ from bylaw.vocabulary.comparisons import compared
 from bylaw.vocabulary.domains import Elements
 from bylaw.vocabulary.possible import UNSEEN, Possible, known, possible_key
 from bylaw.vocabulary.predicates import PREDICATES
-from bylaw.vocabulary.view import positions_of
+from bylaw.vocabulary.tracker import value_of
+from bylaw.vocabulary.view import Kleene, positions_of
 
 if TYPE_CHECKING:
     from bylaw.semantics.evaluation import EvaluationScope
@@ -247,8 +248,8 @@ def _compiled(formula: f.Formula, certain: bool) -> TruthFunction:
             def once(s: EvaluationScope, where: int) -> Row:
                 positions = s.positions
                 true, checked = a(s, positions)
-                some = positions & _from(true)
-                return some, some if checked is true else positions & _from(checked)
+                some = positions & (true | -true)  # from the lowest on
+                return some, some if checked is true else positions & (checked | -checked)
 
             return once
         case f.Historically(operand):
@@ -420,19 +421,28 @@ def _atom(masks: tuple[int, int], certain: bool) -> Row:
 
 def _judged(formula: f.TracePredicate, certain: bool) -> TruthFunction:
     """A trace predicate has the same value at every position."""
-    judge, operands, free = PREDICATES[formula.name].judge, formula.operands, formula.free
+    judge, free = PREDICATES[formula.name].judge, formula.free
+    ready = written_out(formula)
 
     def judged(s: EvaluationScope, where: int) -> Row:
-        try:
-            if any(known(s.values.get(name, MISSING)) is UNSEEN for name in free):
-                held = None
-            else:
-                held = judge(s.view, bound(formula, s.values).operands if free else operands)
-        except Exception as error:  # only a user's comparator can raise here
-            held = s.comparator_failed(error)
+        if ready is not None:
+            held = s.judged(*ready)
+        elif any(known(s.values.get(name, MISSING)) is UNSEEN for name in free):
+            held = None
+        else:
+            held = s.judged(judge, (bound(formula, s.values).operands,))
         return s.throughout if held or (held is None and not certain) else _NOWHERE
 
     return judged
+
+
+def written_out(formula: f.Formula) -> tuple[Callable[..., Kleene], tuple[Any, ...]] | None:
+    """The definition and the operands of a trace predicate, if none depends on the trace."""
+    if not isinstance(formula, f.TracePredicate) or formula.free:
+        return None
+    predicate = PREDICATES[formula.name]
+    operands = predicate.resolved(formula.operands, value_of)
+    return None if operands is None else (predicate.holds, operands)
 
 
 def bound(part: _Part, values: Mapping[str, Possible]) -> _Part:
@@ -463,8 +473,8 @@ def _from(mask: int) -> int:
 def _until(kept: int, goal: int) -> int:
     """The goal, and the positions from which `kept` holds until the goal; by doubling."""
     reach = 1
-    while more := kept & goal >> reach & ~goal:
-        goal |= more
+    while (grown := goal | kept & goal >> reach) != goal:
+        goal = grown
         kept &= kept >> reach
         reach *= 2
     return goal

@@ -92,8 +92,8 @@ def lookup(value: Json | Missing, path: Sequence[str]) -> Json | Missing:
     return value
 
 
-def whole_number(value: Json | Missing) -> int | None:
-    """The value as a whole number; None if it is not one. `2.0` is one."""
+def whole_number(value: Json | Missing) -> int | Missing:
+    """The value as a whole number, 0 or more; MISSING if it is not one. `2.0` is one."""
     if type(value) is float and value.is_integer():
         value = int(value)
-    return value if type(value) is int and abs(value) <= LARGEST else None
+    return value if type(value) is int and 0 <= value <= LARGEST else MISSING

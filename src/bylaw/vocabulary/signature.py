@@ -8,14 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from enum import Enum
+from typing import Any
 
 from bylaw.frozen import frozen
-from bylaw.logic.formula import ToolList
+from bylaw.logic.formula import Count, Operand, ToolList
 from bylaw.logic.terms import ToolVariable
-from bylaw.vocabulary.corpus_calls import TraceMask
+from bylaw.trace.event import MISSING
+from bylaw.vocabulary.corpus_calls import CorpusCalls, TraceMask
 from bylaw.vocabulary.joint_form import JointForm
-from bylaw.vocabulary.tracker import Tracker
-from bylaw.vocabulary.view import Kleene, View
+from bylaw.vocabulary.patterns import ValueOf, whole_number
+from bylaw.vocabulary.tracker import Constant, Tracker, value_of
+from bylaw.vocabulary.view import Kleene, Order, View
 
 
 class OperandKind(Enum):
@@ -42,11 +45,11 @@ class Parameter:
     """Must patterns name whole arguments, and not parts such as `filter.id`?"""
 
 
-def lacks_tool(operands: Iterable[object]) -> bool:
+def _lacks_tool(operands: Iterable[object]) -> bool:
     """Is a tool undefined? A variable that nothing binds is."""
     return any(
         isinstance(operand, ToolVariable)
-        or (isinstance(operand, ToolList) and lacks_tool(operand.tools))
+        or (isinstance(operand, ToolList) and _lacks_tool(operand.tools))
         for operand in operands
     )
 
@@ -54,6 +57,9 @@ def lacks_tool(operands: Iterable[object]) -> bool:
 @frozen
 class Predicate:
     """A statement about the whole trace, and its readings. Every reading takes the operands last.
+
+    Numbers and values are given as what they denote, and a count as its comparison and its number.
+    If one of them is undefined, the predicate is false and no reading is asked.
 
     `columns` and `joint` are optional. A predicate without columns is judged trace by trace; one
     without a joint form takes no part in the test whether rules can still be satisfied together.
@@ -72,15 +78,62 @@ class Predicate:
     track: Callable[..., Tracker]
     """The machine that follows the predicate call by call, for an order."""
     columns: Callable[..., TraceMask] | None = None
-    """The value for each of many traces, on `CorpusCalls`. Operands are tools and literals."""
+    """The value for each of many traces, on `CorpusCalls`."""
     joint: Callable[..., JointForm | None] | None = None
-    """The form for the joint test. Operands are single tools and literals."""
+    """The form for the joint test. Tools are single ones."""
 
     @property
     def doc(self) -> str:
         """The docstring of the definition."""
         return (self.holds.__doc__ or "").strip()
 
-    def judge(self, view: View, operands: Sequence[object]) -> Kleene:
-        """Does the predicate hold of what the view shows? Not if an operand is undefined."""
-        return False if lacks_tool(operands) else self.holds(view, *operands)
+    def judge(self, view: View, operands: Sequence[Operand]) -> Kleene:
+        """Does the predicate hold of what the view shows?"""
+        ready = self._defined(operands, view.value)
+        return False if ready is None else self.holds(view, *ready)
+
+    def positions(self, view: View, operands: Sequence[Operand]) -> Sequence[int]:
+        """The positions to look at to see why it holds or not."""
+        ready = self._defined(operands, view.value)
+        return () if ready is None else self.witness(view, *ready)
+
+    def told(self, view: View, held: bool, operands: Sequence[Operand]) -> str:
+        """A sentence about what happened."""
+        ready = self._defined(operands, view.value)
+        if ready is None:
+            return f"{self.name} is false: an operand is undefined or of the wrong kind."
+        return self.sentence(view, held, *ready)
+
+    def tracker(self, order: Order, operands: Sequence[Operand]) -> Tracker:
+        """The machine that follows it. While the trace is incomplete, only literals are defined."""
+        ready = self._defined(operands, value_of)
+        return Constant() if ready is None else self.track(order, *ready)
+
+    def column(self, calls: CorpusCalls, operands: Sequence[Operand]) -> TraceMask:
+        """The value for each of many traces. Operands are tools and literals."""
+        assert self.columns is not None, "a predicate without columns is judged trace by trace"
+        ready = self.resolved(operands, value_of)
+        return calls.never if ready is None else self.columns(calls, *ready)
+
+    def joint_form(self, operands: Sequence[Operand]) -> JointForm | None:
+        """The form for the joint test, if it has one. Operands are single tools and literals."""
+        ready = self.resolved(operands, value_of)
+        return None if ready is None or self.joint is None else self.joint(*ready)
+
+    def _defined(self, operands: Sequence[Operand], value: ValueOf) -> tuple[Any, ...] | None:
+        return None if _lacks_tool(operands) else self.resolved(operands, value)
+
+    def resolved(self, operands: Sequence[Operand], value: ValueOf) -> tuple[Any, ...] | None:
+        """The operands as the readings take them; None if a number or value is undefined."""
+        ready: list[Any] = []
+        for parameter, operand in zip(self.parameters, operands, strict=True):
+            match parameter.kind, operand:
+                case OperandKind.COUNT, Count(comparison, number):
+                    ready += (comparison, whole_number(value(number)))
+                case OperandKind.NUMBER, _:
+                    ready.append(whole_number(value(operand)))  # type: ignore[arg-type]  # a term
+                case OperandKind.VALUE, _:
+                    ready.append(value(operand))  # type: ignore[arg-type]  # as above
+                case _:
+                    ready.append(operand)
+        return None if MISSING in ready else tuple(ready)

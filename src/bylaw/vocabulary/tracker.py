@@ -18,7 +18,7 @@ from bylaw.names import FINAL_ANSWER
 from bylaw.trace.event import MISSING, Call, Event, Missing
 from bylaw.values import Json
 from bylaw.vocabulary.local import local_test
-from bylaw.vocabulary.patterns import fits, forms_of, is_tool, names_of, whole_number
+from bylaw.vocabulary.patterns import fits, forms_of, is_tool, names_of
 from bylaw.vocabulary.registry import EMPTY, Vocabulary
 
 State: TypeAlias = Any
@@ -161,9 +161,3 @@ def apart(probes: Sequence[Probe]) -> bool:
             return False
         seen |= names
     return FINAL_ANSWER not in seen  # which comes once, and last
-
-
-def whole(term: Term) -> int | None:
-    """The whole number, 0 or more, that a literal denotes."""
-    number = whole_number(value_of(term))
-    return number if number is not None and number >= 0 else None

@@ -10,12 +10,11 @@ A set of positions is an integer with one bit for each of them.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from itertools import compress, count
-from typing import Any, Final, Literal, NamedTuple, Protocol, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 from bylaw.logic.formula import ArgumentIs, Arguments, EventAtom, OutcomeIs, Pattern
 from bylaw.logic.terms import Literal as LiteralTerm
@@ -33,7 +32,7 @@ from bylaw.trace.event import (
 from bylaw.trace.trace import Trace
 from bylaw.values import Json, arguments_key, equal, write_json
 from bylaw.vocabulary.comparisons import same
-from bylaw.vocabulary.patterns import ValueOf, fits, lookup, names_among, whole_number
+from bylaw.vocabulary.patterns import ValueOf, fits, lookup, names_among
 from bylaw.vocabulary.possible import UNSEEN, Possible, Seen
 from bylaw.vocabulary.reading import (
     HIDDEN,
@@ -101,16 +100,6 @@ def positions_of(mask: int) -> Iterable[int]:
     return found
 
 
-class Instant(Protocol):
-    """The time of a call, as ordering predicates compare it."""
-
-    def __lt__(self, other: Any, /) -> Kleene: ...
-
-
-NEVER: Final = float("nan")
-"""The time of a missing call: neither before nor after any other."""
-
-
 class Occurrences(NamedTuple):
     """The positions of some calls: the certain ones, and all possible ones (hidden included)."""
 
@@ -154,10 +143,11 @@ class View:
                 if isinstance(event, Call) and position not in self.hidden:
                     found.setdefault(event.tool, []).append(position)
             return {tool: mask_of(positions) for tool, positions in found.items()}
-        masks: dict[str, int] = defaultdict(int)
+        masks: dict[str, int] = {}
         for bit, event in zip(_BITS, self.events, strict=False):
             if isinstance(event, Call):
-                masks[event.tool] |= bit
+                tool = event.tool
+                masks[tool] = masks[tool] | bit if tool in masks else bit
         return masks
 
     def __len__(self) -> int:
@@ -315,26 +305,31 @@ class View:
         certain, possible = self.calls(tool, patterns)
         return True if certain else None if possible else False
 
-    def first(self, tool: Tool) -> Instant:
-        """The first call of the tool."""
-        if self.hidden or self.order != "position" or type(tool) is not ToolName:
-            return self.nth(tool, 0)
-        calls = self.masks.get(tool.name)
-        return calls & -calls if calls else NEVER  # sets of one compare as the positions do
+    def before(self, first: Tool, n: int, second: Tool, m: int) -> Kleene:
+        """Does call n of `first` come before call m of `second`, counted from 0?
 
-    def nth(self, tool: Tool, index: int) -> Instant:
-        """The call of the tool with this index, counted from 0."""
-        if not self.hidden:
-            calls = self.masks.get(tool.name, 0) if type(tool) is ToolName else self.calls(tool)[0]
-            while index and calls:
-                calls &= calls - 1  # without the earliest
-                index -= 1
-            if not calls:
-                return NEVER
-            earliest = calls & -calls
-            if self.order == "position":
-                return earliest  # sets of one position compare as the positions do
-            return self.events[earliest.bit_length() - 1].step  # type: ignore[return-value]  # all have one
+        False if there is no such call.
+        """
+        if self.hidden:
+            return self._moment(first, n) < self._moment(second, m)
+        masks = self.masks
+        ones = masks.get(first.name, 0) if type(first) is ToolName else self.calls(first)[0]
+        others = masks.get(second.name, 0) if type(second) is ToolName else self.calls(second)[0]
+        while n and ones:
+            ones &= ones - 1  # without the earliest
+            n -= 1
+        while m and others:
+            others &= others - 1
+            m -= 1
+        if not ones or not others:
+            return False
+        one, other = ones & -ones, others & -others
+        if self.order == "position":
+            return one < other  # sets of one compare as the positions do
+        return self.step(one.bit_length() - 1) < self.step(other.bit_length() - 1)
+
+    def _moment(self, tool: Tool, index: int) -> Moment:
+        """The time of the call of the tool with this index, as far as hidden events allow."""
         occurrences = self.occurrences(tool)
         certain, possible = occurrences.certain, occurrences.possible
         if len(possible) <= index:
@@ -380,12 +375,6 @@ class View:
         """All positions strictly later than the only one in the set, in the rule's order."""
         return -lowest << 1 if self.order == "position" else self.in_later_steps(lowest)
 
-    def number(self, term: Term) -> int | None:
-        """The whole number that a term denotes; None if it denotes something else."""
-        if isinstance(term, LiteralTerm):
-            return _written_number(term.text)
-        return whole_number(self.value(term))
-
 
 def _perhaps_fits(call: Call, pending: bool, pattern: Pattern, value_of: ValueOf) -> Kleene:
     """Does a call fit a pattern, if its result or the expected value may be unknown?"""
@@ -395,8 +384,3 @@ def _perhaps_fits(call: Call, pending: bool, pattern: Pattern, value_of: ValueOf
         return same(lookup(call.args, pattern.path), value_of(pattern.expected))
     found = UNSEEN if pending else lookup(call.value, pattern.path)
     return same(found, value_of(pattern.expected))
-
-
-@lru_cache(maxsize=4096)
-def _written_number(text: str) -> int | None:
-    return whole_number(LiteralTerm(text).value)

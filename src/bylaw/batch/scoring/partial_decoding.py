@@ -140,7 +140,7 @@ def _argument_tools(parts: Iterable[Node]) -> frozenset[str] | None:
 
 
 def _probes(predicate: f.TracePredicate) -> tuple[Probe, ...]:
-    return PREDICATES[predicate.name].track("position", *predicate.operands).probes
+    return PREDICATES[predicate.name].tracker("position", predicate.operands).probes
 
 
 # ── events ────────────────────────────────────────────────────────────────────────────────

@@ -40,10 +40,9 @@ def joint_form(formula: f.Formula) -> JointForm | None:
     """The joint form of a rule; None if it takes no part in the joint test."""
     if not isinstance(formula, f.TracePredicate):
         return None
-    joint = PREDICATES[formula.name].joint
-    if joint is None or not all(isinstance(part, _PLAIN) for part in everything(formula)):
+    if not all(isinstance(part, _PLAIN) for part in everything(formula)):
         return None
-    return joint(*formula.operands)
+    return PREDICATES[formula.name].joint_form(formula.operands)
 
 
 class JointRules:

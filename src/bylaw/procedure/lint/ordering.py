@@ -13,7 +13,8 @@ from bylaw.procedure.lint.finding import Finding, Importance
 from bylaw.procedure.lint.prover import Prover, conjuncts
 from bylaw.procedure.lint.subject import LintSubject
 from bylaw.syntax.printer import to_text, tool_text
-from bylaw.vocabulary.tracker import whole
+from bylaw.trace.event import MISSING
+from bylaw.vocabulary.patterns import whole_number
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +56,9 @@ class Ordering:
                     Literal() as m,
                 ),
             ):
-                index = whole(m)
-                alone = whole(n) == index == 0
-                return None if index is None else cls(part, (first,) * alone, second, index + 1)
+                index = whole_number(m.value)
+                alone = whole_number(n.value) == index == 0
+                return None if index is MISSING else cls(part, (first,) * alone, second, index + 1)
         return None
 
     @property

@@ -22,8 +22,7 @@ from bylaw.trace.event import MISSING
 from bylaw.values import Json
 from bylaw.vocabulary.predicates import PREDICATES
 from bylaw.vocabulary.reading import elements_of, written_value
-from bylaw.vocabulary.signature import lacks_tool
-from bylaw.vocabulary.tracker import Constant, Probe, Tracker
+from bylaw.vocabulary.tracker import Probe, Tracker
 from bylaw.vocabulary.view import Order
 
 PartKind: TypeAlias = Literal[
@@ -109,11 +108,8 @@ class Closure:
     def _tracker(self, predicate: f.TracePredicate) -> int:
         if predicate not in self._tracker_numbers:
             self._tracker_numbers[predicate] = len(self.trackers)
-            track = PREDICATES[predicate.name].track
-            undefined = lacks_tool(predicate.operands)
-            self.trackers.append(
-                Constant() if undefined else track(self._order, *predicate.operands)
-            )
+            described = PREDICATES[predicate.name]
+            self.trackers.append(described.tracker(self._order, predicate.operands))
         return self._tracker_numbers[predicate]
 
     def _prepared(self, formula: f.Formula, sign: bool) -> Steps[int]:

@@ -12,7 +12,7 @@ from bylaw.vocabulary.view import Kleene, Order, View
 
 def holds(view: View, second: Tool, first: Tool) -> Kleene:
     """The first call of `second` comes after the first call of `first`; both happen."""
-    return view.first(first) < view.first(second)
+    return view.before(first, 0, second, 0)
 
 
 def witness(view: View, second: Tool, first: Tool) -> list[int]:

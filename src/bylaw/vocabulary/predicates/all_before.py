@@ -16,10 +16,9 @@ from bylaw.vocabulary.view import Kleene, Order, View
 
 def holds(view: View, tools: ToolList, goal: Tool) -> Kleene:
     """The first call of each listed tool comes before the first call of `goal`; all happen."""
-    after = view.first(goal)
     answer: Kleene = True
     for tool in tools.tools:
-        before = view.first(tool) < after
+        before = view.before(tool, 0, goal, 0)
         if before is False:
             return False
         answer = answer and before
@@ -31,7 +30,7 @@ def witness(view: View, tools: ToolList, goal: Tool) -> list[int]:
 
 
 def sentence(view: View, held: bool, tools: ToolList, goal: Tool) -> str:
-    late = [t for t in tools.tools if (view.first(t) < view.first(goal)) is False]
+    late = [t for t in tools.tools if view.before(t, 0, goal, 0) is False]
     return " ".join(order_sentence(view, (tool, 0), (goal, 0)) for tool in late or tools.tools)
 
 

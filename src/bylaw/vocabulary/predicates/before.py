@@ -12,7 +12,7 @@ from bylaw.vocabulary.view import Kleene, Order, View
 
 def holds(view: View, first: Tool, second: Tool) -> Kleene:
     """The first call of `first` comes before the first call of `second`; both happen."""
-    return view.first(first) < view.first(second)
+    return view.before(first, 0, second, 0)
 
 
 def witness(view: View, first: Tool, second: Tool) -> list[int]:

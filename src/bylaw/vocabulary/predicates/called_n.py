@@ -4,23 +4,12 @@ import operator
 from collections.abc import Callable
 from typing import Any, Final
 
-from bylaw.logic.formula import Count
 from bylaw.logic.terms import Tool, ToolName
 from bylaw.vocabulary.corpus_calls import CorpusCalls, TraceMask
 from bylaw.vocabulary.joint_form import CountLimits, JointForm
-from bylaw.vocabulary.patterns import title, whole_number
+from bylaw.vocabulary.patterns import title
 from bylaw.vocabulary.signature import OperandKind, Parameter, Predicate
-from bylaw.vocabulary.tracker import (
-    Constant,
-    Hits,
-    Outlook,
-    Probe,
-    State,
-    Tracker,
-    apart,
-    value_of,
-    whole,
-)
+from bylaw.vocabulary.tracker import Hits, Outlook, Probe, State, Tracker, apart
 from bylaw.vocabulary.view import Kleene, Order, View
 
 COMPARE: Final[dict[str, Callable[[int, int], bool]]] = {
@@ -33,13 +22,10 @@ COMPARE: Final[dict[str, Callable[[int, int], bool]]] = {
 }
 
 
-def holds(view: View, tool: Tool, count: Count) -> Kleene:
+def holds(view: View, tool: Tool, comparison: str, number: int) -> Kleene:
     """The number of calls of the tool satisfies the comparison."""
-    number = view.number(count.number)
-    if number is None:
-        return False
     certain, possible = view.calls(tool)
-    compare, least, most = COMPARE[count.comparison], certain.bit_count(), possible.bit_count()
+    compare, least, most = COMPARE[comparison], certain.bit_count(), possible.bit_count()
     if least == most:
         return compare(least, number)
     # The comparison changes its answer only around `number`, so these few counts decide for all.
@@ -48,18 +34,16 @@ def holds(view: View, tool: Tool, count: Count) -> Kleene:
     return answers.pop() if len(answers) == 1 else None
 
 
-def witness(view: View, tool: Tool, count: Count) -> list[int]:
+def witness(view: View, tool: Tool, comparison: str, number: int) -> list[int]:
     calls = list(view.occurrences(tool).certain)
-    number = view.number(count.number)
-    if number is None or number < 0 or COMPARE[count.comparison](len(calls), number):
+    if COMPARE[comparison](len(calls), number):
         return calls
     return calls[: number + 1]  # one more than the number is enough to exceed it
 
 
-def sentence(view: View, held: bool, tool: Tool, count: Count) -> str:
+def sentence(view: View, held: bool, tool: Tool, comparison: str, number: int) -> str:
     calls = len(view.occurrences(tool).certain)
-    expected = f"{count.comparison} {view.shown(count.number)}"
-    return f"{title(tool)} called {calls} time(s); expected {expected}."
+    return f"{title(tool)} called {calls} time(s); expected {comparison} {number}."
 
 
 class Counter:
@@ -93,24 +77,17 @@ class Counter:
         return sorted({n for n in (state, self.number, self.number + 1) if n >= state})
 
 
-def track(order: Order, tool: Tool, count: Count) -> Tracker:
-    number = whole(count.number)
-    return Constant() if number is None else Counter(Probe(tool), count.comparison, number)
+def track(order: Order, tool: Tool, comparison: str, number: int) -> Tracker:
+    return Counter(Probe(tool), comparison, number)
 
 
-def columns(calls: CorpusCalls, tool: Tool, count: Count) -> TraceMask:
-    number = whole_number(value_of(count.number))
-    if number is None:
-        return calls.never
-    compare: Callable[[Any, int], Any] = COMPARE[count.comparison]  # it compares arrays as well
+def columns(calls: CorpusCalls, tool: Tool, comparison: str, number: int) -> TraceMask:
+    compare: Callable[[Any, int], Any] = COMPARE[comparison]  # it compares arrays as well
     found: TraceMask = compare(calls.counts(Probe(tool)), number)
     return found
 
 
-def joint(tool: ToolName, count: Count) -> JointForm | None:
-    number = whole(count.number)
-    if number is None:
-        return None
+def joint(tool: ToolName, comparison: str, number: int) -> JointForm:
     limits = {
         "=": CountLimits(tool.name, number, number),
         "!=": CountLimits(tool.name, excluded=number),
@@ -119,7 +96,7 @@ def joint(tool: ToolName, count: Count) -> JointForm | None:
         ">=": CountLimits(tool.name, number),
         ">": CountLimits(tool.name, number + 1),
     }
-    return JointForm(limits=(limits[count.comparison],))
+    return JointForm(limits=(limits[comparison],))
 
 
 CALLED_N = Predicate(

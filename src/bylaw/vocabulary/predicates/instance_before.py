@@ -1,52 +1,25 @@
 """`InstanceBefore(a, n, b, m)`"""
 
-from bylaw.logic.terms import Term, Tool, ToolName
+from bylaw.logic.terms import Tool, ToolName
 from bylaw.vocabulary.corpus_calls import CorpusCalls, TraceMask
 from bylaw.vocabulary.joint_form import JointForm, Precedence
 from bylaw.vocabulary.predicates.sentences import order_sentence
 from bylaw.vocabulary.signature import OperandKind, Parameter, Predicate
-from bylaw.vocabulary.tracker import (
-    OPEN,
-    Constant,
-    Hits,
-    Outlook,
-    Probe,
-    State,
-    Tracker,
-    apart,
-    settled,
-    whole,
-)
+from bylaw.vocabulary.tracker import OPEN, Hits, Outlook, Probe, State, Tracker, apart, settled
 from bylaw.vocabulary.view import Kleene, Order, View
 
 
-def holds(view: View, first: Tool, n: Term, second: Tool, m: Term) -> Kleene:
+def holds(view: View, first: Tool, n: int, second: Tool, m: int) -> Kleene:
     """Call n of `first` comes before call m of `second`, counted from 0; both happen."""
-    earlier, later = view.number(n), view.number(m)
-    if earlier is None or later is None or earlier < 0 or later < 0:
-        return False
-    return view.nth(first, earlier) < view.nth(second, later)
+    return view.before(first, n, second, m)
 
 
-def witness(view: View, first: Tool, n: Term, second: Tool, m: Term) -> list[int]:
-    earlier, later = _index(view, n), _index(view, m)
-    found: set[int] = set()
-    for tool, index in ((first, earlier), (second, later)):
-        if index is not None:
-            found.update(view.positions(tool, index=index))
-    return sorted(found)
+def witness(view: View, first: Tool, n: int, second: Tool, m: int) -> list[int]:
+    return sorted({*view.positions(first, index=n), *view.positions(second, index=m)})
 
 
-def sentence(view: View, held: bool, first: Tool, n: Term, second: Tool, m: Term) -> str:
-    earlier, later = _index(view, n), _index(view, m)
-    if earlier is None or later is None:
-        return f"{view.shown(n)} and {view.shown(m)} must be whole numbers, 0 or more."
-    return order_sentence(view, (first, earlier), (second, later))
-
-
-def _index(view: View, term: Term) -> int | None:
-    number = view.number(term)
-    return number if number is not None and number >= 0 else None
+def sentence(view: View, held: bool, first: Tool, n: int, second: Tool, m: int) -> str:
+    return order_sentence(view, (first, n), (second, m))
 
 
 class InstanceOrder:
@@ -95,25 +68,16 @@ class InstanceOrder:
         return int(self.wanted[0] - a + self.wanted[1] - b)
 
 
-def track(order: Order, first: Tool, n: Term, second: Tool, m: Term) -> Tracker:
-    earlier, later = whole(n), whole(m)
-    if earlier is None or later is None:
-        return Constant()
-    return InstanceOrder(order, (Probe(first), earlier), (Probe(second), later))
+def track(order: Order, first: Tool, n: int, second: Tool, m: int) -> Tracker:
+    return InstanceOrder(order, (Probe(first), n), (Probe(second), m))
 
 
-def columns(calls: CorpusCalls, first: Tool, n: Term, second: Tool, m: Term) -> TraceMask:
-    earlier, later = whole(n), whole(m)
-    if earlier is None or later is None:
-        return calls.never
-    return calls.before(calls.nth(first, earlier), calls.nth(second, later))
+def columns(calls: CorpusCalls, first: Tool, n: int, second: Tool, m: int) -> TraceMask:
+    return calls.before(calls.nth(first, n), calls.nth(second, m))
 
 
-def joint(first: ToolName, n: Term, second: ToolName, m: Term) -> JointForm | None:
-    earlier, later = whole(n), whole(m)
-    if earlier is None or later is None:
-        return None
-    return JointForm(precedence=Precedence((first.name, earlier), (second.name, later)))
+def joint(first: ToolName, n: int, second: ToolName, m: int) -> JointForm:
+    return JointForm(precedence=Precedence((first.name, n), (second.name, m)))
 
 
 INSTANCE_BEFORE = Predicate(

@@ -3,41 +3,27 @@
 from bisect import bisect_left
 from collections.abc import Sequence
 
-from bylaw.logic.terms import Term, Tool
+from bylaw.logic.terms import Tool
 from bylaw.vocabulary.corpus_calls import CorpusCalls, TraceMask
 from bylaw.vocabulary.patterns import title
 from bylaw.vocabulary.signature import OperandKind, Parameter, Predicate
-from bylaw.vocabulary.tracker import (
-    OPEN,
-    Constant,
-    Hits,
-    Outlook,
-    Probe,
-    State,
-    Tracker,
-    apart,
-    settled,
-    whole,
-)
+from bylaw.vocabulary.tracker import OPEN, Hits, Outlook, Probe, State, Tracker, apart, settled
 from bylaw.vocabulary.view import Kleene, Order, View
 
 
-def holds(view: View, first: Tool, second: Tool, limit: Term) -> Kleene:
+def holds(view: View, first: Tool, second: Tool, limit: int) -> Kleene:
     """A call of `second` comes at most `limit` positions after the first call of `first`."""
-    number = view.number(limit)
     starts, ends = view.occurrences(first), view.occurrences(second)
-    if number is None:
-        return False
     certain_start = starts.certain[0] if starts.certain else None
     candidates = [p for p in starts.possible if certain_start is None or p <= certain_start]
-    possible = [_within(ends.possible, start, number) for start in candidates]
-    certain = [_within(ends.certain, start, number) for start in candidates]
+    possible = [_within(ends.possible, start, limit) for start in candidates]
+    certain = [_within(ends.certain, start, limit) for start in candidates]
     if not any(possible):
         return False
     return True if certain_start is not None and all(certain) else None
 
 
-def witness(view: View, first: Tool, second: Tool, limit: Term) -> list[int]:
+def witness(view: View, first: Tool, second: Tool, limit: int) -> list[int]:
     starts = view.positions(first)
     if not starts:
         return []
@@ -45,7 +31,7 @@ def witness(view: View, first: Tool, second: Tool, limit: Term) -> list[int]:
     return sorted({*starts, *([] if end is None else [end])})
 
 
-def sentence(view: View, held: bool, first: Tool, second: Tool, limit: Term) -> str:
+def sentence(view: View, held: bool, first: Tool, second: Tool, limit: int) -> str:
     places = witness(view, first, second, limit)
     if not places:
         return f"{title(first)} was never called."
@@ -55,7 +41,7 @@ def sentence(view: View, held: bool, first: Tool, second: Tool, limit: Term) -> 
         return f"{title(second)} was never called after {start}."
     return (
         f"{title(second)} ({view.mark(end)}) came {end - places[0]} position(s) after {start}; "
-        f"expected at most {view.shown(limit)}."
+        f"expected at most {limit}."
     )
 
 
@@ -101,18 +87,14 @@ class Window:
         return int((state == "met") is not goal)
 
 
-def track(order: Order, first: Tool, second: Tool, limit: Term) -> Tracker:
-    number = whole(limit)
-    return Constant() if number is None else Window(Probe(first), Probe(second), number)
+def track(order: Order, first: Tool, second: Tool, limit: int) -> Tracker:
+    return Window(Probe(first), Probe(second), limit)
 
 
-def columns(calls: CorpusCalls, first: Tool, second: Tool, limit: Term) -> TraceMask:
-    number = whole(limit)
-    if number is None:
-        return calls.never
+def columns(calls: CorpusCalls, first: Tool, second: Tool, limit: int) -> TraceMask:
     start = calls.first(first)
     end = calls.at_or_after(second, start)
-    return end.exist & (end.positions - start.positions <= number)
+    return end.exist & (end.positions - start.positions <= limit)
 
 
 WITHIN_STEPS = Predicate(
