@@ -187,6 +187,44 @@ def test_skipping_padding_changes_no_result(
             assert one[name] == pytest.approx(other[name], rel=1e-3, abs=1e-5)
 
 
+def test_rollouts_without_an_advantage_are_left_out_and_change_no_result(
+    base: Path, warm: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import torch
+    from trl import GRPOTrainer
+
+    from bylaw.training.run.grpo_trainer import UnpaddedGrpoTrainer
+
+    monkeypatch.setattr(torch.nn.Dropout, "forward", lambda self, given: given)
+    rewards, losses = Goals.rewards, []
+
+    def equal_for_some(self: Any, names: Sequence[str], made: Any) -> Any:
+        given = rewards(self, names, made)
+        equal = {EXAMPLES[0].name, EXAMPLES[2].name, EXAMPLES[3].name}
+        return [
+            replace(each, compliance=0.5 if name in equal else at % 2, answer=0.0, closeness=0.0)
+            for at, (name, each) in enumerate(zip(names, given, strict=True))
+        ]
+
+    def counted(self: Any, model: Any, inputs: Any) -> Any:
+        losses.append(inputs)
+        return compute(self, model, inputs)
+
+    monkeypatch.setattr(Goals, "rewards", equal_for_some)
+    compute = GRPOTrainer._compute_loss
+    monkeypatch.setattr(GRPOTrainer, "_compute_loss", counted)
+    plan = replace(PLAN, beta=0.0, batch=8)  # a step from one prompt of two, and one from none
+    assert trained(base, warm, tmp_path / "ours", plan).steps == 2
+    assert len(losses) == 1
+    monkeypatch.delattr(UnpaddedGrpoTrainer, "_compute_loss")
+    assert trained(base, warm, tmp_path / "TRL's", plan).steps == 2
+    assert len(losses) == 1 + 4
+    ours, theirs = weights(tmp_path / "ours" / "adapter"), weights(tmp_path / "TRL's" / "adapter")
+    assert not same(ours, weights(warm))
+    for name, weight in theirs.items():
+        torch.testing.assert_close(ours[name], weight)
+
+
 def test_a_gradient_that_is_no_number_changes_no_weight(
     base: Path, warm: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

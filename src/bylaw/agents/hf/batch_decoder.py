@@ -11,6 +11,7 @@ its hundreds of small kernels one by one would otherwise take most of the time.
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -33,6 +34,21 @@ class GeneratedTurn:
     row: int
     ids: list[int]
     logprobs: list[float]
+
+
+class KVMemory:
+    """Memory for the keys and values of several decoders, of which one is in use at a time."""
+
+    def __init__(self) -> None:
+        self._blocks: Final[dict[tuple[int, str], Any]] = {}
+
+    def take(self, layer: int, name: str, like: Any, shape: tuple[int, ...]) -> Any:
+        """A tensor in this memory; it overlaps every other one of this layer and name."""
+        size = math.prod(shape)
+        block = self._blocks.get((layer, name))
+        if block is None or block.numel() < size:  # decoders keep the smaller one they have
+            block = self._blocks[layer, name] = like.new_zeros(size)
+        return block[:size].view(shape)
 
 
 class _KVCacheLayer(CacheLayerMixin):
@@ -65,15 +81,26 @@ class _KVCacheLayer(CacheLayerMixin):
 
 
 class BatchDecoder:
-    """Rows of one model, `length` tokens long. A turn has at most `turn_tokens`."""
+    """Rows of one model, `length` tokens long. A turn has at most `turn_tokens`.
+
+    Decoders can share `memory`. Moving rows to another decoder then costs no more memory, and ends
+    the conversations of all other rows.
+    """
 
     def __init__(
-        self, model: Any, width: int, length: int, turn_tokens: int, ends: Iterable[int]
+        self,
+        model: Any,
+        width: int,
+        length: int,
+        turn_tokens: int,
+        ends: Iterable[int],
+        memory: KVMemory | None = None,
     ) -> None:
         self.width: Final = width
         self.length: Final = length
         self._model: Final = model
         self._turn_tokens: Final = turn_tokens
+        self._memory: Final = memory or KVMemory()
         device = self._device = next(model.parameters()).device
         self._ends: Final = torch.tensor(sorted(ends), device=device)
         self._rows: Final = torch.arange(width, device=device)
@@ -133,6 +160,7 @@ class BatchDecoder:
         target._live[theirs] = self._live[mine]
         self._live.zero_()
         for layer, copy in zip(self._cache.layers, target._layers(self._cache), strict=True):
+            # Indexing copies the rows first, so the two decoders may share memory.
             copy.keys[theirs] = layer.keys[mine]
             copy.values[theirs] = layer.values[mine]
 
@@ -186,14 +214,17 @@ class BatchDecoder:
     def _layers(self, like: Cache) -> list[Any]:
         """The layers of the cache, allocated when the shape is first known."""
         if self._cache is None:
-            self._cache = Cache(layers=[self._layer(each) for each in like.layers])
-        layers: list[Any] = self._cache.layers
-        return layers
+            layers = [self._layer(index, each) for index, each in enumerate(like.layers)]
+            self._cache = Cache(layers=layers)
+        made: list[Any] = self._cache.layers
+        return made
 
-    def _layer(self, like: Any) -> _KVCacheLayer:
+    def _layer(self, index: int, like: Any) -> _KVCacheLayer:
         keys, values = (
-            each.new_zeros(self.width, each.shape[1], self.length, each.shape[3])
-            for each in (like.keys, like.values)
+            self._memory.take(
+                index, name, each, (self.width, each.shape[1], self.length, each.shape[3])
+            )
+            for name, each in (("keys", like.keys), ("values", like.values))
         )
         return _KVCacheLayer(keys, values, self._position)
 

@@ -18,7 +18,7 @@ from jinja2 import TemplateError
 from bylaw.agents.clock import Clock
 from bylaw.agents.driving import AgentRun
 from bylaw.agents.hf.attention import without_cudnn
-from bylaw.agents.hf.batch_decoder import BatchDecoder, GeneratedTurn
+from bylaw.agents.hf.batch_decoder import BatchDecoder, GeneratedTurn, KVMemory
 from bylaw.agents.hf.chat_tokenizer import ChatTokenizer, CompletionTokens
 from bylaw.agents.hf.loading import longest_context
 from bylaw.agents.hf.sampling import BatchSampler, Sampler
@@ -65,7 +65,8 @@ class Rollouts:
         """The longest conversation, in tokens."""
         self.clock: Final = clock or Clock()
         self._decoders: Final[dict[tuple[int, int], BatchDecoder]] = {}
-        """One per shape, so that memory and recorded graphs are reused."""
+        """One per shape, so that recorded graphs are reused."""
+        self._memory: Final = KVMemory()
 
     def batch_sampler(self, temperature: float, seed: int) -> Callable[[int], Sampler]:
         """A sampler of tokens at a temperature; at zero, of the most likely ones.
@@ -209,8 +210,8 @@ class Rollouts:
             return width
         free, _ = torch.cuda.mem_get_info(device)
         free += torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
-        # Narrower decoders come later and need as much again; the rest is for everything else.
-        room = int(free / (2.25 * length * _bytes_per_token(self.model)))
+        # Decoders share their memory; a fifth is left for everything else.
+        room = int(free / (1.25 * length * _bytes_per_token(self.model)))
         while width > max(room, 1):
             width //= 2
         return width
@@ -219,7 +220,9 @@ class Rollouts:
         shape = width, length
         if shape not in self._decoders:
             ends = self.tokenizer.ends
-            self._decoders[shape] = BatchDecoder(self.model, *shape, self.turn_tokens, ends)
+            self._decoders[shape] = BatchDecoder(
+                self.model, *shape, self.turn_tokens, ends, self._memory
+            )
         return self._decoders[shape]
 
 

@@ -1,10 +1,14 @@
-"""TRL's trainer without the computation on padding.
+"""TRL's trainer without computation that changes no gradient: on padding, and on equal rewards.
 
 TRL pads prompts on the left and completions on the right, to the longest rollout of a round. One
 long rollout thus pads all the others to its length. Attention with a padding mask is slow on a GPU,
 and rows without anything to attend to can have NaN gradients. Here rows start with their prompts
 and are padded only to the longest row of the same forward pass. Causal attention then never sees
 padding, and needs no mask.
+
+Rollouts that have the same reward as their whole group have an advantage of zero. Without a
+reference model they add nothing to the gradient. The rollouts of a prompt are therefore kept
+together, and forward passes that would have only such rollouts are left out.
 """
 
 from __future__ import annotations
@@ -19,7 +23,36 @@ _NO_GRADIENT_FACTOR: Final = 4
 
 
 class UnpaddedGrpoTrainer(GRPOTrainer):  # type: ignore[misc]  # TRL has no types
-    """TRL's trainer; each forward pass is padded to its own longest row."""
+    """TRL's trainer; each forward pass has an advantage, and is padded to its own longest row."""
+
+    _buffered_inputs: Any
+    """TRL's micro-batches of the current round."""
+
+    def _prepare_inputs(self, generation_batch: Any) -> Any:
+        """TRL's inputs, with the rollouts of each prompt next to each other.
+
+        TRL shuffles the rollouts of a round before it splits them into micro-batches.
+        """
+        before = self._buffered_inputs
+        inputs = super()._prepare_inputs(generation_batch)
+        made = self._buffered_inputs
+        if made is before or made is None:
+            return inputs
+        joined = {name: _joined([each[name] for each in made]) for name in made[0]}
+        self._buffered_inputs = [
+            {name: _rows(value, rows) for name, value in joined.items()}
+            for rows in _by_prompt(joined["prompt_ids"]).split(len(made[0]["prompt_ids"]))
+        ]
+        return self._buffered_inputs[self._step % self.args.steps_per_generation]
+
+    def _compute_loss(self, model: Any, inputs: Any) -> Any:
+        """TRL's loss; zero without a forward pass if no rollout has an advantage."""
+        others = self.beta or self.aux_loss_enabled or self._entropy_bonus_enabled
+        if others or not model.training or inputs["advantages"].any():
+            return super()._compute_loss(model, inputs)
+        # Gradients of zero, not none: the optimizer goes on as it would with the forward pass.
+        learned = [weight for weight in model.parameters() if weight.requires_grad]
+        return torch.stack([weight.sum() for weight in learned]).sum() * 0.0
 
     def _get_per_token_logps_and_entropies(
         self,
@@ -74,3 +107,28 @@ class UnpaddedGrpoTrainer(GRPOTrainer):  # type: ignore[misc]  # TRL has no type
 def _without_mask(model: Any) -> Any:
     """The model, ignoring the mask that TRL passes."""
     return lambda attention_mask, **inputs: model(**inputs)
+
+
+def _by_prompt(prompts: torch.Tensor) -> torch.Tensor:
+    """An order of the rows in which equal prompts follow each other, by first occurrence."""
+    _, which = prompts.unique(dim=0, return_inverse=True)
+    places = torch.arange(len(which), device=which.device)
+    first = which.new_full((len(which),), len(which)).scatter_reduce(0, which, places, "amin")
+    return first[which].argsort(stable=True)
+
+
+def _joined(values: list[Any]) -> Any:
+    """The values of all micro-batches; a value that is not per rollout is the same in each."""
+    first = values[0]
+    if isinstance(first, torch.Tensor) and first.ndim:
+        return torch.cat(values)
+    if isinstance(first, list):
+        return [each for value in values for each in value]
+    return first
+
+
+def _rows(value: Any, rows: torch.Tensor) -> Any:
+    """The values of these rollouts."""
+    if isinstance(value, torch.Tensor) and value.ndim:
+        return value[rows.to(value.device)]
+    return [value[row] for row in rows.tolist()] if isinstance(value, list) else value
