@@ -43,6 +43,7 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")  # read when the library is, which 
 
 from bylaw.bench.results import read_results
 from bylaw.cli.main import main as bylaw
+from bylaw.cli.train.grpo import STOPPED
 from bylaw.training.run.eval_tables import tables
 
 PHASES: Final = ("eval-base", "warm-up", "grpo", "eval-warm-up", "eval-grpo")
@@ -156,7 +157,7 @@ class Run:
         with self._timed(phase, asked), contextlib.redirect_stdout(shown):
             code = bylaw(command)
         _forget()
-        done = code == 0 and "go on with --resume" not in shown.getvalue()
+        done = code == 0 and STOPPED not in shown.getvalue()
         if self.options.half and phase in ("warm-up", "grpo") and code == 0:
             _halve(self.out / phase.removesuffix("-up") / "adapter" / "adapter_model.safetensors")
         self._record(phase, done=done)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -169,30 +168,24 @@ def test_a_token_that_was_never_trained_is_not_known(tmp_path: Path) -> None:
     assert untrained_tags(tokenizer, model) == ["<tool_call>"]
 
 
-def test_a_tokenizer_from_gguf_spells_tags_that_were_never_trained(tmp_path: Path) -> None:
-    """Some versions of transformers read them as single tokens, others do not."""
+def test_tags_that_were_never_trained_are_spelled(tmp_path: Path) -> None:
+    """Read from a GGUF file they are single tokens or not, depending on transformers' version."""
     import tiny_model
     import torch
 
-    from bylaw.agents.hf.loading import _repair, load_model
+    from bylaw.agents.hf.loading import load_model
 
-    folder = tiny_model.save(tmp_path, taught=False, template=tiny_model.WITH_TOOLS)
+    folder = tiny_model.save(tmp_path / "model", taught=False, template=tiny_model.WITH_TOOLS)
     model, tokenizer = load_model(folder, torch.bfloat16)
     tokenizer.add_tokens(["<tool_call>", "</tool_call>"])
     call = tokenizer.convert_tokens_to_ids("<tool_call>")
     with torch.no_grad():
         model.get_input_embeddings().weight[call] = model.get_input_embeddings().weight[-1]
-    _repair(tokenizer, model)
-    assert "<tool_call>" not in tokenizer.tokenize("<tool_call>a</tool_call>")
-    assert tokenizer.tokenize("<tool_call>a</tool_call>")[-1] == "</tool_call>"
-    tokenizer.save_pretrained(tmp_path / "saved")
-    _, saved = load_model(_copied(folder, tmp_path / "saved"), torch.bfloat16)
-    assert saved.tokenize("<tool_call>") == tokenizer.tokenize("<tool_call>")
-
-
-def _copied(model: Path, tokenizer: Path) -> Path:
-    """A folder with the weights of a model and another tokenizer."""
-    for file in model.iterdir():
-        if file.is_file() and not (tokenizer / file.name).exists():
-            shutil.copy(file, tokenizer)
-    return tokenizer
+    for each in (model, tokenizer):
+        each.save_pretrained(tmp_path / "untrained")
+    _, loaded = load_model(tmp_path / "untrained", torch.bfloat16)
+    assert "<tool_call>" not in loaded.tokenize("<tool_call>a</tool_call>")
+    assert loaded.tokenize("<tool_call>a</tool_call>")[-1] == "</tool_call>"
+    loaded.save_pretrained(tmp_path / "untrained")
+    _, again = load_model(tmp_path / "untrained", torch.bfloat16)
+    assert again.tokenize("<tool_call>") == loaded.tokenize("<tool_call>")

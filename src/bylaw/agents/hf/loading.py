@@ -31,13 +31,15 @@ _LINE_BREAK: Final = "Ċ"
 
 
 def load_model(path: Path, dtype: Any) -> tuple[Any, Any]:
-    """The model and its tokenizer."""
+    """The model and its tokenizer, which spells tags that the model never learned as tokens."""
     gguf = {"gguf_file": path.name} if path.suffix == ".gguf" else {}
     folder = path.parent if gguf else path
     tokenizer = AutoTokenizer.from_pretrained(folder, **gguf)
     model = AutoModelForCausalLM.from_pretrained(folder, dtype=dtype, **gguf)
     if gguf:
         _repair(tokenizer, model)
+    # A tag can be learned letter by letter, but not as a token whose embedding was never trained.
+    _split(tokenizer, untrained_tags(tokenizer, model))
     if tokenizer.chat_template is None:
         tokenizer.chat_template = CHATML
     return model, tokenizer
@@ -47,9 +49,7 @@ def _repair(tokenizer: Any, model: Any) -> None:
     """Restores what a tokenizer loses when it is read from a GGUF file."""
     vocabulary = tokenizer.get_vocab()
     tags = [tag for tag in _TAGS if tag in vocabulary]
-    # A tag can be learned letter by letter, but not as a token whose embedding was never trained.
     tokenizer.add_tokens([tag for tag in tags if is_trained(model, vocabulary[tag])])
-    _split(tokenizer, untrained_tags(tokenizer, model))
     if _LINE_BREAK in vocabulary:
         tokenizer.backend_tokenizer.decoder = ByteLevel()
 

@@ -73,6 +73,9 @@ The output folder holds adapter/ in peft's format, checkpoints/, metrics.jsonl,
 and curves.svg with the terms of the reward, on training and held-out examples.
 """
 
+STOPPED: Final = "stopped after --seconds: add --resume to continue"
+"""Printed when a run has steps left."""
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declares the command's arguments."""
@@ -137,7 +140,7 @@ def run(options: argparse.Namespace) -> int:
         done = {"steps": trained.steps, "finished": trained.finished}
         print(json.dumps({**done, "clock": trained.clock.to_dict(), "curves": table.to_dict()}))
     show(f"\n{table.text()}\n\n{trained.clock.summary()}")
-    state = "finished" if trained.finished else "stopped after --seconds: add --resume to continue"
+    state = "finished" if trained.finished else STOPPED
     show(f"{trained.steps} steps, {state}. The adapter: {output / ADAPTER}")
     return OK
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +15,7 @@ from peft import LoraConfig, PeftModel, get_peft_model
 
 from bylaw.agents.hf.attention import share_keys
 from bylaw.agents.hf.chat_tokenizer import ChatTokenizer
-from bylaw.agents.hf.loading import load_model, takes_tools, turn_ends, untrained_tags
+from bylaw.agents.hf.loading import load_model, takes_tools, turn_ends
 from bylaw.agents.local import existing_path
 
 Precision: TypeAlias = Literal["fp32", "bf16"]
@@ -68,11 +67,6 @@ def learner(
     """
     path = _found(base)
     model, tokenizer = load_model(path, PRECISIONS[precision])
-    untrained = untrained_tags(tokenizer, model)
-    if untrained:
-        tags = " and ".join(untrained)
-        help = "an adapter cannot teach it to write them; choose another base"
-        warnings.warn(f"the model has no trained embeddings for {tags}: {help}", stacklevel=2)
     chat = _chat(tokenizer, turn_ends(model, tokenizer))
     tokenizer.eos_token = tokenizer.convert_ids_to_tokens(chat.end)
     tokenizer.pad_token = tokenizer.pad_token or tokenizer.eos_token
