@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 PYTEST := $(BIN)/python -m pytest
 
-.PHONY: help demo bench-demo test test-all test-oracle test-fuzz check format docs clean
+.PHONY: help demo bench-demo test test-all test-oracle test-fuzz check results-check format docs clean
 
 help:
 	@echo "make demo         a procedure, a good and a bad trace, the verdict explained"
@@ -16,6 +16,7 @@ help:
 	@echo "make test-oracle  1,200 random formulas against ltlf2dfa and MONA"
 	@echo "make test-fuzz    20,000 damaged files"
 	@echo "make check        style, types, layers, docs"
+	@echo "make results-check  published tables and figures, recomputed from the recorded runs"
 	@echo "make format       rewrite code and generated docs in house style"
 
 # ── set-up: a stamp per set of dependencies ────────────────────────────────────────────────
@@ -69,6 +70,9 @@ check: $(VENV)/check
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 	$(PYTEST) -n auto -m "not slow" tests/docs
+
+results-check: $(VENV)/core
+	$(BIN)/python benchmarks/form_only.py
 
 format: $(VENV)/check
 	$(BIN)/ruff check --fix .
