@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, Self
 
 from bylaw.enforcement.asking import Ask, Question
-from bylaw.enforcement.change import Change, interrupted
+from bylaw.enforcement.atomic import AtomicChange, interrupted
 from bylaw.enforcement.decision import (
     HINTS,
     SOFT_BLOCK_MODES,
@@ -206,7 +206,7 @@ class Guard:
             turn.answer(question, await question.ask_async(self._ask, self._ask_timeout))
 
     def _advance(self, turn: Turn) -> Question | None:
-        with self._lock, Change(self._run) as intact:
+        with self._lock, AtomicChange(self._run) as intact:
             if intact:
                 return self._run.advance(turn, asks=self._ask is not None)
             self._run.refuse(turn)
@@ -248,7 +248,7 @@ class Guard:
                 raise not_json(f"the result of '{tool}' is", str(reason)) from None
         if error is not None:
             error = _text("error", error)
-        with self._lock, Change(self._run) as intact:
+        with self._lock, AtomicChange(self._run) as intact:
             self._require(intact)
             self._run.record(decision, result, error)
 
@@ -284,13 +284,13 @@ class Guard:
         if role not in ROLES:
             raise unusable(*not_a_choice("role", role, ROLES))
         text = _text("text", text)
-        with self._lock, Change(self._run) as intact:
+        with self._lock, AtomicChange(self._run) as intact:
             self._require(intact)
             self._run.say(role, text)
 
     def approve(self, decision: Decision) -> None:
         """Approves a call that was refused with `ask`: when proposed again, it may run."""
-        with self._lock, Change(self._run) as intact:
+        with self._lock, AtomicChange(self._run) as intact:
             self._require(intact)
             self._run.approve(decision)
 
@@ -299,7 +299,7 @@ class Guard:
 
         For frameworks that check an answer once it is given, or let the agent try again.
         """
-        with self._lock, Change(self._run) as intact:
+        with self._lock, AtomicChange(self._run) as intact:
             self._require(intact)
             self._run.withdraw()
 
@@ -312,7 +312,7 @@ class Guard:
     def finish(self, answer: str | None = None) -> GuardReport:
         """Ends the run and scores it. `answer` is ignored if one was proposed."""
         answer = None if answer is None else _text("answer", answer)
-        with self._lock, Change(self._run) as intact:
+        with self._lock, AtomicChange(self._run) as intact:
             run = self._run
             self._report = run.finish(answer) if intact else run.finish_interrupted()
             return self._report
@@ -331,7 +331,7 @@ class Guard:
 
     def save(self, *, key: bytes | None = None) -> dict[str, Json]:
         """The state of the run as JSON, for `restore`. With a key, nobody else can change it."""
-        with self._lock, Change(self._run):
+        with self._lock, AtomicChange(self._run):
             return save_run(self._run, key)
 
     def restore(self, saved: Mapping[str, Json], *, key: bytes | None = None) -> None:

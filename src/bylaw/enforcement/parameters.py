@@ -25,7 +25,7 @@ _POSITIONAL: Final = (
 )
 
 
-class Parameters:
+class ToolParameters:
     """The parameters of one tool."""
 
     def __init__(self, name: str, tool: Callable[..., Any]) -> None:

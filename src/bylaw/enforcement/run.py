@@ -3,7 +3,7 @@
 A call is appended on trial, the rules that it newly dooms are found, and the strongest of their
 severities acts. A refused call has no further effect.
 
-Methods that change a run check everything first, then set `inside`; see `change`.
+Methods that change a run check everything first, then set `inside`; see `atomic`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Final
 
 from bylaw.enforcement.admission import Admission, malformed_message
 from bylaw.enforcement.asking import Question
-from bylaw.enforcement.change import interruption
+from bylaw.enforcement.atomic import interruption
 from bylaw.enforcement.decision import (
     Action,
     Decision,
@@ -95,7 +95,7 @@ class Run:
         self.issued: Final = Issued()
         """The decisions that still wait for a result or for an approval."""
         self.inside: str | None = None
-        """The change that is under way, or that was interrupted; see `change`."""
+        """The change that is under way, or that was interrupted; see `atomic`."""
 
     @property
     def ended(self) -> bool:

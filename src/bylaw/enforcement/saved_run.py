@@ -45,7 +45,7 @@ _PARTS: Final = (
     *("escalation", "recent", "journal", "issued", "rules"),
 )
 _INTERRUPTED: Final = ("id", "turn", "finished", "journal", "inside")
-"""The parts of a run that was interrupted; see `change`. Its rules are not worth saving."""
+"""The parts of a run that was interrupted; see `atomic`. Its rules are not worth saving."""
 _CHANGES: Final = ("propose", "record", "say", "approve", "withdraw", "finish", "save")
 
 

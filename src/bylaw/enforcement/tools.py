@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from bylaw.enforcement.decision import Decision
 from bylaw.enforcement.execution import Opened, async_stream, executed
-from bylaw.enforcement.parameters import Parameters
+from bylaw.enforcement.parameters import ToolParameters
 from bylaw.enforcement.turn import calls_of
 from bylaw.enforcement.validation import unusable
 from bylaw.errors import shown
@@ -52,7 +52,7 @@ class GatedTool:
     def __init__(self, name: str, function: ToolFunction) -> None:
         self.name = name
         self.function = function
-        self.parameters = Parameters(name, function)
+        self.parameters = ToolParameters(name, function)
 
     def call(self, values: Sequence[Any], keywords: Mapping[str, Any]) -> Call:
         """A Python call of the tool, to be proposed."""

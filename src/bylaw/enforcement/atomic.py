@@ -20,11 +20,11 @@ class Changeable(Protocol):
     """The change that is under way, or that was interrupted."""
 
 
-class Change:
+class AtomicChange:
     """One change of a run, made under its lock.
 
-    `with lock, Change(run) as intact:`, on one line, so that nothing can be raised between the end
-    of the change and the release of the lock. `intact` is False if an earlier change was
+    `with lock, AtomicChange(run) as intact:`, on one line, so that nothing can be raised between
+    the end of the change and the release of the lock. `intact` is False if an earlier change was
     interrupted, or is under way: the functions of a vocabulary must not use the guard that calls
     them.
     """

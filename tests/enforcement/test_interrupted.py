@@ -1,0 +1,207 @@
+"""Whatever is raised in the middle of a change, at whatever line: the run is as before, or over."""
+
+from __future__ import annotations
+
+import functools
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import count
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import pytest
+
+import bylaw
+from bylaw import Call, Guard, Procedure, Trace, UsageError, Vocabulary
+from bylaw.enforcement.decision import Decision
+from bylaw.enforcement.log import AuditLog, check
+from bylaw.values import Json, canonical
+
+SOURCE = str(Path(bylaw.__file__).parent)
+
+
+class Interrupt(BaseException):
+    """As Ctrl-C, but not for pytest."""
+
+
+@contextmanager
+def interrupted_at(number: int) -> Iterator[list[str]]:
+    """Raises at the line of this number that is executed in Bylaw's own files."""
+    lines: list[str] = []
+
+    def trace(frame: FrameType, event: str, _: Any) -> Any:
+        if not frame.f_code.co_filename.startswith(SOURCE):
+            return None
+        if event == "line":
+            lines.append(f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno}")
+            if len(lines) == number:
+                sys.settrace(None)
+                raise Interrupt
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        yield lines
+    finally:
+        sys.settrace(before)
+
+
+# ── one run with a rule for each engine ───────────────────────────────────────────────────
+
+RULES = {
+    "machine": "SOFT_BLOCK: G(refund -> O call(verify, ok))",
+    "joint": "SOFT_BLOCK: CalledN(refund, <= 4)",
+    "joint too": "SOFT_BLOCK: CalledWith(refund, amount = 9)",
+    "slices": 'TOLERATE: forall x in args(lookup, "id"): F call(verify, id = x)',
+    "registers": "SOFT_BLOCK: G(refund -> args.amount <= last(call(verify, ok)).result.most)",
+    "local": "BLOCK_AND_WARN: G(refund -> args.amount < 50)",
+    "history": "ASK: G(wire -> plausible(args.amount))",
+}
+
+
+@functools.cache
+def procedure() -> Procedure:
+    vocabulary = Vocabulary()
+
+    @vocabulary.predicate(false_is_final=True)
+    def plausible(trace: Trace, at: int, metrics: Any, amount: Any) -> bool:
+        return bool(amount < 100)
+
+    constraints = [
+        dict(zip(("severity", "rule", "name"), (*text.split(": ", 1), name), strict=True))
+        for name, text in RULES.items()
+    ]
+    stated = {"finish": "free", "unlisted": "allow", "constraints": constraints}
+    return Procedure.from_dict(stated, vocabulary=vocabulary)
+
+
+LOOKUP = Call("lookup", {"id": 7})
+VERIFY = Call("verify", {"id": 7})
+
+
+def refund(amount: int) -> Call:
+    return Call("refund", {"amount": amount})
+
+
+class Scene:
+    """A run in which much is open: a result, a warning, an approval."""
+
+    def __init__(self, log: AuditLog, *, answered: bool) -> None:
+        self.guard = Guard(procedure(), log=log)
+        self.guard.say("user", "Refund me.")
+        lookup, verify = self.guard.propose([LOOKUP, VERIFY])
+        self.guard.record(lookup, {"found": True})
+        self.guard.record(verify, {"most": 500})
+        (self.wire,) = self.guard.propose([Call("wire", {"amount": 200})])
+        self.refund, warned = self.guard.propose([refund(5), refund(60)])
+        assert [self.wire.action, self.refund.action, warned.action] == ["ask", "allow", "warn"]
+        self.guard.say("assistant", "Done, I think.")
+        if answered:
+            self.guard.propose([Call("final_answer", {"answer": "done"})])
+
+
+def _said(decisions: list[Decision]) -> Any:
+    return [(each.action, [v.constraint.name for v in each.violations]) for each in decisions]
+
+
+CHANGES: dict[str, Callable[[Scene], Any]] = {
+    "propose": lambda s: _said(s.guard.propose([LOOKUP, refund(60), refund(800)])),
+    "propose an answer": lambda s: _said(
+        s.guard.propose([VERIFY, Call("final_answer", {"answer": "done"})])
+    ),
+    "record": lambda s: s.guard.record(s.refund, {"paid": 5}),
+    "abandon": lambda s: s.guard.abandon(s.refund),
+    "say": lambda s: s.guard.say("user", "Thank you."),
+    "approve": lambda s: s.guard.approve(s.wire),
+    "withdraw": lambda s: s.guard.withdraw(),
+    "finish": lambda s: s.guard.finish("done").score,
+    "save": lambda s: bool(s.guard.save()),
+}
+
+
+def _state(guard: Guard) -> str:
+    """The saved run, without the times of its events."""
+
+    def timeless(value: Json) -> Json:
+        if isinstance(value, dict):
+            return {k: timeless(v) for k, v in value.items() if k not in ("time", "seal")}
+        return [timeless(each) for each in value] if isinstance(value, list) else value
+
+    return canonical(timeless(guard.save()))
+
+
+def _check_over(guard: Guard) -> None:
+    """The run has ended, refuses everything, and says why, wherever it is continued."""
+    restored = Guard(procedure())
+    restored.restore(json.loads(json.dumps(guard.save())))
+    for each in (guard, restored):
+        assert each.stopped
+        for decision in each.propose([LOOKUP, VERIFY]):
+            assert decision.action == "stop"
+            assert "was interrupted" in decision.message
+        with pytest.raises(UsageError, match="was interrupted"):
+            each.say("user", "And now?")
+        report = each.finish()
+        assert (report.score, report.stopped) == (None, True)
+        assert "was interrupted" in (report.reason or "")
+
+
+def _chosen(lines: list[str], *, all_of_them: bool) -> list[int]:
+    """Each line where it is executed first and last; or forty of these places."""
+    first: dict[str, int] = {}
+    last: dict[str, int] = {}
+    for number, line in enumerate(lines, start=1):
+        first.setdefault(line, number)
+        last[line] = number
+    numbers = sorted({*first.values(), *last.values()})
+    return numbers if all_of_them else numbers[:: max(1, len(numbers) // 40)]
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_some_lines(change: str, tmp_path: Path) -> None:
+    _interrupt(change, tmp_path, all_of_them=False)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("change", CHANGES)
+def test_every_line(change: str, tmp_path: Path) -> None:
+    _interrupt(change, tmp_path, all_of_them=True)
+
+
+def _interrupt(change: str, folder: Path, *, all_of_them: bool) -> None:
+    make = CHANGES[change]
+    paths = (folder / f"{number}.jsonl" for number in count())
+
+    @contextmanager
+    def scene() -> Iterator[Scene]:
+        path = next(paths)
+        with AuditLog(path, durable=False) as log:
+            yield Scene(log, answered=change == "withdraw")
+        assert check(path).problem is None
+
+    with scene() as undisturbed:
+        expected = make(undisturbed)  # the first run makes what all runs share
+    with scene() as undisturbed:
+        before = _state(undisturbed.guard)
+        with interrupted_at(0) as lines:
+            assert make(undisturbed) == expected
+        after = _state(undisturbed.guard)
+    unharmed = 0
+    for number in _chosen(lines, all_of_them=all_of_them):
+        with scene() as run:
+            with interrupted_at(number), pytest.raises(Interrupt):
+                make(run)
+            if run.guard.stopped:
+                _check_over(run.guard)
+                continue
+            unharmed += 1
+            assert _state(run.guard) == before, lines[number - 1]
+            assert make(run) == expected, lines[number - 1]
+            assert _state(run.guard) == after, lines[number - 1]
+    assert unharmed, "what is checked first leaves the run as it is"
+    with scene() as undisturbed:
+        assert make(undisturbed) == expected, "what runs share is intact"
