@@ -16,7 +16,6 @@ from inspect_ai.tool import ToolCall, ToolCallView
 from bylaw.enforcement.decision import Decision
 from bylaw.enforcement.guard import Guard
 from bylaw.names import FINAL_ANSWER
-from bylaw.plain import as_json
 from bylaw.procedure.procedure import Procedure
 from bylaw.trace.event import Call
 
@@ -143,7 +142,7 @@ def load_procedure(procedure: str | Procedure) -> Procedure:
 
 
 def as_call(call: ToolCall) -> Call:
-    return Call(call.function, dict(as_json(call.arguments)), id=call.id)
+    return Call(call.function, call.arguments, id=call.id)
 
 
 def same_call(one: ToolCall, other: ToolCall) -> bool:

@@ -9,7 +9,7 @@ so that no rule takes it for a success or for a failure. `Guard.awaiting` lists 
 from __future__ import annotations
 
 import inspect
-from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -56,6 +56,13 @@ def _delivered(guard: Guard, decision: Decision, result: Any) -> Any:
         return async_stream(guard, begin)
     _record(guard, decision, as_json(result))
     return result
+
+
+def give_up(guard: Guard, decisions: Iterable[Decision]) -> None:
+    """Gives up the calls of a turn that was broken off: those that have no result have failed."""
+    for decision in decisions:
+        if guard.awaits(decision):
+            guard.abandon(decision)
 
 
 def _record(guard: Guard, decision: Decision, result: Json, error: str | None = None) -> None:

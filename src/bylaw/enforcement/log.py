@@ -114,10 +114,13 @@ class AuditLog:
                 written += self._file.write(whole[written:]) or 0
             if self.durable:
                 self._sync()
+            self.entries, self._last, self._size = entries, last, self._size + len(whole)
         except (OSError, ValueError) as error:  # ValueError: it was closed
             self._cut()
             raise self._unwritable(getattr(error, "strerror", None) or str(error)) from None
-        self.entries, self._last, self._size = entries, last, self._size + len(whole)
+        except BaseException:  # Ctrl-C: what was not acknowledged must not stay
+            self._cut()
+            raise
 
     def _cut(self) -> None:
         """Removes a partial write. If that fails too, nothing more is written."""

@@ -28,14 +28,10 @@ _POSITIONAL: Final = (
 class ToolParameters:
     """The parameters of one tool."""
 
-    def __init__(self, name: str, tool: Callable[..., Any]) -> None:
+    def __init__(self, name: str, signature: inspect.Signature) -> None:
         self.name: Final = name
-        try:
-            self.signature: Final = inspect.signature(tool)
-        except (TypeError, ValueError):
-            help = "Wrap it in a function of your own, with named parameters."
-            raise unusable(f"the parameters of the tool '{name}' cannot be read", help) from None
-        listed = self.signature.parameters.values()
+        self.signature: Final = signature
+        listed = signature.parameters.values()
         self._positional: Final = [each for each in listed if each.kind in _POSITIONAL]
         self._rest: Final = _of_kind(listed, inspect.Parameter.VAR_POSITIONAL)
         """The name of `*notes`, if there is one."""
@@ -45,6 +41,15 @@ class ToolParameters:
             each.name: value for each in listed for value in _json_default(each)
         }
         """The default arguments that are JSON. Rules do not see the others."""
+
+    @classmethod
+    def of(cls, name: str, tool: Callable[..., Any]) -> ToolParameters:
+        """The parameters of a Python function."""
+        try:
+            return cls(name, inspect.signature(tool))
+        except (TypeError, ValueError):
+            help = "Wrap it in a function of your own, with named parameters."
+            raise unusable(f"the parameters of the tool '{name}' cannot be read", help) from None
 
     def named(self, values: Sequence[Any], keywords: Mapping[str, Any]) -> dict[str, Json]:
         """The arguments of a Python call by name, with the defaults. They are not checked yet.

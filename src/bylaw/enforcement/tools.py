@@ -21,7 +21,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from bylaw.enforcement.decision import Decision
-from bylaw.enforcement.execution import Opened, async_stream, executed
+from bylaw.enforcement.execution import Opened, async_stream, executed, give_up
 from bylaw.enforcement.parameters import ToolParameters
 from bylaw.enforcement.turn import calls_of
 from bylaw.enforcement.validation import unusable
@@ -52,7 +52,7 @@ class GatedTool:
     def __init__(self, name: str, function: ToolFunction) -> None:
         self.name = name
         self.function = function
-        self.parameters = ToolParameters(name, function)
+        self.parameters = ToolParameters.of(name, function)
 
     def call(self, values: Sequence[Any], keywords: Mapping[str, Any]) -> Call:
         """A Python call of the tool, to be proposed."""
@@ -136,7 +136,7 @@ def run_turn(guard: Guard, tools: Mapping[str, ToolFunction], calls: Sequence[Ca
             for decision in decisions:
                 outcomes[decision.index] = _outcome(guard, gated, decision)
         except BaseException:
-            _give_up(guard, decisions)
+            give_up(guard, decisions)
             raise
     return outcomes
 
@@ -167,16 +167,9 @@ async def run_turn_async(
         try:
             await asyncio.gather(*map(run, decisions))
         except BaseException:
-            _give_up(guard, decisions)
+            give_up(guard, decisions)
             raise
     return outcomes
-
-
-def _give_up(guard: Guard, decisions: Sequence[Decision]) -> None:
-    """Gives up on the calls of a turn that was broken off."""
-    for decision in decisions:
-        if guard.awaits(decision):
-            guard.abandon(decision)
 
 
 def _filled(tools: Mapping[str, GatedTool], call: Call) -> Call:
