@@ -22,7 +22,7 @@ from bylaw.vocabulary.domains import Elements, elements, extracted
 from bylaw.vocabulary.possible import (
     UNSEEN,
     Between,
-    Possible,
+    PossibleValue,
     Seen,
     SomeOf,
     is_certain,
@@ -158,10 +158,10 @@ class EvaluationScope:
         self.complete: Final = not self.partial and not view.vocabulary.may_fail
         """Is every value known?"""
         self.faults: Final[list[Fault]] = []
-        self.values: dict[str, Possible] = {}
+        self.values: dict[str, PossibleValue] = {}
         self._known: Final[dict[object, Any]] = {}
 
-    def with_value(self, variable: str, value: Possible) -> EvaluationScope:
+    def with_value(self, variable: str, value: PossibleValue) -> EvaluationScope:
         """The scope in which a variable has a value."""
         inner = copy.copy(self)
         inner.values = {**self.values, variable: value}
@@ -279,7 +279,7 @@ class EvaluationScope:
         """The value of a term at a position."""
         return value_at(term, _Spot(self, at))
 
-    def possible(self, term: Term, at: int) -> Possible:
+    def possible(self, term: Term, at: int) -> PossibleValue:
         """The value of a term at a position, or what is known of it."""
         return possible_at(term, _Spot(self, at))
 
@@ -327,7 +327,7 @@ class EvaluationScope:
             possible ^= 1 << found
         yield None
 
-    def sofar(self, condition: f.Formula, at: int) -> Possible:
+    def sofar(self, condition: f.Formula, at: int) -> PossibleValue:
         """The events up to a position that satisfy a condition, as objects."""
         key = ("so far", condition, self._values_of(condition))
         if key not in self._known:
@@ -336,14 +336,14 @@ class EvaluationScope:
         number = bisect_right(positions, at)
         return some_of(events[:number], certain[:number])
 
-    def _fitting(self, condition: f.Formula) -> tuple[list[int], list[Possible], list[bool]]:
+    def _fitting(self, condition: f.Formula) -> tuple[list[int], list[PossibleValue], list[bool]]:
         """The positions that may satisfy a condition, their events, and which are certain."""
         true, possible = self.truth(condition, self.positions)
         positions = list(positions_of(possible & self.positions))
         events = [self.view.event_object(at) for at in positions]
         return positions, events, [bool(true >> at & 1) for at in positions]
 
-    def counted(self, term: Counted, at: int) -> Possible:
+    def counted(self, term: Counted, at: int) -> PossibleValue:
         """The number of values for which the body holds at a position."""
         if isinstance(term.domain, f.Found) and self.possible(term.domain.term, at) is MISSING:
             return MISSING
@@ -371,7 +371,7 @@ class _Spot:
     def field(self, name: str) -> Seen:
         return self.scope.view.field(self.at, name)
 
-    def variable(self, name: str) -> Possible:
+    def variable(self, name: str) -> PossibleValue:
         return self.scope.values.get(name, MISSING)
 
     def answer(self) -> Seen:
@@ -381,7 +381,7 @@ class _Spot:
     def labels(self) -> Seen:
         return self.scope.view.trace.labels
 
-    def last(self, term: Last) -> Possible:
+    def last(self, term: Last) -> PossibleValue:
         view = self.scope.view
         if self.at in view.hidden:
             return UNSEEN
@@ -390,10 +390,10 @@ class _Spot:
         found = self.scope.last(term.condition, self.at)
         return one_of([MISSING if at is None else view.event_object(at) for at in found])
 
-    def sofar(self, term: Sofar) -> Possible:
+    def sofar(self, term: Sofar) -> PossibleValue:
         return self.scope.sofar(term.condition, self.at)
 
-    def counted(self, term: Counted) -> Possible:
+    def counted(self, term: Counted) -> PossibleValue:
         return self.scope.counted(term, self.at)
 
 
@@ -477,7 +477,7 @@ _VALUES: Final = {
 }
 
 
-def _sorted(members: Sequence[tuple[Possible, bool]]) -> Elements:
+def _sorted(members: Sequence[tuple[PossibleValue, bool]]) -> Elements:
     """The values of a domain: those that certainly belong to it, and the others."""
     certain = tuple(value for value, sure in members if sure)
     return Elements(certain, True, tuple(value for value, sure in members if not sure))

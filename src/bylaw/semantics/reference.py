@@ -31,7 +31,7 @@ from bylaw.logic.walk import everything, substitute
 from bylaw.trace.event import MISSING
 from bylaw.vocabulary.comparisons import compared
 from bylaw.vocabulary.domains import Elements
-from bylaw.vocabulary.possible import UNSEEN, Possible, known, possible_key
+from bylaw.vocabulary.possible import UNSEEN, PossibleValue, known, possible_key
 from bylaw.vocabulary.predicates import PREDICATES
 from bylaw.vocabulary.tracker import value_of
 from bylaw.vocabulary.view import Kleene, positions_of
@@ -346,7 +346,7 @@ def _named_value(variable: str, value: Term, body: TruthFunction) -> TruthFuncti
     return named
 
 
-_Found: TypeAlias = tuple[list[tuple[Possible, int]], int]
+_Found: TypeAlias = tuple[list[tuple[PossibleValue, int]], int]
 """The values of a domain, each with its positions; the positions where more may exist."""
 
 
@@ -357,7 +357,7 @@ def _found_anywhere(s: EvaluationScope, domain: f.Domain, where: int, uncertain:
 
 
 def _found_here(s: EvaluationScope, domain: f.Domain, where: int, uncertain: bool) -> _Found:
-    places: list[tuple[Possible, int]] = []
+    places: list[tuple[PossibleValue, int]] = []
     incomplete = 0
     for at in positions_of(where):
         found = s.elements(domain, at)
@@ -366,14 +366,14 @@ def _found_here(s: EvaluationScope, domain: f.Domain, where: int, uncertain: boo
     return _alike(places), incomplete
 
 
-def _members(found: Elements, uncertain: bool) -> Sequence[Possible]:
+def _members(found: Elements, uncertain: bool) -> Sequence[PossibleValue]:
     """The values of a domain, with the uncertain ones if asked for."""
     return (*found.values, *found.uncertain) if uncertain else found.values
 
 
-def _alike(places: Iterable[tuple[Possible, int]]) -> list[tuple[Possible, int]]:
+def _alike(places: Iterable[tuple[PossibleValue, int]]) -> list[tuple[PossibleValue, int]]:
     """The values, each with all its positions: equal values are evaluated together."""
-    found: dict[Hashable, tuple[Possible, int]] = {}
+    found: dict[Hashable, tuple[PossibleValue, int]] = {}
     for value, at in places:
         key = possible_key(value)
         known = found.get(key)
@@ -445,7 +445,7 @@ def written_out(formula: f.Formula) -> tuple[Callable[..., Kleene], tuple[Any, .
     return None if operands is None else (predicate.holds, operands)
 
 
-def bound(part: _Part, values: Mapping[str, Possible]) -> _Part:
+def bound(part: _Part, values: Mapping[str, PossibleValue]) -> _Part:
     """A part of a formula with its variables replaced by their values.
 
     An undefined variable is left as it is: a variable that nothing binds is undefined.

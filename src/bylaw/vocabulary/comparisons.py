@@ -15,7 +15,7 @@ from bylaw.vocabulary.possible import (
     Between,
     OneOf,
     PartlyKnown,
-    Possible,
+    PossibleValue,
     Seen,
     SomeOf,
     known,
@@ -57,7 +57,7 @@ RELATION_TESTS: Final[dict[str, Callable[[Json, Json], bool]]] = {
 }
 
 
-def compared(left: Possible, symbol: str, right: Possible) -> bool | None:
+def compared(left: PossibleValue, symbol: str, right: PossibleValue) -> bool | None:
     """Does the comparison hold? None if that depends on an unseen value."""
     if left is MISSING or right is MISSING or left is None or right is None:
         return False
@@ -75,7 +75,7 @@ def same(left: Seen, right: Seen) -> bool | None:
     return None if left is UNSEEN or right is UNSEEN else equal(left, right)
 
 
-def _partly_compared(left: Possible, symbol: str, right: Possible) -> bool | None:
+def _partly_compared(left: PossibleValue, symbol: str, right: PossibleValue) -> bool | None:
     if isinstance(left, OneOf) or isinstance(right, OneOf):
         return _agreed(
             compared(a, symbol, b)
@@ -102,7 +102,7 @@ def _agreed(answers: Iterable[bool | None]) -> bool | None:
     return found.pop() if len(found) == 1 else None
 
 
-def _perhaps_contains(whole: SomeOf, part: Possible) -> bool | None:
+def _perhaps_contains(whole: SomeOf, part: PossibleValue) -> bool | None:
     answer: bool | None = False
     for member, sure in zip(whole.members, whole.certain, strict=True):
         here = compared(member, "=", part)
@@ -112,7 +112,7 @@ def _perhaps_contains(whole: SomeOf, part: Possible) -> bool | None:
     return answer
 
 
-def _compared_ranges(left: Possible, symbol: str, right: Possible) -> bool | None:
+def _compared_ranges(left: PossibleValue, symbol: str, right: PossibleValue) -> bool | None:
     bounds: list[tuple[Json, Json]] = [_bounds(left), _bounds(right)]
     if UNSEEN in bounds[0] or UNSEEN in bounds[1]:
         return None
@@ -132,7 +132,7 @@ def _compared_ranges(left: Possible, symbol: str, right: Possible) -> bool | Non
     return corners.pop() if len(corners) == 1 else None
 
 
-def _bounds(value: Possible) -> tuple[Seen, Seen]:
+def _bounds(value: PossibleValue) -> tuple[Seen, Seen]:
     if isinstance(value, Between):
         return value.lowest, value.highest
     return known(value), known(value)

@@ -16,7 +16,7 @@ from bylaw.frozen import frozen
 from bylaw.logic.formula import FromArgs, FromMetrics, FromResults
 from bylaw.trace.event import MISSING, Call
 from bylaw.values import Json, identity, problem
-from bylaw.vocabulary.possible import UNSEEN, Possible, Seen
+from bylaw.vocabulary.possible import UNSEEN, PossibleValue, Seen
 from bylaw.vocabulary.view import View
 
 
@@ -24,10 +24,10 @@ from bylaw.vocabulary.view import View
 class Elements:
     """The values of a domain."""
 
-    values: tuple[Possible, ...]
+    values: tuple[PossibleValue, ...]
     complete: bool
     """Are these all the values? Hidden events may add others."""
-    uncertain: tuple[Possible, ...] = ()
+    uncertain: tuple[PossibleValue, ...] = ()
     """Values that may be in the domain, or not."""
 
 

@@ -29,7 +29,7 @@ from bylaw.vocabulary.patterns import forms_of, is_named, is_tool, lookup, names
 from bylaw.vocabulary.possible import (
     UNSEEN,
     Between,
-    Possible,
+    PossibleValue,
     Seen,
     SomeOf,
     Unseen,
@@ -63,13 +63,13 @@ class EventContext:
         self.step = step
         self.pending = pending
         """May its result still arrive?"""
-        self.values: list[Possible] = [MISSING] * size
+        self.values: list[PossibleValue] = [MISSING] * size
 
 
 Test: TypeAlias = Callable[[EventContext], Kleene]
 Reader: TypeAlias = Callable[[EventContext], Seen]
-PossibleReader: TypeAlias = Callable[[EventContext], Possible]
-Members: TypeAlias = Sequence[tuple[Possible, bool]]
+PossibleReader: TypeAlias = Callable[[EventContext], PossibleValue]
+Members: TypeAlias = Sequence[tuple[PossibleValue, bool]]
 """The values of a domain, each with whether it certainly belongs to it."""
 
 
@@ -176,7 +176,7 @@ class LocalCompiler:
         members, slot = self._members(domain, slots), self._slot()
         test = self.formula(body, {**slots, variable: slot})
 
-        def count(now: EventContext) -> Possible:
+        def count(now: EventContext) -> PossibleValue:
             found = members(now)
             if isinstance(found, Missing | Unseen):
                 return found
@@ -359,7 +359,7 @@ def _same_truth(left: Kleene, right: Kleene) -> Kleene:
     return None if left is None or right is None else left is right
 
 
-def members_of_value(value: Possible) -> Members | Missing | Unseen:
+def members_of_value(value: PossibleValue) -> Members | Missing | Unseen:
     """The elements of a list; a single value counts as one."""
     if isinstance(value, SomeOf):
         return list(zip(value.members, value.certain, strict=True))

@@ -47,7 +47,7 @@ class OneOf(PartlyKnown):
 
     __slots__ = ("values",)
 
-    def __init__(self, values: Sequence[Possible]) -> None:
+    def __init__(self, values: Sequence[PossibleValue]) -> None:
         self.values = values
 
 
@@ -71,7 +71,7 @@ class SomeOf(PartlyKnown):
 
     __slots__ = ("certain", "members")
 
-    def __init__(self, members: Sequence[Possible], certain: Sequence[bool]) -> None:
+    def __init__(self, members: Sequence[PossibleValue], certain: Sequence[bool]) -> None:
         self.members = members
         self.certain = certain
 
@@ -80,28 +80,28 @@ class PartialObject(dict[str, Seen], PartlyKnown):
     """An event as an object, some of whose fields are unseen."""
 
 
-Possible: TypeAlias = Seen | PartlyKnown
+PossibleValue: TypeAlias = Seen | PartlyKnown
 """A value, or what is known of it."""
 
 
-def one_of(values: Sequence[Possible]) -> Possible:
+def one_of(values: Sequence[PossibleValue]) -> PossibleValue:
     """One of several values, or the value if there is only one."""
     return values[0] if len(values) == 1 else OneOf(values)
 
 
-def some_of(members: Sequence[Possible], certain: Sequence[bool]) -> Possible:
+def some_of(members: Sequence[PossibleValue], certain: Sequence[bool]) -> PossibleValue:
     """The list of these members, of which some may be uncertain."""
     if all(certain) and not any(isinstance(member, PartlyKnown) for member in members):
         return list(members)
     return SomeOf(members, certain)
 
 
-def known(value: Possible) -> Seen:
+def known(value: PossibleValue) -> Seen:
     """The value, if it is known as a whole."""
     return UNSEEN if isinstance(value, PartlyKnown) else value
 
 
-def is_certain(value: Possible) -> bool:
+def is_certain(value: PossibleValue) -> bool:
     """Is the value certainly defined?"""
     match value:
         case OneOf():
@@ -112,7 +112,7 @@ def is_certain(value: Possible) -> bool:
             return value is not MISSING and value is not UNSEEN
 
 
-def possible_key(value: Possible) -> Hashable:
+def possible_key(value: PossibleValue) -> Hashable:
     """The same for two values exactly if the same is known of them."""
     match value:
         case OneOf():
@@ -146,7 +146,7 @@ def keyed(keys: Sequence[str], values: list[Seen]) -> Seen:
     return dict(zip(keys, values, strict=True))
 
 
-def found_at(base: Possible, key: Seen) -> Possible:
+def found_at(base: PossibleValue, key: Seen) -> PossibleValue:
     """The value of a key in an object, or in each element of a list; or of an index in a list."""
     if base is MISSING or key is MISSING:
         return MISSING
@@ -177,8 +177,8 @@ def _found(base: Json, key: Json) -> Seen:
     return MISSING
 
 
-def _mapped(base: SomeOf, key: str) -> Possible:
-    members: list[Possible] = []
+def _mapped(base: SomeOf, key: str) -> PossibleValue:
+    members: list[PossibleValue] = []
     certain: list[bool] = []
     for member, sure in zip(base.members, base.certain, strict=True):
         value = known(found_at(member, key))
@@ -188,12 +188,12 @@ def _mapped(base: SomeOf, key: str) -> Possible:
     return some_of(members, certain)
 
 
-def _indexed(base: SomeOf, index: int) -> Possible:
+def _indexed(base: SomeOf, index: int) -> PossibleValue:
     """The member at an index: each one that enough others may precede, and not too many must."""
     members, certain = base.members, base.certain
     if index < 0:
         members, certain, index = members[::-1], certain[::-1], -1 - index
-    cases: list[Possible] = []
+    cases: list[PossibleValue] = []
     must_precede = 0
     for may_precede, (member, sure) in enumerate(zip(members, certain, strict=True)):
         if must_precede <= index <= may_precede:
@@ -202,7 +202,7 @@ def _indexed(base: SomeOf, index: int) -> Possible:
     return one_of(cases if must_precede > index else [*cases, MISSING])
 
 
-def applied(function: str, operands: Sequence[Possible]) -> Possible:
+def applied(function: str, operands: Sequence[PossibleValue]) -> PossibleValue:
     """The result of a function; undefined if an operand is, else unseen if one is."""
     if MISSING in operands:
         return MISSING
@@ -232,7 +232,7 @@ def tallies(whole: SomeOf) -> tuple[Tally, Tally]:
     return certain, uncertain
 
 
-def tallied(function: str, certain: Tally, uncertain: Tally) -> Possible:
+def tallied(function: str, certain: Tally, uncertain: Tally) -> PossibleValue:
     """The sum, length or extreme of a list, from what its members add up to."""
     found = combined(function, certain, uncertain)
     if found is None:
@@ -242,7 +242,7 @@ def tallied(function: str, certain: Tally, uncertain: Tally) -> Possible:
     return Between(found.lowest, found.highest, found.perhaps_missing)
 
 
-def _cases(operands: Sequence[Possible]) -> Iterator[list[Seen]]:
+def _cases(operands: Sequence[PossibleValue]) -> Iterator[list[Seen]]:
     """The combinations of the operands' cases; one too many if there are too many."""
     options = [options_of(operand) for operand in operands]
     for number, case in enumerate(product(*options)):
@@ -251,7 +251,7 @@ def _cases(operands: Sequence[Possible]) -> Iterator[list[Seen]]:
             return
 
 
-def options_of(value: Possible) -> list[Seen]:
+def options_of(value: PossibleValue) -> list[Seen]:
     """The values that it may be."""
     match value:
         case OneOf():
@@ -277,7 +277,7 @@ def _sublists(whole: SomeOf) -> list[Seen]:
 # ── numbers between two ───────────────────────────────────────────────────────────────────
 
 
-def _range(value: Possible) -> Between | None:
+def _range(value: PossibleValue) -> Between | None:
     match value:
         case Between() if is_number(value.lowest):
             return value
@@ -295,7 +295,7 @@ _MONOTONE: Final = frozenset({"+", "-", "*", "ceil", "floor", "round"})
 """Functions whose extremes lie at the extremes of their operands."""
 
 
-def _calculated(function: str, operands: Sequence[Possible]) -> Possible:
+def _calculated(function: str, operands: Sequence[PossibleValue]) -> PossibleValue:
     """The range of results, where the extremes of the operands give those of the result."""
     found = [_range(operand) for operand in operands]
     ranges = [each for each in found if each is not None]

@@ -12,7 +12,7 @@ from bylaw.values import Json, is_list
 from bylaw.vocabulary.possible import (
     UNSEEN,
     PartialObject,
-    Possible,
+    PossibleValue,
     Seen,
     applied,
     found_at,
@@ -29,7 +29,7 @@ class Place(Protocol):
         """The event's field of this name."""
         ...
 
-    def variable(self, name: str) -> Possible:
+    def variable(self, name: str) -> PossibleValue:
         """The value of a variable; MISSING if nothing binds it."""
         ...
 
@@ -41,15 +41,15 @@ class Place(Protocol):
         """The labels of the trace."""
         ...
 
-    def last(self, term: t.Last) -> Possible:
+    def last(self, term: t.Last) -> PossibleValue:
         """The event that `last` finds, as an object."""
         ...
 
-    def sofar(self, term: t.Sofar) -> Possible:
+    def sofar(self, term: t.Sofar) -> PossibleValue:
         """The list of the events that `sofar` finds, as objects."""
         ...
 
-    def counted(self, term: t.Counted) -> Possible:
+    def counted(self, term: t.Counted) -> PossibleValue:
         """The number of values for which the body holds."""
         ...
 
@@ -59,7 +59,7 @@ def value_at(term: t.Term, place: Place) -> Seen:
     return known(possible_at(term, place))
 
 
-def possible_at(term: t.Term, place: Place) -> Possible:
+def possible_at(term: t.Term, place: Place) -> PossibleValue:
     """The value of a term at a place, or what is known of it."""
     match term:
         case t.Literal():

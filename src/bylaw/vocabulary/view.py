@@ -33,7 +33,7 @@ from bylaw.trace.trace import Trace
 from bylaw.values import Json, arguments_key, equal, write_json
 from bylaw.vocabulary.comparisons import same
 from bylaw.vocabulary.patterns import ValueOf, fits, lookup, names_among
-from bylaw.vocabulary.possible import UNSEEN, Possible, Seen
+from bylaw.vocabulary.possible import UNSEEN, PossibleValue, Seen
 from bylaw.vocabulary.reading import (
     HIDDEN,
     NoEvent,
@@ -217,7 +217,7 @@ class View:
             return UNSEEN
         return field_of(self.events[at], name)
 
-    def event_object(self, at: int) -> Possible:
+    def event_object(self, at: int) -> PossibleValue:
         """The event at this position as an object."""
         if at in self.hidden:
             return HIDDEN

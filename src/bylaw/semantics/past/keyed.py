@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
@@ -10,15 +10,14 @@ from typing import Final, Literal, TypeAlias, TypeVar
 
 from bylaw.saved import fields, flag, listed, text
 from bylaw.semantics.past.records import MemoryEntry, entry_of, entry_record
+from bylaw.semantics.undo import Undo
 from bylaw.trace.event import MISSING
 from bylaw.values import Json, identity, is_list, is_text
 from bylaw.vocabulary.local import EventContext, Reader, Test
-from bylaw.vocabulary.possible import UNSEEN, Possible, one_of, some_of
+from bylaw.vocabulary.possible import UNSEEN, PossibleValue, one_of, some_of
 from bylaw.vocabulary.reading import as_object, partial_object
 from bylaw.vocabulary.view import Kleene
 
-Undo: TypeAlias = Callable[[], None]
-"""Undoes a change to a memory."""
 KeyPlace: TypeAlias = tuple[str, ...]
 """The labels of an event's values, one for each key."""
 Retention: TypeAlias = Literal["first", "latest", "all"]
@@ -231,16 +230,16 @@ class Index(KeyedMemory):
             answer = None
         return answer
 
-    def latest(self, moment: EventContext) -> Possible:
+    def latest(self, moment: EventContext) -> PossibleValue:
         """The latest such event of an earlier step, as an object."""
-        cases: list[Possible] = []
+        cases: list[PossibleValue] = []
         for entry, matches in self.candidates(moment, strictly=True):
             cases.append(_object(entry.moment))
             if matches:
                 return one_of(cases)
         return one_of([*cases, MISSING])
 
-    def so_far(self, here: Test, now: EventContext) -> Possible:
+    def so_far(self, here: Test, now: EventContext) -> PossibleValue:
         """All such events as objects, the event itself included if `here` holds."""
         found = list(self.candidates(now, strictly=False))[::-1]
         members = [_object(entry.moment) for entry, _ in found]
@@ -296,7 +295,7 @@ def _drop_last(bucket: Bucket) -> None:
     bucket.pop()
 
 
-def _object(context: EventContext) -> Possible:
+def _object(context: EventContext) -> PossibleValue:
     """An event as an object. Its step is that of the run."""
     made = partial_object(context.event) if context.pending else as_object(context.event)
     made["step"] = context.step

@@ -13,9 +13,10 @@ from __future__ import annotations
 from typing import Final, TypeAlias
 
 from bylaw.saved import flag
-from bylaw.semantics.past.keyed import Index, Undo, asked_of
+from bylaw.semantics.past.keyed import Index, asked_of
 from bylaw.semantics.past.records import moment_of, moment_record
 from bylaw.semantics.past.tallies import Tallies
+from bylaw.semantics.undo import Undo
 from bylaw.values import Json
 from bylaw.vocabulary.local import EventContext, Test
 from bylaw.vocabulary.view import Kleene

@@ -22,10 +22,11 @@ from bylaw.saved import fields, flag, listed, whole
 from bylaw.semantics.engine import Engine, EngineMark, heard_role
 from bylaw.semantics.machine.closure import Unsupported
 from bylaw.semantics.past.compiled import Compiler, past_bodies, triggers
-from bylaw.semantics.past.keyed import Index, Undo
+from bylaw.semantics.past.keyed import Index
 from bylaw.semantics.past.memories import Memory
 from bylaw.semantics.past.outcomes import PLAIN, asks_only_success, outcomes_for, with_outcome
 from bylaw.semantics.past.records import event_of, event_record
+from bylaw.semantics.undo import Undo
 from bylaw.semantics.verdict import Verdict
 from bylaw.trace.event import Call, Event, may_get_result
 from bylaw.values import Json

@@ -6,12 +6,13 @@ from functools import partial
 from typing import Final
 
 from bylaw.saved import fields, listed
-from bylaw.semantics.past.keyed import KeyedMemory, KeyPlace, SplitCondition, Undo, under
+from bylaw.semantics.past.keyed import KeyedMemory, KeyPlace, SplitCondition, under
 from bylaw.semantics.past.records import entry_of, entry_record
+from bylaw.semantics.undo import Undo
 from bylaw.trace.event import MISSING
 from bylaw.values import Json
 from bylaw.vocabulary.local import EventContext, Reader, Test
-from bylaw.vocabulary.possible import UNSEEN, Possible, tallied
+from bylaw.vocabulary.possible import UNSEEN, PossibleValue, tallied
 from bylaw.vocabulary.tally import Tally
 from bylaw.vocabulary.view import Kleene
 
@@ -52,7 +53,7 @@ class Tallies(KeyedMemory):
         else:
             self.tallies[place] = before
 
-    def result(self, function: str, here: Test, now: EventContext) -> Possible:
+    def result(self, function: str, here: Test, now: EventContext) -> PossibleValue:
         """The function of the values so far; `here` decides whether the event itself has a part."""
         found = _ListTallies()
         wanted = self.wanted(now, texts=False)
@@ -94,7 +95,7 @@ class _ListTallies:
         else:
             self.uncertain = self.uncertain.joined(tally)
 
-    def add(self, value: Possible, belongs: Kleene) -> None:
+    def add(self, value: PossibleValue, belongs: Kleene) -> None:
         if belongs is False or value is MISSING or value is None:
             return
         if value is UNSEEN:
