@@ -60,7 +60,12 @@ def exchange(
     old: str = WHITE_LAMP, new: str = BLUE_LAMP, *, paid_by: str = PAYPAL, difference: float = 5.5
 ) -> Call:
     args: Json = {"order_id": ORDER, "item_ids": [old], "new_item_ids": [new]}
-    left: Json = {"order_id": ORDER, "status": "exchange requested", "items": [LAMP_BOUGHT]}
+    left: Json = {
+        "order_id": ORDER,
+        "status": "exchange requested",
+        "items": [LAMP_BOUGHT],
+        "payment_history": [{"payment_method_id": PAYPAL, "amount": 30.0}],
+    }
     return Call(
         "exchange_delivered_order_items",
         {**args, "payment_method_id": paid_by},
@@ -114,8 +119,8 @@ PAIRS = {
         run(order("pending"), exchange()),
     ),
     "swap-once": Pair(
-        run(failing(exchange()), exchange()),
-        run(exchange(), exchange()),
+        run(order(), failing(exchange()), exchange()),
+        run(order(), exchange(), exchange()),
     ),
     # ── list the details, get a yes ──
     "confirmed": Pair(

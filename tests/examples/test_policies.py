@@ -27,8 +27,14 @@ PAIRS: dict[str, dict[str, Pair]] = {
 }
 FEWEST_RULES = {"retail": 15, "airline": 15, "assistant": 8}
 
-IMPLIED = {"swap-once": {"only-delivered"}}
-"""An order whose exchange is requested is not a delivered one any more."""
+IMPLIED = {
+    "swap-once": {"only-delivered"},
+    "new-items-looked-up": {"new-items-available"},
+    "look-before-change": {"cancel-unflown"},
+    "booked-flights-from-a-search": {"seats-for-all"},
+}
+"""An order whose exchange is requested is not a delivered one any more. And what nobody looked up
+is not known to be available, unflown, or free."""
 ABOUT_A_RESULT = {"one-customer", "gift-card-covers-difference", "cancelled-rightly"}
 """Rules that only the result of a call can break: `call(tool, ok) -> …`."""
 

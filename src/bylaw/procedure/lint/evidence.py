@@ -19,6 +19,7 @@ from bylaw.procedure.constraint import Constraint
 from bylaw.procedure.lint.finding import Finding
 from bylaw.procedure.lint.polarity import PlacedPart, placed_parts
 from bylaw.procedure.lint.subject import LintSubject
+from bylaw.semantics.machine.conditions import reads_result
 from bylaw.syntax.printer import term_text, to_text
 from bylaw.vocabulary.patterns import forms_of, names_of
 
@@ -105,11 +106,13 @@ def _blind_to_siblings(constraint: Constraint) -> Iterator[Finding]:
         effect = "does not apply to them" if placed.in_condition else "lets them pass"
         shown = _shown(placed.written)
         message = f"`{shown}` does not see the calls of the same turn, so the rule {effect}."
+        rewrite = _seeing_siblings(constraint.formula, placed)
         count = f"length(sofar({_shown(searched)}))"
-        advice = f"Count the events so far, this one and its siblings included: {count} <= …."
-        rewrite = _counted(constraint.formula, placed)
-        if rewrite is not None:
-            advice = "Look at the events so far, siblings included:"
+        advice = (
+            f"Count the events so far, siblings included: {count}."
+            if rewrite is None
+            else "Look at the events so far, siblings included:"
+        )
         yield Finding("W517", (constraint.name,), message, advice, rewrite)
 
 
@@ -131,23 +134,20 @@ def _may_be_sibling(condition: f.Formula) -> bool:
     return not any(isinstance(part, f.Says) and part.role != "assistant" for part in parts)
 
 
-def _counted(rule: f.Formula, placed: PlacedPart) -> str | None:
-    """The rule with a count for `earlier`, or with the position for the turn; None if unclear."""
+def _seeing_siblings(rule: f.Formula, placed: PlacedPart) -> str | None:
+    """The rule with the events so far, or those before this one, in place of earlier turns."""
     part = placed.part
     if not isinstance(part, f.Earlier):
         return None
-    some: f.Formula
-    none: f.Formula
-    itself = _meets(rule, part.operand, placed)
-    if itself is not None:
-        number = t.Apply("length", (t.Sofar(part.operand),))
+    condition = part.operand
+    some: f.Formula = f.Yesterday(f.Once(condition))
+    none: f.Formula = f.Not(some)
+    itself = _meets(rule, condition, placed)
+    # If the event counts only once its result is known, a gate could not refuse it.
+    if itself is not None and not (itself and reads_result(condition)):
+        number = t.Apply("length", (t.Sofar(condition),))
         some = f.Compare(">", number, t.Literal.of(int(itself)))
         none = f.Compare("<=" if itself else "=", number, t.Literal.of(int(itself)))
-    elif not part.free:
-        some = f.Yesterday(f.Once(part.operand))
-        none = f.Not(some)
-    else:
-        return None
 
     def changed(node: Node) -> Node | None:
         if placed.negation is None:
@@ -160,18 +160,28 @@ def _counted(rule: f.Formula, placed: PlacedPart) -> str | None:
 def _meets(rule: f.Formula, condition: f.Formula, placed: PlacedPart) -> bool | None:
     """Does the event that the rule is about meet the condition? None if that is not clear."""
     match rule, condition:
-        case f.Always(f.Implies(trigger, _)), f.EventAtom(tool, patterns) if tool is not None:
-            parts = trigger.operands if isinstance(trigger, f.And) else (trigger,)
+        case f.Always(f.Implies(trigger, _)), _:
+            mine, theirs = _atom_of(trigger), _atom_of(condition)
         case _:
             return None
-    triggers = [part.tool for part in parts if isinstance(part, f.EventAtom) and part.tool]
-    if len(triggers) != 1 or any(each.free or forms_of(each) for each in (triggers[0], tool)):
+    if mine is None or theirs is None:
         return None
-    calls, wanted = set(names_of(triggers[0])), set(names_of(tool))
+    calls, wanted = set(names_of(mine[0])), set(names_of(theirs[0]))
     if not calls & wanted:
         return False
-    own = all(isinstance(each, f.OutcomeIs) or _is_own(each, placed) for each in patterns)
+    own = isinstance(condition, f.EventAtom) and all(
+        isinstance(each, f.OutcomeIs) or _is_own(each, placed) for each in theirs[1]
+    )
     return True if calls <= wanted and own else None
+
+
+def _atom_of(formula: f.Formula) -> tuple[t.Tool, tuple[f.Pattern, ...]] | None:
+    """The only event atom of a conjunction, if it names its tools."""
+    parts = formula.operands if isinstance(formula, f.And) else (formula,)
+    atoms = [part for part in parts if isinstance(part, f.EventAtom)]
+    if len(atoms) != 1 or (tool := atoms[0].tool) is None or tool.free or forms_of(tool):
+        return None
+    return tool, atoms[0].patterns
 
 
 def _is_own(pattern: f.Pattern, placed: PlacedPart) -> bool:

@@ -110,6 +110,9 @@ class Compiler(LocalCompiler):
                 return lambda now: either(here(now), lambda: index.exists(now, strictly=False))
             case f.Historically(operand):
                 return self.formula(f.Not(f.Once(f.Not(operand))), slots)
+            case f.Yesterday(f.Once(operand)):
+                # The memory has the events before this one.
+                return partial(self._index(operand, slots, "first").exists, strictly=False)
             case f.Yesterday(operand):
                 return self._carried(operand, self.formula(operand, slots))
             case f.Since(left, right):
