@@ -16,9 +16,10 @@ import pytest
 
 import bylaw
 
-INTERNAL = {"CheckedTrace", "Evaluation", "Json", "Missing", "Span", "Value"}
+INTERNAL = {"CheckedTrace", "Evaluation", "Json", "Missing", "Narrator", "Span", "Value", "View"}
 """JSON values are of Python's own types, and MISSING is the one value of its class. Diagnostics are
-made from spans, outcomes from values, and results from a checked trace and its evaluations."""
+made from spans, outcomes from values, and results from a checked trace, its views, its evaluations
+and those who narrate them."""
 
 
 def test_every_public_name_resolves_to_what_its_module_calls_it() -> None:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from bylaw.procedure.procedure import Procedure
     from bylaw.procedure.toolset.schema import ToolSchema
     from bylaw.scoring.explain import Explanation, explain
+    from bylaw.scoring.occurrences import Occurrence
     from bylaw.scoring.score import Label
     from bylaw.scoring.verify import ConstraintResult, LayerResult, Report, verify_trace
     from bylaw.semantics.enforceability import enforceable
@@ -67,6 +68,7 @@ _HOMES = {
         "procedure.procedure": "Procedure",
         "procedure.toolset.schema": "ToolSchema",
         "scoring.explain": "Explanation explain",
+        "scoring.occurrences": "Occurrence",
         "scoring.score": "Label",
         "scoring.verify": "ConstraintResult LayerResult Report verify_trace",
         "semantics.enforceability": "enforceable",
@@ -118,6 +120,7 @@ __all__ = [  # written out for type checkers and editors; a test compares it wit
     "LogError",
     "Message",
     "Monitor",
+    "Occurrence",
     "Order",
     "Outcome",
     "Procedure",

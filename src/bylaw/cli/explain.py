@@ -20,6 +20,7 @@ from bylaw.procedure.failure import reads_failure
 from bylaw.scoring.edits import Repair
 from bylaw.scoring.explain import Explanation, explain
 from bylaw.scoring.repair import repair
+from bylaw.scoring.verify import ConstraintResult
 from bylaw.semantics.examples.shortest import ReadingOptions
 from bylaw.semantics.verdict import Outcome
 from bylaw.syntax.parser import parse
@@ -118,6 +119,7 @@ def _print(explanation: Explanation, trace: Trace) -> None:
     for label, text in (("why", result.constraint.why), ("fix", result.constraint.fix)):
         if text:
             print(wrapped(safe(f"{label}: {text}"), 2))
+    _print_occurrences(result)
     print()
     if result.outcome is Outcome.ERROR:
         print("The rule could not be decided.")
@@ -127,6 +129,18 @@ def _print(explanation: Explanation, trace: Trace) -> None:
         print("Each of these is needed: without it the verdict would be undecided.")
     else:
         print("The trace is too long to find a minimal set; these are sufficient.")
+
+
+def _print_occurrences(result: ConstraintResult) -> None:
+    """Prints every occurrence of a violation, if there are several."""
+    found = result.occurrences
+    if len(found) < 2:
+        return
+    print(f"\nIt is broken {len(found):,} times:")
+    for each in found[:_SHOWN]:
+        print(wrapped(safe(each.detail), 2))
+    if len(found) > _SHOWN:
+        print(f"  … and {len(found) - _SHOWN:,} more")
 
 
 def _print_events(explanation: Explanation, trace: Trace) -> bool:

@@ -30,6 +30,7 @@ from bylaw.printable import safe
 from bylaw.procedure.known_tools import KnownTools
 from bylaw.procedure.procedure import Procedure
 from bylaw.scoring.edits import Repair
+from bylaw.scoring.occurrences import summary
 from bylaw.scoring.repair import repair_procedure
 from bylaw.scoring.verify import Report, verify_trace
 from bylaw.trace.files import MEGABYTE, Entry
@@ -148,6 +149,8 @@ def _print_report(report: Report) -> None:
         notes = f"{layer} weight {result.constraint.weight:g}".strip()
         print(f"{coloured(f'{word:<8}', colour)}  {safe(result.name)}  {coloured(notes, 'grey')}")
         print(wrapped(safe(result.detail), 10))
+        if times := summary(result.occurrences):
+            print(wrapped(safe(times), 10))
         if result.passed is False:
             for label, text in (("why", result.constraint.why), ("fix", result.constraint.fix)):
                 if text:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from functools import cached_property
+from itertools import takewhile
 from typing import Final
 
 from bylaw.errors import SpecError, clipped
@@ -53,7 +55,7 @@ def sentence(
         case _ if isinstance(formula, f.OpenPredicate):
             return f"Predicate returned {evaluation.outcome is not Outcome.VIOLATED}."
         case Outcome.VIOLATED:
-            reason = _Narrator(evaluation, parts).why_false(formula, 0, _DEPTH)
+            reason = Narrator(evaluation, parts).why_false(formula, 0, _DEPTH)
             return f"{reason[:1].upper()}{clipped(reason, _LONGEST)[1:]}."
         case Outcome.VACUOUS:
             return "Holds, but nothing was checked: no event brought the rule into play."
@@ -83,7 +85,7 @@ def defined_names(procedure: Procedure) -> dict[f.Formula, str]:
     return names
 
 
-class _Narrator:
+class Narrator:
     """Follows a false formula down to the events that make it false."""
 
     def __init__(self, evaluation: Evaluation, parts: Mapping[f.Formula, str]) -> None:
@@ -94,6 +96,16 @@ class _Narrator:
         """The variables of the rule, by the canonical text of their values."""
         parts_of_rule = everything(evaluation.formula)
         self.written = {part.text for part in parts_of_rule if isinstance(part, Literal)}
+
+    def sentence(self, part: f.Formula, at: int, values: Sequence[tuple[str, Json]] = ()) -> str:
+        """The reason why a part of the rule is false at a position, as a sentence.
+
+        `values` are those of variables that were substituted in the part.
+        """
+        self.names = {canonical(value): name for name, value in reversed(values)}
+        given = "".join(f"with {name} = {_short(value)}, " for name, value in values)
+        reason = given + self.why_false(part, at, _DEPTH - 1)
+        return f"{reason[:1].upper()}{clipped(reason, _LONGEST)[1:]}."
 
     def why_false(self, formula: f.Formula, at: int, depth: int) -> str:
         if depth == 0:
@@ -260,7 +272,7 @@ class _Narrator:
             return f'{self.view.mark(at)} "{event.tool}" {args} does not match {quoted}'
         return f'{self.view.mark(at)} is "{event.tool}", which is not {title(formula.tool)}'
 
-    @property
+    @cached_property
     def noun(self) -> str:
         """The noun for an event that the rule sees."""
         has_messages = any(isinstance(event, Message) for event in self.view.events)
@@ -275,8 +287,12 @@ class _Narrator:
     def other_step(self, side: str, operand: f.Formula, at: int) -> str:
         """`call before call #3`; it mentions steps if the operand holds within the same step."""
         row, view = self.evaluation.row(operand), self.view
-        same = (p for p in range(len(view)) if at < len(view) and view.step(p) == view.step(at))
-        in_same_step = any(row[p].is_true for p in same)
+        around = (range(at, -1, -1), range(at, len(view))) if at < len(view) else ()
+        in_same_step = any(
+            row[p].is_true
+            for way in around
+            for p in takewhile(lambda p: view.step(p) == view.step(at), way)
+        )
         where = f"in steps {side} that of" if in_same_step else side
         return f"{self.noun} {where} {self.mark(at)}"
 

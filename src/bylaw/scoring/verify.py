@@ -11,7 +11,8 @@ from bylaw.logic.formula import Formula
 from bylaw.logic.walk import sees_answer
 from bylaw.procedure.constraint import Constraint
 from bylaw.procedure.procedure import Procedure
-from bylaw.scoring.narrate import defined_names, sentence
+from bylaw.scoring.narrate import Narrator, defined_names, sentence
+from bylaw.scoring.occurrences import Occurrence, occurrences
 from bylaw.scoring.score import Label, score_of
 from bylaw.semantics.evaluation import CompiledFormulas, Evaluation, EvaluationScope
 from bylaw.semantics.reasons import witness
@@ -23,6 +24,8 @@ from bylaw.values import Json
 from bylaw.vocabulary.view import View
 
 _SATISFIED: Final = Outcome.SATISFIED
+MAX_SENTENCES: Final = 100
+"""The number of occurrences of a violation that have a sentence in the JSON of a result."""
 _PASSED: Final = {outcome: outcome.passed for outcome in Outcome}
 _Sees: TypeAlias = tuple[Events, bool]
 """The events that count as positions for a rule, and whether the final answer does."""
@@ -110,6 +113,14 @@ class ConstraintResult:
         names = self.checked.procedure.derived(defined_names)
         return sentence(self.evaluation, self.positions, names)
 
+    @cached_property
+    def occurrences(self) -> tuple[Occurrence, ...]:
+        """Every occurrence of the violation; empty if the constraint was not violated."""
+        if self.outcome is not Outcome.VIOLATED:
+            return ()
+        names = self.checked.procedure.derived(defined_names)
+        return tuple(occurrences(Narrator(self.evaluation, names)))
+
     @property
     def witness(self) -> tuple[int, ...]:
         """The calls to look at, as indices into `trace.calls`; `len(trace.calls)` is the answer."""
@@ -138,6 +149,10 @@ class ConstraintResult:
             "outcome": self.outcome.value,
             "vacuous": self.outcome is Outcome.VACUOUS,
             "witness": list(self.witness),
+            "occurrences": [
+                each.to_dict(detail=number < MAX_SENTENCES)
+                for number, each in enumerate(self.occurrences)
+            ],
             "rule": constraint.rule,
             "severity": constraint.severity,
         } | {key: value for key, value in optional.items() if value is not None}

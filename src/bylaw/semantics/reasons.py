@@ -34,9 +34,12 @@ class Witness:
     """False if the search stopped early, as on a very long trace."""
 
 
-def witness(evaluation: Evaluation) -> Witness:
-    """The events on which the rule's value rests, found by following its reasons down."""
-    pending: list[Reason] = [(evaluation.formula, 0)]
+def witness(evaluation: Evaluation, start: Reason | None = None) -> Witness:
+    """The events on which the rule's value rests, found by following its reasons down.
+
+    With `start`, those on which the value of that part rests.
+    """
+    pending: list[Reason] = [start or (evaluation.formula, 0)]
     seen: set[Reason] = set()
     found: set[int] = set()
     while pending and len(seen) < MAX_STEPS:

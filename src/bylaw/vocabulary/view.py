@@ -354,8 +354,16 @@ class View:
             return f"the {event.role} message (event #{position + 1})"
         if event.tool == FINAL_ANSWER:
             return "the final answer"
-        calls = sum(isinstance(earlier, Call) for earlier in self.events[:position])
-        return f"call #{calls + 1}"
+        return f"call #{self.call_numbers[position]}"
+
+    @cached_property
+    def call_numbers(self) -> dict[int, int]:
+        """The number of each call, counted from 1, by its position; the answer has none."""
+        numbers: dict[int, int] = {}
+        for position, event in enumerate(self.events):
+            if isinstance(event, Call) and event.tool != FINAL_ANSWER:
+                numbers[position] = len(numbers) + 1
+        return numbers
 
     # ── values ───────────────────────────────────────────────────────────────────────────
 
