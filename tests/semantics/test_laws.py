@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import formulas, traces
-from textbook import textbook
+from textbook import textbook, textbook_row
 
 from bylaw import Call, Trace, holds
 from bylaw.formulas import (
@@ -32,9 +32,10 @@ from bylaw.formulas import (
     true,
 )
 from bylaw.logic.formula import And, Formula, Implies, Not, Or
-from bylaw.semantics.evaluation import evaluate, view_of
+from bylaw.semantics.evaluation import EvaluationScope, evaluate, view_of
+from bylaw.semantics.reference import reading
 from bylaw.semantics.verdict import FALSE, TRUE, UNKNOWN, VACUOUS, Value
-from bylaw.vocabulary.view import Order, View
+from bylaw.vocabulary.view import Order, View, mask_of
 
 ORDERS = st.sampled_from(["position", "step"])
 
@@ -43,6 +44,19 @@ ORDERS = st.sampled_from(["position", "step"])
 @given(formulas(), traces(), ORDERS)
 def test_the_reference_is_the_textbook(formula: Formula, trace: Trace, order: Order) -> None:
     assert holds(formula, trace, order=order) is textbook(formula, trace, order)
+
+
+@given(formulas(2), traces(max_size=20), ORDERS)
+def test_however_many_positions_are_requested_each_has_the_textbooks_value(
+    formula: Formula, trace: Trace, order: Order
+) -> None:
+    """A few positions and many are computed in different ways."""
+    view = view_of(formula, trace, order)
+    scope, truth = EvaluationScope(view), reading(formula)
+    expected = mask_of([i for i, holds in enumerate(textbook_row(formula, view)) if holds])
+    assert truth(scope, scope.everywhere)[0] & scope.positions == expected
+    for i in range(len(view)):
+        assert truth(scope, 1 << i)[0] >> i & 1 == expected >> i & 1
 
 
 def _same(left: Formula, right: Formula, trace: Trace) -> None:

@@ -47,6 +47,8 @@ TruthFunction: TypeAlias = "Callable[[EvaluationScope, int], Row]"
 _Part = TypeVar("_Part", bound=Node)
 
 _NOWHERE: Final[Row] = (0, 0)
+_FEW: Final = 8
+"""The number of positions up to which each is looked at alone."""
 _DEEP: Final = 100
 """The nesting depth beyond which Python's recursion limit is raised."""
 
@@ -98,10 +100,11 @@ def _compiled(formula: f.Formula, certain: bool) -> TruthFunction:
 
         # Connectives. The right operand is evaluated only where it matters.
         case f.Not(operand):
-            a = _part(operand, not certain)
+            a, tool = _part(operand, not certain), _bare_tool(operand, certain)
 
             def negation(s: EvaluationScope, where: int) -> Row:
-                true = s.everywhere ^ a(s, where)[0]
+                false = a(s, where)[0] if tool is None else s.masks.get(tool, 0) | s.hidden
+                true = s.everywhere ^ false
                 return true, true
 
             return negation
@@ -130,10 +133,11 @@ def _compiled(formula: f.Formula, certain: bool) -> TruthFunction:
 
             return disjunction
         case f.Implies(left, right):
-            a, b = _part(left, not certain), _part(right, certain)
+            a, tool = _part(left, not certain), _bare_tool(left, certain)
+            b = _part(right, certain)
 
             def implication(s: EvaluationScope, where: int) -> Row:
-                applies = a(s, where)[0]
+                applies = a(s, where)[0] if tool is None else s.masks.get(tool, 0) | s.hidden
                 where &= applies
                 true, checked = b(s, where) if where else _NOWHERE
                 return (s.everywhere ^ applies) | true, checked & applies
@@ -161,7 +165,7 @@ def _compiled(formula: f.Formula, certain: bool) -> TruthFunction:
 
             def following(s: EvaluationScope, where: int) -> Row:
                 positions = s.positions
-                true, checked = a(s, positions)
+                true, checked = a(s, where << 1 & positions)
                 return (true & positions) >> 1, (checked & positions) >> 1
 
             return following
@@ -170,7 +174,7 @@ def _compiled(formula: f.Formula, certain: bool) -> TruthFunction:
 
             def if_following(s: EvaluationScope, where: int) -> Row:
                 positions = s.positions
-                true, checked = a(s, positions)
+                true, checked = a(s, where << 1 & positions)
                 last = s.everywhere & ~(positions >> 1)
                 return (true & positions) >> 1 | last, (checked & positions) >> 1 | last
 
@@ -203,7 +207,7 @@ def _compiled(formula: f.Formula, certain: bool) -> TruthFunction:
             def until(s: EvaluationScope, where: int) -> Row:
                 positions = s.positions
                 kept, goal = a(s, positions)[0], b(s, positions)[0]
-                true = _until(kept & positions, goal & positions)
+                true = _until(s, where, kept & positions, goal & positions)
                 return true, true
 
             return until
@@ -214,7 +218,7 @@ def _compiled(formula: f.Formula, certain: bool) -> TruthFunction:
                 positions = s.positions
                 kept, goal = a(s, positions)[0], b(s, positions)[0]
                 to_the_end = s.everywhere ^ _up_to(positions & ~kept)
-                true = _until(kept & positions, goal & positions) | to_the_end
+                true = _until(s, where, kept & positions, goal & positions) | to_the_end
                 return true, true & ~to_the_end
 
             return weak_until
@@ -225,7 +229,7 @@ def _compiled(formula: f.Formula, certain: bool) -> TruthFunction:
                 positions = s.positions
                 frees, kept = a(s, positions)[0], b(s, positions)[0] & positions
                 to_the_end = s.everywhere ^ _up_to(positions & ~kept)
-                true = _until(kept, kept & frees) | to_the_end
+                true = _until(s, where, kept, kept & frees) | to_the_end
                 if not s.complete:
                     frees = s.reread(left, not certain, positions)
                 return true, true & ~(to_the_end & ~_up_to(frees & positions))
@@ -238,7 +242,7 @@ def _compiled(formula: f.Formula, certain: bool) -> TruthFunction:
 
             def previously(s: EvaluationScope, where: int) -> Row:
                 positions = s.positions
-                true, checked = a(s, positions)
+                true, checked = a(s, where >> 1 & positions)
                 return true << 1 & positions, checked << 1 & positions
 
             return previously
@@ -400,6 +404,18 @@ def _possibly_named(name: str) -> TruthFunction:
     return may_be_named
 
 
+def _bare_tool(formula: f.Formula, certain: bool) -> str | None:
+    """The tool, if a formula below a negation is just its name.
+
+    Nearly every rule has one. Its calls are looked up on the spot, without calling a function.
+    """
+    match formula:
+        case f.EventAtom(ToolName(name), ()) if certain:
+            return name
+        case _:
+            return None
+
+
 def _compared(formula: f.Compare, certain: bool) -> TruthFunction:
     symbol, left, right = formula.symbol, formula.left, formula.right
 
@@ -470,9 +486,17 @@ def _from(mask: int) -> int:
     return -(mask & -mask)
 
 
-def _until(kept: int, goal: int) -> int:
-    """The goal, and the positions from which `kept` holds until the goal; by doubling."""
-    reach = 1
+def _until(s: EvaluationScope, where: int, kept: int, goal: int) -> int:
+    """The requested positions from which `kept` holds until the goal."""
+    if where.bit_count() <= _FEW:
+        true, stops = 0, s.everywhere ^ kept | goal
+        while where:
+            ahead = stops ^ stops - (where & -where)  # from the lowest position to the first stop
+            if ahead & goal:
+                true |= ahead
+            where ^= where & ahead
+        return true
+    reach = 1  # by doubling
     while (grown := goal | kept & goal >> reach) != goal:
         goal = grown
         kept &= kept >> reach

@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import compress, count
-from typing import Final, Literal, NamedTuple, TypeAlias
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from bylaw.logic.formula import ArgumentIs, Arguments, EventAtom, OutcomeIs, Pattern
 from bylaw.logic.terms import Literal as LiteralTerm
@@ -143,11 +143,13 @@ class View:
                 if isinstance(event, Call) and position not in self.hidden:
                     found.setdefault(event.tool, []).append(position)
             return {tool: mask_of(positions) for tool, positions in found.items()}
+        numbered: Iterable[tuple[int, Any]] = zip(_BITS, self.events, strict=False)
+        if self.events is not self.trace.calls:
+            numbered = [(bit, event) for bit, event in numbered if isinstance(event, Call)]
         masks: dict[str, int] = {}
-        for bit, event in zip(_BITS, self.events, strict=False):
-            if isinstance(event, Call):
-                tool = event.tool
-                masks[tool] = masks[tool] | bit if tool in masks else bit
+        for bit, call in numbered:
+            tool = call.tool
+            masks[tool] = masks[tool] | bit if tool in masks else bit
         return masks
 
     def __len__(self) -> int:
