@@ -44,7 +44,7 @@ class Question:
             import asyncio
 
             try:
-                answer = ask(self.call, self.shown)
+                answer = ask(self.call.read_only, self.shown)
                 if inspect.isawaitable(answer):
                     answer = asyncio.run(_awaited(answer))
                 return _reason(answer)
@@ -64,7 +64,7 @@ class Question:
 
         def call() -> tuple[Any, str | None]:
             try:
-                return ask(self.call, self.shown), None
+                return ask(self.call.read_only, self.shown), None
             except Exception as error:  # asyncio's futures cannot hold a StopIteration
                 return None, _failed(error)
 
@@ -72,7 +72,7 @@ class Question:
             called = getattr(ask, "__call__", ask)  # noqa: B004  # it is inspected, not tested for
             try:
                 if inspect.iscoroutinefunction(ask) or inspect.iscoroutinefunction(called):
-                    answer: Any = ask(self.call, self.shown)
+                    answer: Any = ask(self.call.read_only, self.shown)
                 else:  # it may block
                     answer, failure = await asyncio.wrap_future(_in_thread(call))
                     if failure is not None:

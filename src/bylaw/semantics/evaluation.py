@@ -14,6 +14,7 @@ from bylaw.logic import formula as f
 from bylaw.logic.node import Node
 from bylaw.logic.terms import Counted, Last, Sofar, Term
 from bylaw.logic.walk import everything, sees_answer
+from bylaw.read_only import read_only
 from bylaw.semantics.reference import TruthFunction, bound, reading, written_out
 from bylaw.semantics.verdict import FALSE, TRUE, UNKNOWN, VACUOUS, Outcome, Value
 from bylaw.trace.event import MISSING
@@ -246,8 +247,10 @@ class EvaluationScope:
             return None
         if at == len(view) > 0 or MISSING in operands:
             return False  # false after the end, and if an operand is undefined
+        trace = view.trace.read_only
         try:
-            answer = view.vocabulary.predicates[name](view.trace, at, view.trace.metrics, *operands)
+            given = map(read_only, operands)
+            answer = view.vocabulary.predicates[name](trace, at, trace.metrics, *given)
         except Exception as error:
             return self._fault(name, f"raised {_described(error)}", at)
         if not isinstance(answer, bool):

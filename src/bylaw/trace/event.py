@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from enum import Enum
 from typing import Any, Final, Literal, Self, TypeAlias, TypeGuard, get_args
 
 from bylaw.errors import Diagnostic, TraceError
 from bylaw.frozen import frozen
 from bylaw.names import FINAL_ANSWER
+from bylaw.read_only import read_only
 from bylaw.values import Json, JsonError, decoded, kind_of, read_json, write_json
 
 Role: TypeAlias = Literal["system", "user", "assistant"]
@@ -33,6 +34,7 @@ class _CallFields:
 
     __slots__ = (
         *("tool", "args", "result", "step", "error", "id", "start", "end", "agent"),
+        "_read_only",
         "_value",
     )
 
@@ -86,12 +88,12 @@ class Call(_CallFields):
             call.__class__ = cls
             return call  # type: ignore[no-any-return]  # it has become one
         other = object.__new__(cls)
-        for name in _CallFields.__slots__:
-            object.__setattr__(other, name, getattr(call, name))
+        for each in fields(Call):
+            object.__setattr__(other, each.name, getattr(call, each.name))
         return other
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), tuple(getattr(self, name) for name in _CallFields.__slots__[:-1])
+        return type(self), tuple(getattr(self, each.name) for each in fields(self)[:-1])
 
     @property
     def value(self) -> Json | Missing:
@@ -99,6 +101,19 @@ class Call(_CallFields):
         if not self._value:  # decoded once, and only if a rule needs it
             self._value.append(decoded(self.result))
         return self._value[0]
+
+    @property
+    def read_only(self) -> Call:
+        """The same call with arguments and a result that cannot be changed."""
+        try:
+            return self._read_only  # type: ignore[attr-defined, no-any-return]  # set below
+        except AttributeError:
+            args: Any = read_only(self.args)
+            rest = self.step, self.error, self.id, self.start, self.end, self.agent
+            made = Call(self.tool, args, read_only(self.result), *rest)
+            made._value.append(read_only(self.value))
+            object.__setattr__(self, "_read_only", made)
+            return made
 
     @property
     def failed(self) -> bool:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 from bylaw.errors import MAX_DIAGNOSTICS, Diagnostic, TraceError
 from bylaw.names import FINAL_ANSWER
+from bylaw.read_only import ReadOnlyDict, read_only
 from bylaw.trace.event import Call, Event, Message
 from bylaw.trace.record import Contents, read_record, write_record
 from bylaw.trace.refusal import Refusal
@@ -26,7 +27,10 @@ class Trace:
     events have a step, all are renumbered, and adjacent calls of one step stay together.
     """
 
-    __slots__ = ("_views", "answer", "calls", "events", "labels", "metrics", "name", "refusals")
+    __slots__ = (
+        *("_read_only", "_views"),
+        *("answer", "calls", "events", "labels", "metrics", "name", "refusals"),
+    )
 
     def __init__(
         self,
@@ -51,6 +55,22 @@ class Trace:
         self.name: Final = name
         self.refusals: Final = tuple(refusals)
         self._views: dict[tuple[Events, bool], tuple[Event, ...]] = {}
+        self._read_only: Trace | None = None
+
+    @property
+    def read_only(self) -> Trace:
+        """The same trace for registered functions: nothing in it can be changed."""
+        if self._read_only is None:
+            events = [e.read_only if isinstance(e, Call) else e for e in self.events]
+            self._read_only = _ReadOnlyTrace(
+                events,
+                answer=self.answer,
+                metrics=read_only(self.metrics),
+                labels=read_only(self.labels),
+                name=self.name,
+                refusals=self.refusals,
+            )
+        return self._read_only
 
     def __len__(self) -> int:
         """The number of calls."""
@@ -119,6 +139,27 @@ def trace_with(contents: Contents, name: str | None = None) -> Trace:
         name=name,
         refusals=contents.refusals,
     )
+
+
+class _ReadOnlyTrace(Trace):
+    """A trace that cannot be changed."""
+
+    __slots__ = ("_made",)
+
+    def __init__(self, *values: Any, **named: Any) -> None:
+        super().__init__(*values, **named)
+        self.metrics = ReadOnlyDict(self.metrics)  # type: ignore[misc]  # made by `super`
+        self.labels = ReadOnlyDict(self.labels)  # type: ignore[misc]  # as above
+        self._made = True
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if hasattr(self, "_made"):
+            raise AttributeError("a trace cannot be changed")
+        super().__setattr__(name, value)
+
+    @property
+    def read_only(self) -> Trace:
+        return self
 
 
 def _answer_of(call: Call) -> str:

@@ -14,8 +14,9 @@ from typing import Any, Final, TypeAlias
 from bylaw.errors import shown
 from bylaw.frozen import frozen
 from bylaw.logic.formula import FromArgs, FromMetrics, FromResults
+from bylaw.read_only import read_only
 from bylaw.trace.event import MISSING, Call
-from bylaw.values import Json, identity, problem
+from bylaw.values import Json, copied, identity, problem
 from bylaw.vocabulary.possible import UNSEEN, PossibleValue, Seen
 from bylaw.vocabulary.view import View
 
@@ -55,11 +56,12 @@ def extracted(name: str, operands: Sequence[Seen], view: View) -> Elements:
     if MISSING in operands:
         return Elements((), True)
     extract = view.vocabulary.extractors[name]
-    values = list(extract(view.trace, view.trace.metrics, *operands))
+    trace = view.trace.read_only
+    values = list(extract(trace, trace.metrics, *map(read_only, operands)))
     for value in values:
         if reason := problem(value):
             raise ValueError(f"yielded {shown(value)}, which is not a JSON value: {reason}")
-    return Elements(distinct(values), True)
+    return Elements(distinct(map(copied, values)), True)
 
 
 def _calls(view: View, tool: Any) -> Iterator[Call]:

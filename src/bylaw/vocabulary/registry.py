@@ -12,6 +12,7 @@ from typing import Any, TypeAlias, TypeVar, overload
 
 from bylaw.errors import Diagnostic, SpecError
 from bylaw.logic.operators import is_plain
+from bylaw.read_only import read_only
 from bylaw.trace.event import MISSING, Missing
 from bylaw.values import Json, decoded, equal
 from bylaw.vocabulary.functions import FUNCTIONS
@@ -104,7 +105,11 @@ class Vocabulary:
 
     def results_match(self, actual: Json | Missing, expected: Json) -> bool:
         """Does a recorded result match? A call without a result matches nothing."""
-        return actual is not MISSING and bool(self._comparator(actual, expected))
+        if actual is MISSING:
+            return False
+        if self.compares_plainly:
+            return same_result(actual, expected)
+        return bool(self._comparator(read_only(actual), read_only(expected)))
 
     def _register(
         self, table: dict[str, Any], function: Callable[..., Any], least: int, leading: str
