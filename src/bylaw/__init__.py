@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from bylaw.enforcement.asking import Ask
+    from bylaw.enforcement.coverage import EnforcementPlace, RuleCoverage
     from bylaw.enforcement.decision import (
         Action,
         ConstraintViolationError,
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from bylaw.enforcement.guard import Guard
     from bylaw.enforcement.log import AuditLog, LogError
     from bylaw.enforcement.report import ConstraintStanding, GuardReport, Statistics
-    from bylaw.enforcement.severity import Setting
+    from bylaw.enforcement.severity import Setting, Unenforceable
     from bylaw.errors import BylawError, Diagnostic, SpecError, TraceError, UsageError
     from bylaw.logic.formula import Formula
     from bylaw.procedure.constraint import Constraint, Severity
@@ -52,6 +53,7 @@ _HOMES = {
     name: f"bylaw.{module}"
     for module, names in {
         "enforcement.asking": "Ask",
+        "enforcement.coverage": "EnforcementPlace RuleCoverage",
         "enforcement.decision": (
             "Action ConstraintViolationError Decision Hints SoftBlockMode Violation ViolationKind"
         ),
@@ -59,7 +61,7 @@ _HOMES = {
         "enforcement.guard": "Guard",
         "enforcement.log": "AuditLog LogError",
         "enforcement.report": "ConstraintStanding GuardReport Statistics",
-        "enforcement.severity": "Setting",
+        "enforcement.severity": "Setting Unenforceable",
         "errors": "BylawError Diagnostic SpecError TraceError UsageError",
         "logic.formula": "Formula",
         "procedure.constraint": "Constraint Severity",
@@ -105,6 +107,7 @@ __all__ = [  # written out for type checkers and editors; a test compares it wit
     "Decision",
     "Diagnostic",
     "EnforcementEvent",
+    "EnforcementPlace",
     "Entry",
     "Event",
     "Events",
@@ -129,6 +132,7 @@ __all__ = [  # written out for type checkers and editors; a test compares it wit
     "Report",
     "Resolution",
     "Role",
+    "RuleCoverage",
     "Setting",
     "Severity",
     "SoftBlockMode",
@@ -137,6 +141,7 @@ __all__ = [  # written out for type checkers and editors; a test compares it wit
     "ToolSchema",
     "Trace",
     "TraceError",
+    "Unenforceable",
     "Unlisted",
     "UsageError",
     "Verdict",

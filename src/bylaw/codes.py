@@ -262,6 +262,18 @@ CODES: Final = {
         "tools: [{description: Pays a refund., input_schema: {type: object}}]",
         "tools: [{name: refund, description: Pays a refund., input_schema: {type: object}}]",
     ),
+    "E216": Code(
+        "a stated severity cannot be kept",
+        "A severity that the file states is a promise: HARD_STOP, SOFT_BLOCK, ASK and "
+        "BLOCK_AND_WARN say what a gate does before the rule is broken. No guard is made if the "
+        "rule can only be broken where nothing can be refused any more: by a result or a message, "
+        "by a call that only a registered predicate can judge in the end, or by an agent that "
+        "finishes too early under `finish: free`. HARD_STOP is kept if a result breaks the rule, "
+        "because the run ends then. A rule without a severity is enforced as far as possible; "
+        "`bylaw lint` shows where.",
+        "{name: no-failures, rule: G !call(pay, failed), severity: SOFT_BLOCK}",
+        "{name: no-failures, rule: G !call(pay, failed), severity: HARD_STOP}",
+    ),
     # ── traces ───────────────────────────────────────────────────────────────────────────
     "E301": Code(
         "not a trace record",
@@ -598,6 +610,13 @@ CODES: Final = {
         "current one.",
         "G(refund -> let i = args.id: !earlier call(refund, id = i))",
         "G(refund -> let i = args.id: length(sofar(call(refund, id = i))) <= 1)",
+    ),
+    "W518": Code(
+        "a stated severity cannot be kept",
+        "The file states a severity for a rule that can only be broken where nothing can be "
+        "refused any more, so no guard can be made (E216). The finding says why, and what to do.",
+        "{name: no-failures, rule: G !call(pay, failed), severity: SOFT_BLOCK}",
+        "{name: no-failures, rule: G !call(pay, failed), severity: HARD_STOP}",
     ),
     # ── notes on traces ──────────────────────────────────────────────────────────────────
     "W520": Code(

@@ -33,7 +33,7 @@ from bylaw.names import FINAL_ANSWER
 from bylaw.trace.event import MISSING, Event
 
 _RULE = re.compile(r"(?P<name>[\w-]+) (?P<severity>[A-Z_]+)(?: (?P<layer>L\d))?: (?P<rule>.+)")
-_GUARD = ("setting", "hints", "mode", "limit", "ask", "outstanding")
+_GUARD = ("setting", "hints", "mode", "limit", "ask", "outstanding", "unenforceable")
 _PROCEDURE = ("finish", "order", "events", "failed", "tools", "unlisted")
 
 

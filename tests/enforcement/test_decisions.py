@@ -502,7 +502,8 @@ def test_events_and_their_resolutions() -> None:
 
 
 def test_lost_rules_are_not_counted_against_the_agent() -> None:
-    guard = Guard(_procedure(fine="SOFT_BLOCK: G !call(get, failed)", a="SOFT_BLOCK: G !a"))
+    rules = _procedure(fine="SOFT_BLOCK: G !call(get, failed)", a="SOFT_BLOCK: G !a")
+    guard = Guard(rules, unenforceable="score")
     play(guard, 'get!"timeout" a')
     play(guard, "a")
     statistics = guard.finish().statistics

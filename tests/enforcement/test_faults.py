@@ -152,7 +152,7 @@ def _failing() -> Vocabulary:
 
 @pytest.mark.parametrize("rule", ["G(pay -> careful())", "forall a in amounts(): a < 10"])
 def test_a_predicate_that_raises_refuses(rule: str) -> None:
-    guard = Guard(_procedure(_failing(), small=f"SOFT_BLOCK: {rule}"))
+    guard = Guard(_procedure(_failing(), small=f"SOFT_BLOCK: {rule}"), unenforceable="score")
     (decision,) = guard.propose([Call("pay", {"amount": 5})])
     assert decision.allowed
     (decision,) = guard.propose([Call("pay", {"sum": 5})])
@@ -182,7 +182,10 @@ def test_a_comparator_that_raises_on_a_result_loses_the_rule_and_enforces_it_fur
         return bool(actual["id"] == expected["id"])
 
     rule = 'SOFT_BLOCK: (CalledWithResult(get, {"id": 1}) | CalledN(get, <= 5)) & G !erase'
-    guard = Guard(_procedure(words, found=rule, other="SOFT_BLOCK: G !call(get, failed)"))
+    guard = Guard(
+        _procedure(words, found=rule, other="SOFT_BLOCK: G !call(get, failed)"),
+        unenforceable="score",
+    )
     (decision,) = guard.propose([Call("get")])
     guard.record(decision, "no object at all")
     assert [(event.action, event.constraint) for event in guard.events] == [("lost", "found")]
@@ -243,7 +246,7 @@ def test_a_closed_log_refuses(tmp_path: Path) -> None:
 
 def test_a_result_is_recorded_although_the_log_is_full(tmp_path: Path) -> None:
     log = AuditLog(tmp_path / "log.jsonl")
-    guard = Guard(_procedure(fine="SOFT_BLOCK: G !call(get, failed)"), log=log)
+    guard = Guard(_procedure(fine="HARD_STOP: G !call(get, failed)"), log=log)
     (decision,) = guard.propose([Call("get")])
     log.close()
     guard.record(decision, None, error="timeout")  # the tool did run

@@ -145,7 +145,7 @@ def _play(
     procedure: Procedure, options: dict[str, Any], subject: Trace, seed: int, *, saves: bool = False
 ) -> Run:
     def fresh() -> Guard:
-        return Guard(procedure, labels=subject.labels, **options)
+        return Guard(procedure, labels=subject.labels, unenforceable="score", **options)
 
     run = Run(fresh(), Random(seed), saves=saves)
     run.fresh = fresh
@@ -271,7 +271,9 @@ def test_a_withdrawn_answer_has_no_effect(
 ) -> None:
     """A second guard without the answer agrees from then on, whatever happens in between."""
     random = Random(seed)
-    tried, twin = (Guard(procedure, setting, labels=subject.labels) for _ in range(2))
+    tried, twin = (
+        Guard(procedure, setting, labels=subject.labels, unenforceable="score") for _ in range(2)
+    )
     waiting: list[tuple[Decision, Decision, Call]] = []
     for event in subject.seen("all"):
         if isinstance(event, Message):

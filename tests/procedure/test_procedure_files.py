@@ -123,7 +123,8 @@ def test_yaml_words_stay_words(tmp_path: Path) -> None:
 def test_defaults() -> None:
     procedure = Procedure.from_dict({"constraints": [{"name": "a", "rule": "Called(x)"}]})
     constraint = procedure["a"]
-    assert (constraint.weight, constraint.severity) == (1.0, "SOFT_BLOCK")
+    assert (constraint.weight, constraint.severity) == (1.0, None)
+    assert constraint.effective_severity == "SOFT_BLOCK"
     assert (procedure.order, procedure.events, procedure.tools) == ("position", "calls", None)
 
 

@@ -9,7 +9,8 @@ from bylaw.cli.one_line import one_line
 from bylaw.cli.terminal import wrapped
 from bylaw.logic.formula import Formula
 from bylaw.printable import safe
-from bylaw.semantics.enforceability import Enforceability, enforceability
+from bylaw.semantics.dooming import Enforceability
+from bylaw.semantics.enforceability import enforceability
 from bylaw.semantics.examples.shortest import Examples, ReadingOptions, examples
 from bylaw.semantics.machine.closure import Unsupported
 from bylaw.semantics.machine.reachability import OutOfBudget

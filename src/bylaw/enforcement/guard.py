@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from bylaw.enforcement.asking import Ask, Question
 from bylaw.enforcement.atomic import AtomicChange, interrupted
@@ -27,7 +27,7 @@ from bylaw.enforcement.log import AuditLog
 from bylaw.enforcement.report import GuardReport
 from bylaw.enforcement.run import Run
 from bylaw.enforcement.saved_run import restore_run, save_run
-from bylaw.enforcement.severity import SETTINGS, Setting
+from bylaw.enforcement.severity import SETTINGS, UNENFORCEABLE, Setting, Unenforceable
 from bylaw.enforcement.tools import ToolFunction, run_turn, run_turn_async, wrap
 from bylaw.enforcement.turn import Turn
 from bylaw.enforcement.validation import (
@@ -43,6 +43,9 @@ from bylaw.plain import NotJson, rebuilt
 from bylaw.procedure.procedure import Procedure
 from bylaw.trace.event import MISSING, ROLES, Call, Role
 from bylaw.values import Json
+
+if TYPE_CHECKING:
+    from bylaw.enforcement.coverage import RuleCoverage
 
 
 class Guard:
@@ -61,6 +64,10 @@ class Guard:
     `run_turn` decides it once the results of its turn are in. With "hope", it is judged as if every
     outstanding call had the best outcome, as in the benchmark.
 
+    A severity that the procedure states is a promise: if a rule cannot be enforced by refusing
+    calls, the guard is not made. With `unenforceable` "score", it is made all the same, and such
+    rules are only scored. `coverage` says for each rule where it is enforced.
+
     `with Guard(procedure) as guard:` finishes the run at the end of the block, also after an
     exception, unless `finish` was called in it. The answer is the one that was proposed, if any.
     """
@@ -76,6 +83,7 @@ class Guard:
         ask: Ask | None = None,
         ask_timeout: float | None = None,
         outstanding: Outstanding = "refuse",
+        unenforceable: Unenforceable = "error",
         labels: Mapping[str, Json] | None = None,
         log: AuditLog | None = None,
         run_id: str | None = None,
@@ -88,12 +96,17 @@ class Guard:
             (hints, "hints", HINTS),
             (soft_block, "soft_block", SOFT_BLOCK_MODES),
             (outstanding, "outstanding", OUTSTANDING),
+            (unenforceable, "unenforceable", UNENFORCEABLE),
         ):
             if given not in choices:
                 raise unusable(*not_a_choice(name, given, choices))
         if type(soft_block_limit) is not int or soft_block_limit < 1:
             message = f"soft_block_limit cannot be {shown(soft_block_limit)}"
             raise unusable(message, "It is a whole number, 1 or more.")
+        if unenforceable == "error" and any(rule.severity for rule in procedure.constraints):
+            from bylaw.enforcement.coverage import check_promises  # slow to import
+
+            check_promises(procedure, setting)
         self.procedure: Final = procedure
         self.setting: Final[Setting] = setting
         self.hints: Final[Hints] = hints
@@ -117,6 +130,13 @@ class Guard:
     def run_id(self) -> str:
         """The run's id."""
         return self._run.id
+
+    @property
+    def coverage(self) -> tuple[RuleCoverage, ...]:
+        """Where each rule is enforced: before the call, at the answer, or only afterwards."""
+        from bylaw.enforcement.coverage import coverage  # slow to import
+
+        return coverage(self.procedure, self.setting)
 
     @property
     def turn(self) -> int:

@@ -94,7 +94,7 @@ class Replayer:
 
 def replay(trace: Trace, procedure: Procedure, setting: Setting = "as-written") -> Replay:
     """The decisions of the gate on a trace."""
-    return _replay(trace, Guard(procedure, setting, labels=trace.labels))
+    return _replay(trace, Guard(procedure, setting, unenforceable="score", labels=trace.labels))
 
 
 def _turns(trace: Trace, order: Order) -> Iterator[tuple[list[Message], list[Call]]]:

@@ -28,6 +28,7 @@ LAYERS: Final = {
 Severity: TypeAlias = Literal["HARD_STOP", "SOFT_BLOCK", "ASK", "BLOCK_AND_WARN", "TOLERATE"]
 """The reaction of a gate to a call that dooms the constraint, strongest first."""
 SEVERITIES: Final[tuple[Severity, ...]] = get_args(Severity)
+DEFAULT_SEVERITY: Final[Severity] = "SOFT_BLOCK"
 
 
 @frozen
@@ -38,7 +39,9 @@ class Constraint:
     formula: Formula
     weight: float = 1.0
     layer: str | None = None
-    severity: Severity = "SOFT_BLOCK"
+    severity: Severity | None = None
+    """The severity that the author states. It is a promise: no guard is made that cannot keep it.
+    None stands for the default, as far as the rule can be enforced."""
     why: str | None = None
     """The reason for the rule, for people and for an agent whose call is refused."""
     fix: str | None = None
@@ -51,26 +54,29 @@ class Constraint:
     def __post_init__(self) -> None:
         if reason := weight_problem(self.weight):
             raise SpecError(Diagnostic("E205", reason, where=f"{self.name}.weight"))
-        if self.severity not in SEVERITIES:
+        if self.severity is not None and self.severity not in SEVERITIES:
             message, help = not_a_choice("severity", self.severity, SEVERITIES)
             raise SpecError(Diagnostic("E212", message, help, where=f"{self.name}.severity"))
         if not self.rule:
             object.__setattr__(self, "rule", to_text(self.formula))
 
+    @property
+    def effective_severity(self) -> Severity:
+        """The severity that is stated, or the default."""
+        return self.severity or DEFAULT_SEVERITY
+
     def to_dict(self) -> dict[str, Json]:
         """The constraint as a procedure file writes it, without absent fields."""
         optional = {
+            "severity": self.severity,
             "events": self.events,
             "layer": self.layer,
             "why": self.why,
             "fix": self.fix,
         }
-        return {
-            "name": self.name,
-            "rule": self.rule,
-            "weight": self.weight,
-            "severity": self.severity,
-        } | {key: value for key, value in optional.items() if value is not None}
+        return {"name": self.name, "rule": self.rule, "weight": self.weight} | {
+            key: value for key, value in optional.items() if value is not None
+        }
 
 
 def weight_problem(weight: object) -> str | None:

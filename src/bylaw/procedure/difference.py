@@ -39,7 +39,7 @@ _OF_RULES: Final = (
     _ComparedField("`events`", lambda procedure, rule: procedure.events_of(rule), decides=False),
     _ComparedField("The weight", lambda _, rule: rule.weight),
     _ComparedField("The layer", lambda _, rule: rule.layer),
-    _ComparedField("The severity", lambda _, rule: rule.severity),
+    _ComparedField("The severity", lambda _, rule: rule.effective_severity),
 )
 _OF_PROCEDURES: Final = tuple((f"`{name}`", attrgetter(name)) for name in ("unlisted", "finish"))
 

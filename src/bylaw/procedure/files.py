@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypedDict, get
 from bylaw.errors import Span, SpecError, shown
 from bylaw.logic.formula import Formula
 from bylaw.logic.operators import is_plain, may_be_variable
-from bylaw.procedure.constraint import SEVERITIES, Constraint, Severity
+from bylaw.procedure.constraint import SEVERITIES, Constraint
 from bylaw.procedure.document import Located, locate, read_document_file
 from bylaw.procedure.failure import Failure, failure_problem
 from bylaw.procedure.fields import FieldReader
@@ -244,8 +244,7 @@ class _ProcedureReader(FieldReader):
             self.string(fields.get(each), f"{where}.{each}")
             for each in ("layer", "why", "fix", "name")
         )
-        default: Severity = "SOFT_BLOCK"
-        severity = self.choice(fields.get("severity"), f"{where}.severity", SEVERITIES, default)
+        severity = self.choice(fields.get("severity"), f"{where}.severity", SEVERITIES, None)
         events = self.choice(fields.get("events"), f"{where}.events", _EVENTS, None)
         rule = self.rule(fields.get("rule"), f"{where}.rule", scope)
         if rule is None or not name:

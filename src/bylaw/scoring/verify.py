@@ -154,7 +154,7 @@ class ConstraintResult:
                 for number, each in enumerate(self.occurrences)
             ],
             "rule": constraint.rule,
-            "severity": constraint.severity,
+            "severity": constraint.effective_severity,
         } | {key: value for key, value in optional.items() if value is not None}
 
 

@@ -6,45 +6,30 @@ gate learns of it too late: the call has run by then.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
 from typing import Final
 
 from bylaw.logic import formula as f
-from bylaw.names import FINAL_ANSWER
+from bylaw.logic.reach import is_past_but_for_functions
+from bylaw.logic.walk import everything
+from bylaw.semantics.abstraction import abstraction
+from bylaw.semantics.dooming import Enforceability, doom_reason, event_title, too_late
+from bylaw.semantics.dooming_calls import DoomingCalls
+from bylaw.semantics.enforceability_by_trial import for_past_rule, for_universal
 from bylaw.semantics.evaluation import check_closed
 from bylaw.semantics.examples.trials import Trials
-from bylaw.semantics.machine.alphabet import Letter
 from bylaw.semantics.machine.closure import Unsupported
 from bylaw.semantics.machine.machine import Machine, Move, StateNumber
 from bylaw.semantics.machine.reachability import OutOfBudget
-from bylaw.semantics.machine.search import Explorer, Path
-from bylaw.semantics.machine.slices import Slices
-from bylaw.semantics.monitor import Monitor
+from bylaw.semantics.machine.search import Explorer
 from bylaw.semantics.past.compiled import past_bodies
-from bylaw.semantics.verdict import FALSE, Verdict
-from bylaw.trace.event import MISSING, Call, may_get_result
-from bylaw.trace.trace import Events, Trace
-from bylaw.values import canonical
+from bylaw.semantics.verdict import Verdict
+from bylaw.trace.trace import Events
 from bylaw.vocabulary.predicates.called_n import Counter
 from bylaw.vocabulary.registry import EMPTY, Vocabulary
 from bylaw.vocabulary.view import Order
 
 _LARGE_COUNT: Final = 1_000
-
-
-@dataclass(frozen=True, slots=True)
-class Enforceability:
-    """The answer to whether some prefix dooms a formula, with the reason."""
-
-    enforceable: bool
-    reason: str
-    prefix: Path | None = None
-    """A shortest prefix that dooms it; one that ends in a dooming call, if there is one."""
-    exact: bool = True
-    """False if the search was incomplete, so that the answer is not proved."""
-    too_late: bool = False
-    """Do only results and messages doom it? Then no call is refused because of it."""
 
 
 def enforceable(
@@ -64,153 +49,71 @@ def enforceability(
     order: Order = "position",
     events: Events = "calls",
     vocabulary: Vocabulary = EMPTY,
+    examples: bool = True,
 ) -> Enforceability:
-    """Decides whether some prefix dooms the formula, and gives the reason."""
+    """Decides whether some prefix dooms the formula, and gives the reason.
+
+    Without `examples`, no time is spent on traces that only illustrate the reason.
+    """
     check_closed(formula, vocabulary)
+    trials = Trials(formula, order, events, vocabulary)
     try:
-        explorer = Explorer(Machine(formula, order, events, vocabulary))
+        machine = Machine(formula, order, events, vocabulary)
     except Unsupported as error:
-        trials = Trials(formula, order, events, vocabulary)
         if past_bodies(formula) is not None:
-            return _for_past_rule(trials)
-        return _for_instances(trials) or Enforceability(
-            False, f"it cannot be decided on prefixes: {error}", exact=False
-        )
-    far = _for_large_count(explorer.machine)
-    if far is not None:
-        return far
+            return for_past_rule(trials)
+        return for_universal(trials, examples=examples) or _for_unseen(trials, str(error))
+    return _for_large_count(machine) or _for_machine(Explorer(machine), trials)
+
+
+def _for_machine(explorer: Explorer, trials: Trials) -> Enforceability:
+    calls = DoomingCalls(explorer)
     try:
         prefix = explorer.shortest(lambda s: explorer.verdict(s) is Verdict.VIOLATED)
+        unmet = calls.can_be_unmet()
     except OutOfBudget:
         reason = "its machine has more states than the budget allows"
-        return Enforceability(False, reason, exact=False)
+        return Enforceability(None, reason, exact=False, can_be_unmet=True, undecided=reason)
+    exact = explorer.exact
     if prefix is None:
-        return Enforceability(False, _rescue_reason(explorer), exact=explorer.exact)
+        return Enforceability(None, _rescue_reason(explorer), exact=exact, can_be_unmet=unmet)
+    if not prefix:
+        return Enforceability("call", doom_reason(prefix), prefix, exact)
     try:
-        refused = _shortest_dooming_call(explorer) if prefix else prefix
+        refused = calls.shortest()
+        lost = calls.can_be_lost()
     except OutOfBudget:  # no such call was found, but there may be one
-        return Enforceability(True, _doom_reason(prefix), prefix, exact=False)
-    if refused is None:
-        assumes = explorer.machine.alphabet.assumes
-        if assumes and past_bodies(formula) is not None:  # the arguments may rule out every result
-            return _for_past_rule(Trials(formula, order, events, vocabulary))
-        return _too_late(prefix, events, exact=explorer.exact)
-    return Enforceability(True, _doom_reason(refused), refused, explorer.exact)
+        reason = doom_reason(prefix)
+        return Enforceability("call", reason, prefix, exact=False, can_be_unmet=unmet)
+    if refused is not None:
+        by, path = refused
+        return Enforceability(by, doom_reason(path), path, exact, lost, unmet)
+    assumes = explorer.machine.alphabet.assumes
+    if assumes and past_bodies(trials.formula) is not None:
+        return for_past_rule(trials)  # the arguments may rule out every result
+    return too_late(prefix, trials.settings[1], exact=exact, can_be_unmet=unmet)
 
 
-def _shortest_dooming_call(explorer: Explorer) -> Path | None:
-    """A shortest prefix whose last call dooms the formula, whatever its result."""
-    calls = list(_calls(explorer))
-    last: tuple[Call, bool] | None = None
-
-    def dooms(state: StateNumber, moves: Iterable[Move]) -> bool:
-        after = (explorer.machine.advance(state, move) for move in moves)
-        return all(explorer.verdict(each) is Verdict.VIOLATED for each in after)
-
-    def wanted(state: StateNumber) -> bool:
-        nonlocal last
-        ended = explorer.machine.configurations[state].ended
-        if ended or explorer.verdict(state) is Verdict.VIOLATED:
-            return False
-        dooming = ((call, new) for call, new, moves in calls if dooms(state, moves))
-        last = next(dooming, None)
-        return last is not None
-
-    path = explorer.shortest(wanted)
-    return None if last is None or path is None else (*path, last)
-
-
-def _calls(explorer: Explorer) -> Iterator[tuple[Call, bool, list[Move]]]:
-    """The calls that can be proposed, each with the moves that its possible results lead to.
-
-    The sample of a letter is its plainest call; for another tool it may be the only letter.
-    """
-    alphabet = explorer.machine.alphabet
-    steps = [
-        (event, step.move)
-        for step in explorer.steps(explorer.machine.start)
-        if isinstance(event := step.sample.event, Call)
-    ]
-    tools = dict.fromkeys([*(event.tool for event, _ in steps), alphabet.other])
-    tools.pop(FINAL_ANSWER, None)
-    letters: dict[str, list[Letter]] = {}
-    for event, (letter, new_step, final) in steps:
-        for tool in [FINAL_ANSWER] if final else dict.fromkeys([event.tool, *tools]):
-            call = Call(tool, event.args)
-            key = canonical([tool, dict(event.args)])
-            if key not in letters:
-                letters[key] = list(alphabet.letters_of(call))
-            if letter in letters[key]:
-                yield call, new_step, [(each, new_step, final) for each in letters[key]]
-            elif tool == event.tool:
-                # Assumptions about arguments count as known: some call may meet them.
-                yield event, new_step, [(letter, new_step, final)]
-
-
-def _for_past_rule(trials: Trials) -> Enforceability:
-    """The answer for a rule about the past: any violation dooms it."""
-    violating = trials.find(FALSE)
-    if violating is None:
-        reason = "any violation dooms it, but no violating call could be generated"
-        return Enforceability(True, reason, exact=False)
-
-    def by_a_call(trace: Trace) -> bool:
-        return _dooms_unanswered(trials, trace)
-
-    refused = violating if by_a_call(violating) else trials.find(FALSE, by_a_call)
-    path = tuple((event, True) for event in (refused or violating).events)
-    if refused is None:
-        return _too_late(path, trials.settings[1], sure="was found to")
-    return Enforceability(True, _doom_reason(path), path)
-
-
-def _for_instances(trials: Trials) -> Enforceability | None:
-    """The answer for a universal over values of later events: one doomed instance dooms it."""
-    try:
-        slices = Slices(trials.formula, *trials.settings)
-    except Unsupported:
-        return None
-    instance = slices.generic
-    try:
-        doomed = instance.shortest(lambda s: instance.verdict(s) is Verdict.VIOLATED)
-    except OutOfBudget:
-        return None
-    if not slices.universal or doomed is None:
-        return None
-    found = trials.find(FALSE, lambda trace: _dooms(trials, trace))
-    if found is None:
-        reason = "one doomed instance dooms it, but no such trace was found"
-        return Enforceability(True, reason, exact=False)
-    refused = found if _dooms_unanswered(trials, found) else None
-    refused = refused or trials.find(FALSE, lambda trace: _dooms_unanswered(trials, trace))
-    path = tuple((event, True) for event in (refused or found).events)
-    if refused is None:
-        return _too_late(path, trials.settings[1], sure="was found to")
-    return Enforceability(True, _doom_reason(path), path)
-
-
-def _dooms(trials: Trials, trace: Trace) -> bool:
-    order, events, vocabulary = trials.settings
-    monitor = Monitor(trials.formula, order=order, events=events, vocabulary=vocabulary)
-    for event in trace.events:
-        monitor.step(event)
-    return monitor.verdict is Verdict.VIOLATED
-
-
-def _dooms_unanswered(trials: Trials, trace: Trace) -> bool:
-    """Does the last event doom the rule while its result is still unknown?"""
-    order, events, vocabulary = trials.settings
-    monitor = Monitor(trials.formula, order=order, events=events, vocabulary=vocabulary)
-    *before, last = trace.events
-    for event in before:
-        at = monitor.length
-        monitor.step(event)
-        if may_get_result(event):
-            monitor.record(at, event.result)  # no result will arrive
-    if not isinstance(last, Call) or monitor.verdict.final:
-        return False
-    monitor.step(replace(last, result=MISSING, error=None))
-    return monitor.verdict is Verdict.VIOLATED
+def _for_unseen(trials: Trials, why: str) -> Enforceability:
+    """The answer for a rule that is followed by keeping the trace."""
+    formula, (order, events, vocabulary) = trials.formula, trials.settings
+    predicates = {p.name for p in everything(formula) if isinstance(p, f.OpenPredicate)}
+    past = past_bodies(formula, is_past_but_for_functions) is not None
+    if past and predicates <= vocabulary.final_when_false:
+        reason = "it is doomed at the first event where a registered predicate makes it false"
+        return Enforceability("call", reason, exact=False)
+    simpler = abstraction(formula)
+    unseen = simpler != formula and (
+        enforceability(simpler, order=order, events=events, examples=False).doomed_by == "call"
+    )
+    return Enforceability(
+        None,
+        f"it cannot be decided on prefixes: {why}",
+        exact=False,
+        can_be_unmet=True,
+        undecided=why,
+        breaks_unseen=unseen,
+    )
 
 
 def _for_large_count(machine: Machine) -> Enforceability | None:
@@ -224,29 +127,10 @@ def _for_large_count(machine: Machine) -> Enforceability | None:
     wanted = root.shape == "predicate"
     over = tracker.outlook(tracker.number + 1)
     if over.true if wanted else over.false:
-        return Enforceability(False, "no prefix can doom this: more calls always satisfy it")
+        reason = "no prefix can doom this: more calls always satisfy it"
+        return Enforceability(None, reason, can_be_unmet=True)
     reason = f"after {tracker.number + 1:,} calls nothing can satisfy it any more"
-    return Enforceability(True, reason)
-
-
-def _doom_reason(prefix: Path) -> str:
-    if not prefix:
-        return "nothing can satisfy this: it is violated from the start"
-    shown = " ".join(_shown(event) for event, _ in prefix)
-    return f"after `{shown}` nothing can satisfy it any more"
-
-
-def _too_late(
-    prefix: Path, events: Events, *, sure: str = "can", exact: bool = True
-) -> Enforceability:
-    """The answer if no call dooms the formula by itself."""
-    what = "a result" if events == "calls" else "a result or a message"
-    reason = f"{_doom_reason(prefix)}, but only {what} {sure} do that: too late to refuse a call"
-    return Enforceability(True, reason, prefix, exact, too_late=True)
-
-
-def _shown(event: object) -> str:
-    return event.tool if isinstance(event, Call) else "a message"
+    return Enforceability("call", reason, can_be_unmet=True)
 
 
 def _rescue_reason(explorer: Explorer) -> str:
@@ -258,9 +142,8 @@ def _rescue_reason(explorer: Explorer) -> str:
         return "no prefix can doom this: it holds whenever the trace ends"
     for step in explorer.steps(machine.start):
         if not step.sample.final and _always_rescues(explorer, bad, step.move):
-            return (
-                f"no prefix can doom this: a later `{_shown(step.sample.event)}` always rescues it"
-            )
+            rescue = event_title(step.sample.event)
+            return f"no prefix can doom this: a later `{rescue}` always rescues it"
     return "no prefix can doom this: every prefix has a continuation that satisfies it"
 
 

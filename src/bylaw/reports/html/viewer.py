@@ -189,7 +189,7 @@ def _rule(result: ConstraintResult, explanation: Explanation | None) -> dict[str
         "verdict": result.outcome.value,
         "layer": constraint.layer,
         "weight": constraint.weight,
-        "severity": constraint.severity,
+        "severity": constraint.effective_severity,
         "rule": constraint.rule,
         "detail": result.detail,
         "why": constraint.why,

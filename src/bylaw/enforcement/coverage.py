@@ -1,0 +1,207 @@
+"""Where each rule of a procedure is enforced: before a call, at the answer, or only afterwards.
+
+A severity that is stated is a promise. A rule that only a result can break, say, cannot be enforced
+by refusing calls, and its author should know before an agent runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final, Literal, TypeAlias
+
+from bylaw.enforcement.joint.rules import joint_form
+from bylaw.enforcement.severity import Setting, severity_of
+from bylaw.errors import Diagnostic, SpecError, listing
+from bylaw.frozen import frozen
+from bylaw.logic import formula as f
+from bylaw.logic.walk import everything, tools_in
+from bylaw.procedure.constraint import Severity
+from bylaw.procedure.lint.finding import Finding
+from bylaw.procedure.procedure import Procedure
+from bylaw.semantics.dooming import Enforceability, event_title
+from bylaw.semantics.enforceability import enforceability
+from bylaw.values import Json
+
+EnforcementPlace: TypeAlias = Literal["before the call", "at the answer", "afterwards"]
+"""Where a rule is enforced: a call is refused that would break it; only an answer is, while it is
+violated; or neither, and a violation is noticed when it has happened."""
+
+
+@frozen
+class RuleCoverage:
+    """Where one rule is enforced, and the reason."""
+
+    name: str
+    severity: Severity
+    """The severity that acts: stated, replaced by a setting, or the default."""
+    stated: bool
+    """Does the author state it? Then it is a promise."""
+    place: EnforcementPlace
+    reason: str
+    kept: bool
+    """Can the gate do what the severity says? One that refuses nothing is always kept."""
+
+    def to_dict(self) -> dict[str, Json]:
+        """The coverage as JSON."""
+        return {name: getattr(self, name) for name in self.__match_args__}
+
+
+def coverage(procedure: Procedure, setting: Setting = "as-written") -> tuple[RuleCoverage, ...]:
+    """Where each rule is enforced, in the procedure's order."""
+    analysis = procedure.derived(CoverageAnalysis)
+    return tuple(analysis.of(index, setting) for index in range(len(procedure.constraints)))
+
+
+# ── promises ──────────────────────────────────────────────────────────────────────────────
+
+
+def check_promises(procedure: Procedure, setting: Setting) -> None:
+    """Raises a SpecError if a stated severity acts and cannot be kept."""
+    if setting == "as-written" and (problems := [*_broken_promises(procedure)]):
+        raise SpecError(problems)
+
+
+def find_broken_promises(procedure: Procedure) -> Iterator[Finding]:
+    """W518: rules with a stated severity that cannot be kept."""
+    for problem, constraint in zip(_broken_promises(procedure), _unkept(procedure), strict=True):
+        message = f"{problem.message[:1].upper()}{problem.message[1:]}"
+        yield Finding("W518", (constraint.name,), message, problem.help or "")
+
+
+def _unkept(procedure: Procedure) -> Iterator[RuleCoverage]:
+    """The rules with a stated severity that cannot be kept. No other rule is analysed."""
+    stated = [i for i, rule in enumerate(procedure.constraints) if rule.severity is not None]
+    if stated:
+        analysis = procedure.derived(CoverageAnalysis)
+        yield from (rule for i in stated if not (rule := analysis.of(i, "as-written")).kept)
+
+
+def _broken_promises(procedure: Procedure) -> Iterator[Diagnostic]:
+    for rule in _unkept(procedure):
+        remedies = " ".join(procedure.derived(CoverageAnalysis).remedies(rule.name))
+        help = f'{remedies} Or make a gate that only scores it: Guard(…, unenforceable="score").'
+        message = f"the severity {rule.severity} cannot be kept. {rule.reason}"
+        yield Diagnostic("E216", message, help, where=f"constraint '{rule.name}'")
+
+
+# ── analysis ──────────────────────────────────────────────────────────────────────────────
+
+
+class CoverageAnalysis:
+    """What can break the rules of a procedure. Each is analysed once, when it is asked for."""
+
+    def __init__(self, procedure: Procedure) -> None:
+        self._procedure: Final = procedure
+        self._found: Final[dict[str, Enforceability]] = {}
+
+    def of(self, index: int, setting: Setting) -> RuleCoverage:
+        """Where a rule is enforced in a setting."""
+        constraint = self._procedure.constraints[index]
+        severity = severity_of(constraint, setting)
+        found = self._enforceability(constraint.name)
+        others = self._partners(index, setting) if severity != "TOLERATE" else []
+        place = self._place(found, others)
+        late = place == "afterwards" and not (severity == "HARD_STOP" and found.too_late)
+        return RuleCoverage(
+            constraint.name,
+            severity,
+            setting == "as-written" and constraint.severity is not None,
+            place,
+            " ".join(self._sentences(found, others, severity)),
+            severity == "TOLERATE" or not late,
+        )
+
+    def remedies(self, name: str) -> Iterator[str]:
+        """What to do about a severity that cannot be kept, in sentences."""
+        found = self._enforceability(name)
+        if found.too_late:
+            yield "Write it about calls and their arguments, or state HARD_STOP: the run ends then."
+        elif found.breaks_unseen:
+            parts = everything(self._procedure[name].formula)
+            if any(isinstance(part, f.OpenPredicate) for part in parts):
+                yield "If false verdicts of the predicate are final, register it as such."
+            yield "Write it about what precedes each call: G(tool -> …)."
+        else:
+            yield "Write `finish: met`."
+        yield "Or leave the severity out."
+
+    def _enforceability(self, name: str) -> Enforceability:
+        found = self._found.get(name)
+        if found is None:
+            procedure, constraint = self._procedure, self._procedure[name]
+            found = self._found[name] = enforceability(
+                constraint.formula,
+                order=procedure.order,
+                events=procedure.events_of(constraint),
+                vocabulary=procedure.vocabulary,
+                examples=False,
+            )
+        return found
+
+    def _partners(self, index: int, setting: Setting) -> list[str]:
+        """The enforced rules together with which a rule may become impossible to satisfy."""
+        rules = self._procedure.constraints
+        mine = set(tools_in(rules[index].formula))
+        return [
+            other.name
+            for number, other in enumerate(rules)
+            if number != index
+            and severity_of(other, setting) != "TOLERATE"
+            and mine & set(tools_in(other.formula))
+            and joint_form(rules[index].formula) is not None
+            and joint_form(other.formula) is not None
+        ]
+
+    # ── places and reasons ───────────────────────────────────────────────────────────────
+
+    def _place(self, found: Enforceability, others: list[str]) -> EnforcementPlace:
+        if found.doomed_by == "call":
+            return "before the call"
+        met = self._procedure.finish == "met"
+        obligation = found.can_be_unmet and not found.breaks_unseen and not found.too_late
+        if found.doomed_by == "answer" or (obligation and met) or _always_holds(found):
+            return "at the answer"
+        return "before the call" if others else "afterwards"
+
+    def _sentences(
+        self, found: Enforceability, others: list[str], severity: Severity
+    ) -> Iterator[str]:
+        met = self._procedure.finish == "met"
+        match found.doomed_by:
+            case "call" if found.prefix:
+                shown = " ".join(event_title(event) for event, _ in found.prefix)
+                last = f"the last of `{shown}`" if len(found.prefix) > 1 else f"`{shown}`"
+                yield f"A call is refused that would break it for good, such as {last}."
+            case "call":
+                yield f"A call is refused that would break it for good: {found.reason}."
+            case "answer":
+                yield "An answer is refused that would break it."
+            case "result":
+                yield "Only a result or a message can break it, when it is too late to refuse."
+                if severity == "HARD_STOP":
+                    yield "The run ends then."
+            case None if found.breaks_unseen:
+                yield f"A call can break it unnoticed: {found.undecided}."
+            case None if found.undecided:
+                yield f"It is decided at the end: {found.undecided}."
+            case None if _always_holds(found):
+                yield "Every run satisfies it."
+            case None:
+                yield "No call can break it for good."
+        if found.can_be_lost and found.doomed_by != "result":
+            yield "A result can break it, too, when the call has run."
+        if others:
+            yield (
+                f"A call after which it cannot be satisfied together with {listing(others, 3)} is "
+                "refused, too."
+            )
+        if found.can_be_unmet and not (found.doomed_by == "answer" and met):
+            yield (
+                "An answer is refused while it is violated."
+                if met
+                else "The agent may finish while it is violated (finish: free)."
+            )
+
+
+def _always_holds(found: Enforceability) -> bool:
+    return found.doomed_by is None and not found.can_be_unmet
