@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from notation import trace
-from strategies import formulas, traces
+from strategies import data_traces, formulas, traces
 
 from bylaw import Call, Constraint, Message, Procedure, Trace, Vocabulary, holds
 from bylaw.logic.formula import Formula
@@ -72,18 +72,32 @@ REPAIRED = [
     ("G (a | b)", "a c b", 1, "Delete call #2 (c)."),
     ("a & X b & X X c & X X WX false", "a d c", 1, "Replace call #2: b {} instead of d {}."),
     ("F call(pay, ok)", ".", 1, "Insert pay {} that succeeds at the end."),
-    (
-        "F call(pay, ok)",
-        'pay!"no money"',
-        0.5,
-        "Replace call #1: pay {} that succeeds instead of pay {} that fails.",
-    ),
+    ("F call(pay, ok)", 'pay!"no money"', 1, "Insert pay {} that succeeds at the end."),
     ("F call(pay, failed)", ".", 1, "Insert pay {} that fails at the end."),
     (
         'F call(pay, result = "done")',
         'pay=>"open"',
+        1,
+        'Insert pay {} with the result "done" at the end.',
+    ),
+    ("G !call(pay, failed)", 'pay pay!"no money"', 1, "Delete call #2 (pay)."),
+    (  # to leave the payment out is plainer than to wish for another answer
+        'G(pay -> O call(check, result = "fine"))',
+        'check=>"bad" pay',
+        1,
+        "Delete call #2 (pay).",
+    ),
+    (  # other arguments, and whatever the tool returned stays
+        'G call(look, id = 7, result = "x")',
+        'look{"id":8}=>"x"',
         0.5,
-        'Replace call #1: pay {} with the result "done" instead of pay {} with the result "open".',
+        'Replace call #1: look {"id": 7} instead of look {"id": 8}.',
+    ),
+    (
+        'G call(look, id = 7, result = "x")',
+        'look{"id":8}=>"y"',
+        1,
+        "Delete call #1 (look).",
     ),
     ("Before(search, final_answer)", "search", 1, "Give a final answer."),
     ("Before(search, final_answer)", 'a "42"', 1, "Insert search {} at the end."),
@@ -115,6 +129,71 @@ def test_repaired(rule: str, shown: str, cost: float, sentences: str, order: Ord
     assert (found.cost, " ".join(found.sentences())) == (cost, sentences)
     assert found.exact
     assert holds(procedure["c0"].formula, found.apply(trace(shown)), order=order)
+
+
+WITH_RESULTS = [
+    # rule, trace, cost, edits
+    (
+        "F call(pay, ok)",
+        'pay!"no money"',
+        0.5,
+        "Replace call #1: pay {} that succeeds instead of pay {} that fails.",
+    ),
+    (
+        'F call(pay, result = "done")',
+        'pay=>"open"',
+        0.5,
+        'Replace call #1: pay {} with the result "done" instead of pay {} with the result "open".',
+    ),
+    (
+        'G(pay -> O call(check, result = "fine"))',
+        'check=>"bad" pay',
+        0.5,
+        (
+            'Replace call #1: check {} with the result "fine" '
+            'instead of check {} with the result "bad".'
+        ),
+    ),
+    (
+        'G call(look, id = 7, result = "x")',
+        'look{"id":8}=>"y"',
+        0.5,
+        (
+            'Replace call #1: look {"id": 7} with the result "x" '
+            'instead of look {"id": 8} with the result "y".'
+        ),
+    ),
+]
+
+
+@pytest.mark.parametrize(("rule", "shown", "cost", "sentences"), WITH_RESULTS)
+def test_results_are_edited_if_asked_for(
+    rule: str, shown: str, cost: float, sentences: str
+) -> None:
+    found = repair(trace(shown), procedure_of(rule), "c0", edit_results=True)
+    assert found is not None
+    assert (found.cost, " ".join(found.sentences())) == (cost, sentences)
+    assert found == repair_procedure(trace(shown), procedure_of(rule), edit_results=True)
+
+
+@settings(max_examples=200)
+@given(formulas(3), data_traces(max_size=6), st.sampled_from(["position", "step"]))
+def test_no_repair_changes_what_a_tool_returned(
+    formula: Formula, subject: Trace, order: Order
+) -> None:
+    """What the call that a repair replaces returned, the replacing call of that tool returns."""
+    procedure = procedure_of(formula, order=order)
+    found, freer = (
+        repair(subject, procedure, "c0", edit_results=allowed) for allowed in (False, True)
+    )
+    for edit in found.edits if found else ():
+        if edit.kind == "replace" and edit.original and edit.original.tool == edit.call.tool:
+            assert edit.call.result == edit.original.result
+            assert edit.call.error == edit.original.error
+    if found is not None:
+        assert holds(formula, found.apply(subject), order=order)
+        assert freer is not None
+        assert not freer.exact or freer.cost <= found.cost
 
 
 NEVER = ["false", "Called(a) & !Called(a)", "G X true & F a", "call(final_answer, answer = 42)"]
@@ -228,7 +307,7 @@ def test_failure_is_told_as_the_procedure_does() -> None:
         repair_procedure(timed_out, procedure),
     ):
         assert found is not None
-        assert found.cost == 0.5
+        assert found.cost == 1
         mended = procedure.marked(found.apply(timed_out))
         assert holds(procedure["fetched"].formula, mended)
 

@@ -50,6 +50,12 @@ def add_json(parser: argparse.ArgumentParser, what: str = "JSON") -> None:
     parser.add_argument("--json", action="store_true", help=f"print {what}")
 
 
+def add_edit_results(parser: argparse.ArgumentParser) -> None:
+    """Adds the option for repairs that change results."""
+    help = "let repairs also change what tools returned"
+    parser.add_argument("--edit-results", action="store_true", help=help)
+
+
 def add_number(
     parser: argparse.ArgumentParser,
     flag: str,

@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from bylaw.cli.arguments import add_json, add_procedure
+from bylaw.cli.arguments import add_edit_results, add_json, add_procedure
 from bylaw.cli.explain_by_example import explain_rule
 from bylaw.cli.inputs import load_procedure, load_vocabulary, one_trace
 from bylaw.cli.main import OK, exit_code
@@ -45,7 +45,8 @@ they are not: every later call is needed to see that no `cite` followed. For a
 rule under `events: all`, messages can be among them.
 
 For a violated rule, the cheapest edits that would satisfy it are printed:
-inserting or deleting a call costs 1, changing its arguments or result 0.5.
+inserting or deleting a call costs 1, changing its arguments 0.5. What tools
+returned is changed only with --edit-results.
 """
 _CODE: Final = re.compile(r"[A-Z]\d{3}")
 _SHOWN: Final = 20
@@ -56,6 +57,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("subject", metavar="RULE", help="a constraint's name, a formula, or a code")
     parser.add_argument("trace", nargs="?", metavar="TRACE", help="the trace, for a rule")
     add_procedure(parser, required=False)
+    add_edit_results(parser)
     add_json(parser)
 
 
@@ -83,7 +85,9 @@ def run(options: argparse.Namespace) -> int:
     trace = one_trace(options.trace)
     explanation = explain(trace, procedure, options.subject)
     passed = explanation.result.passed
-    found = repair(trace, procedure, options.subject) if passed is False else None
+    found: Repair | None = None
+    if passed is False:
+        found = repair(trace, procedure, options.subject, edit_results=options.edit_results)
     if options.json:
         fixed = {} if passed is not False else {"repair": found.to_dict() if found else None}
         print(json.dumps(explanation.to_dict() | fixed, indent=2))

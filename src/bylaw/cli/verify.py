@@ -11,7 +11,7 @@ from typing import Final
 
 from bylaw.batch.input.chunks import Limits, records
 from bylaw.batch.input.files import find_files
-from bylaw.cli.arguments import add_json, add_procedure, add_traces
+from bylaw.cli.arguments import add_edit_results, add_json, add_procedure, add_traces
 from bylaw.cli.inputs import UsableTraces, load_procedure
 from bylaw.cli.main import exit_code
 from bylaw.cli.terminal import (
@@ -68,6 +68,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--repair", action="store_true", help="also print the cheapest edits that fix one trace"
     )
+    add_edit_results(parser)
     add_json(parser)
     add_corpus(parser)
 
@@ -86,7 +87,7 @@ def run(options: argparse.Namespace) -> int:
     found = records(corpus, limits)
     first = list(islice(found, 2))
     if len(first) == 1:
-        return _verify_one(procedure, first[0], as_json=options.json, repair=options.repair)
+        return _verify_one(procedure, first[0], options)
     if options.repair:
         raise _repairs_one_trace("there are several")
     return _verify_many(procedure, chain(first, found), as_json=options.json)
@@ -106,11 +107,14 @@ def _as_dict(report: Report, notes: Sequence[Diagnostic]) -> dict[str, Json]:
 # ── one trace ─────────────────────────────────────────────────────────────────────────────
 
 
-def _verify_one(procedure: Procedure, entry: Entry, *, as_json: bool, repair: bool) -> int:
+def _verify_one(procedure: Procedure, entry: Entry, options: argparse.Namespace) -> int:
     report = verify_trace(entry.required(), procedure)
     notes = (*entry.notes, *KnownTools(procedure).notes(report.trace))
-    found = repair_procedure(report.trace, procedure) if repair and report.violated else None
-    if as_json:
+    repair, edit_results = options.repair, options.edit_results
+    found: Repair | None = None
+    if repair and report.violated:
+        found = repair_procedure(report.trace, procedure, edit_results=edit_results)
+    if options.json:
         edits = {"repair": found.to_dict() if found else None} if repair else {}
         print(json.dumps(_as_dict(report, notes) | edits, indent=2))
     else:
@@ -118,7 +122,7 @@ def _verify_one(procedure: Procedure, entry: Entry, *, as_json: bool, repair: bo
         for line in _note_lines(notes):
             print(coloured(wrapped(safe(line), 10), "grey"))
         if repair and report.violated:
-            _print_repair(found)
+            _print_repair(found, edit_results=edit_results)
     return exit_code(unusable=report.undecided, violated=report.violated)
 
 
@@ -130,9 +134,10 @@ def _note_lines(notes: Sequence[Diagnostic]) -> Iterator[str]:
         yield f"… and {counted(len(notes) - _SHOWN_NOTES, 'more note')}"
 
 
-def _print_repair(found: Repair | None) -> None:
+def _print_repair(found: Repair | None, *, edit_results: bool) -> None:
     if found is None:
-        print("\nNo edits were found that fix all rules at once.")
+        kept = "" if edit_results else " What tools returned was left alone: see --edit-results."
+        print(f"\n{wrapped(f'No edits were found that fix all rules at once.{kept}', 0)}")
         return
     bound = "" if found.exact else ", an upper bound"
     print(f"\nWhat would have kept every rule (cost {found.cost:g}{bound}):")

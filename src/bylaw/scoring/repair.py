@@ -1,9 +1,12 @@
 """The cheapest edits of a trace after which its rules hold.
 
 A call can be inserted or deleted (cost 1), or replaced: by a call of the same tool (0.5) or of
-another (1). A shortest-path search over places in the trace and states of the rules' machines finds
-them; among equally cheap edits the plainest are preferred, then the latest. Every repair is checked
-by the reference semantics before it is returned.
+another (1). What tools returned is left alone unless `edit_results` is true, because no agent can
+change it: a call that is replaced by one of the same tool keeps its result and its error.
+
+A shortest-path search over places in the trace and states of the rules' machines finds the edits;
+among equally cheap ones the plainest are preferred, then the latest. Every repair is checked by the
+reference semantics before it is returned.
 """
 
 from __future__ import annotations
@@ -33,22 +36,28 @@ MAX_MOVES: Final = 400_000
 """The number of machine moves in an exact search; with more, the cost is an upper bound."""
 
 
-def repair(trace: Trace, procedure: Procedure, name: str) -> Repair | None:
+def repair(
+    trace: Trace, procedure: Procedure, name: str, *, edit_results: bool = False
+) -> Repair | None:
     """The cheapest edits after which a constraint holds.
 
     None if there are none, if the search found none within its budget, or if the rule cannot be
     followed call by call and does not hold: it reads a registered function, or a domain that
     depends on the trace.
     """
-    return _repaired(trace, procedure, [procedure[name]])
+    return _repaired(trace, procedure, [procedure[name]], edit_results)
 
 
-def repair_procedure(trace: Trace, procedure: Procedure) -> Repair | None:
+def repair_procedure(
+    trace: Trace, procedure: Procedure, *, edit_results: bool = False
+) -> Repair | None:
     """The cheapest edits after which every constraint holds; None as for `repair`."""
-    return _repaired(trace, procedure, procedure.constraints)
+    return _repaired(trace, procedure, procedure.constraints, edit_results)
 
 
-def _repaired(trace: Trace, procedure: Procedure, rules: Sequence[Constraint]) -> Repair | None:
+def _repaired(
+    trace: Trace, procedure: Procedure, rules: Sequence[Constraint], edit_results: bool
+) -> Repair | None:
     order, vocabulary = procedure.order, procedure.vocabulary
     trace = procedure.marked(trace)
 
@@ -70,25 +79,30 @@ def _repaired(trace: Trace, procedure: Procedure, rules: Sequence[Constraint]) -
                 return None
     if not machines:
         return Repair(())
-    found = _search(trace, procedure, machines)
+    found = _search(trace, procedure, machines, edit_results)
     if found is None or not all(satisfied(rule, found.apply(trace)) for rule in rules):
         return None
     return found
 
 
-def _search(trace: Trace, procedure: Procedure, machines: Sequence[Machine]) -> Repair | None:
+def _search(
+    trace: Trace, procedure: Procedure, machines: Sequence[Machine], edit_results: bool
+) -> Repair | None:
     alphabet = _alphabet(trace, procedure, machines)
     order, events, vocabulary = procedure.order, procedure.events, procedure.vocabulary
     machines = [Machine(m.formula, order, events, vocabulary, alphabet) for m in machines]
     seen = trace.seen(events)
-    share = MAX_MOVES // len(machines)
-    alone = [EditSpace(trace, seen, alphabet, [machine], share) for machine in machines]
+
+    def space(machines: Sequence[Machine], moves: int) -> EditSpace:
+        return EditSpace(trace, seen, alphabet, machines, moves, edit_results=edit_results)
+
+    alone = [space([machine], MAX_MOVES // len(machines)) for machine in machines]
     estimate = CostEstimate(
         machines, [each.distances() if len(alone) > 1 else None for each in alone]
     )
     for exact, guess in ((True, estimate.at_least), (False, estimate.roughly)):
         try:
-            path = EditSpace(trace, seen, alphabet, machines, MAX_MOVES).cheapest(guess)
+            path = space(machines, MAX_MOVES).cheapest(guess)
         except (Exhausted, TooLarge):
             continue
         if path is None:

@@ -11,12 +11,13 @@ import itertools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final, TypeAlias
 
-from bylaw.scoring.edits import Kind, answer_call, as_answer, oddity
+from bylaw.scoring.edits import PLACEHOLDER, Kind, answer_call, as_answer, oddity
 from bylaw.semantics.machine.alphabet import Alphabet, Letter
 from bylaw.semantics.machine.machine import Machine, StateNumber
 from bylaw.semantics.machine.residual import TooLarge
-from bylaw.trace.event import Call, Event
+from bylaw.trace.event import MISSING, Call, Event
 from bylaw.trace.trace import Trace
+from bylaw.values import canonical
 from bylaw.vocabulary.tracker import Probe
 
 SearchNode: TypeAlias = tuple[int, tuple[StateNumber, ...], bool]
@@ -31,8 +32,9 @@ Change: TypeAlias = tuple[Kind, int, Call]
 """The kind of edit, the index of the event, and the call."""
 _Transition: TypeAlias = tuple[SearchNode, _Weight, Change | None]
 _FREE: Final = (0, 0, 0)
-_SPLITS, _DELETES, _SWAPS = 3, 6, 8
-"""The oddity of splitting a step, of deleting a call, and of changing the tool of a call."""
+_SPLITS, _DELETES, _SWAPS, _INVENTS = 3, 6, 8, 8
+"""The oddity of splitting a step, of deleting a call, of changing the tool of a call, and of
+inserting one that returns a certain value."""
 
 
 class Exhausted(Exception):
@@ -49,8 +51,12 @@ class EditSpace:
         alphabet: Alphabet,
         machines: Sequence[Machine],
         moves: int,
+        *,
+        edit_results: bool = False,
     ) -> None:
         self.events, self.machines, self.moves = events, machines, moves
+        self._alphabet = alphabet
+        self._edit_results = edit_results
         self.start: Final[SearchNode] = (0, tuple(machine.start for machine in machines), False)
         self.by_step: Final = any(machine.counts_steps for machine in machines)
         self._concerns = [
@@ -65,7 +71,12 @@ class EditSpace:
             if isinstance(sample.event, Call) and not sample.final
         ]
         self._insertions = _distinct(self._samples, lambda call: True)
-        self._replacements: dict[str, list[_Option]] = {}
+        if not edit_results:  # to delete a call is plainer than to invent what a tool returned
+            self._insertions = [
+                (letters, call, effort + _INVENTS * _is_invented(call))
+                for letters, call, effort in self._insertions
+            ]
+        self._replacements: dict[str | int, list[_Option]] = {}
         self._sees_answer = any(machine.sees_answer for machine in machines)
         self._answer = None if trace.answer is None else answer_call(trace.answer)
         self._given = self._split(alphabet.letter(self._answer)) if self._answer else ()
@@ -109,7 +120,7 @@ class EditSpace:
             if isinstance(event, Call):
                 target = (at + 1, states, joined and joins)
                 yield target, (2, _DELETES, early), ("delete", at, event)
-                for letters, call, effort in self._replacing(event.tool):
+                for letters, call, effort in self._replacing(at, event):
                     cost, effort = (1, effort) if call.tool == event.tool else (2, effort + _SWAPS)
                     target = (at + 1, self._after(states, letters, new), joins)
                     yield target, (cost, effort, early), ("replace", at, call)
@@ -118,11 +129,24 @@ class EditSpace:
             target = (at, self._after(states, letters, True), False)
             yield target, (2, effort + parting, early), ("insert", at, call)
 
-    def _replacing(self, tool: str) -> list[_Option]:
-        """The calls that can replace a call of the tool, one for each effect on the machines."""
-        if tool not in self._replacements:
-            self._replacements[tool] = _distinct(self._samples, lambda call: call.tool == tool)
-        return self._replacements[tool]
+    def _replacing(self, at: int, old: Call) -> list[_Option]:
+        """The calls that can replace this one, one for each effect on the machines."""
+        key = old.tool if self._edit_results else at
+        if key not in self._replacements:
+            samples = self._samples if self._edit_results else self._with_result_of(old)
+            self._replacements[key] = _distinct(samples, lambda call: call.tool == old.tool)
+        return self._replacements[key]
+
+    def _with_result_of(self, old: Call) -> list[_Option]:
+        """The samples, where those of the same tool return what the call returned."""
+        arguments: dict[str, _Option] = {}
+        for _, call, effort in self._samples:
+            if call.tool == old.tool:
+                new = Call(call.tool, call.args, old.result, error=old.error)
+                letters = self._split(self._alphabet.letter(new))
+                arguments.setdefault(canonical(call.args), (letters, new, effort))
+        others = [option for option in self._samples if option[1].tool != old.tool]
+        return sorted([*arguments.values(), *others], key=lambda option: option[2])
 
     def _endings(self, states: tuple[StateNumber, ...]) -> Iterator[_Transition]:
         at = len(self.events)
@@ -229,6 +253,11 @@ class CostEstimate:
                 return None
             needs.append(needed)
         return together(needs)
+
+
+def _is_invented(call: Call) -> bool:
+    """Does the call return a value, and not just anything?"""
+    return call.result not in (MISSING, PLACEHOLDER)
 
 
 def _distinct(options: Sequence[_Option], kind: Callable[[Call], bool]) -> list[_Option]:
