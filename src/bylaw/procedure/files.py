@@ -14,14 +14,13 @@ from bylaw.procedure.constraint import SEVERITIES, Constraint
 from bylaw.procedure.document import Located, locate, read_document_file
 from bylaw.procedure.failure import Failure, failure_problem
 from bylaw.procedure.fields import FieldReader
-from bylaw.semantics.evaluation import check_closed
 from bylaw.syntax.json_form import from_json
 from bylaw.syntax.parser import parse_in, read_definition
 from bylaw.syntax.printer import to_text
 from bylaw.syntax.scope import Macro, NameScope, group_members, group_problem
 from bylaw.trace.trace import Events
 from bylaw.values import Json, kind_of
-from bylaw.vocabulary.registry import Vocabulary
+from bylaw.vocabulary.registry import Vocabulary, check_closed
 from bylaw.vocabulary.view import Order
 
 if TYPE_CHECKING:

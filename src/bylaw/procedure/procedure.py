@@ -11,10 +11,9 @@ from bylaw.errors import Diagnostic, SpecError, did_you_mean, listing, not_a_cho
 from bylaw.procedure.constraint import Constraint
 from bylaw.procedure.failure import Failure
 from bylaw.procedure.files import Finish, Unlisted, read_file, read_mapping
-from bylaw.semantics.evaluation import check_closed
 from bylaw.trace.trace import Events, Trace
 from bylaw.values import Json
-from bylaw.vocabulary.registry import EMPTY, Vocabulary
+from bylaw.vocabulary.registry import EMPTY, Vocabulary, check_closed
 from bylaw.vocabulary.view import Order
 
 if TYPE_CHECKING:

@@ -16,7 +16,6 @@ from bylaw.semantics.abstraction import abstraction
 from bylaw.semantics.dooming import Enforceability, doom_reason, event_title, too_late
 from bylaw.semantics.dooming_calls import DoomingCalls
 from bylaw.semantics.enforceability_by_trial import for_past_rule, for_universal
-from bylaw.semantics.evaluation import check_closed
 from bylaw.semantics.examples.trials import Trials
 from bylaw.semantics.machine.closure import Unsupported
 from bylaw.semantics.machine.machine import Machine, Move, StateNumber
@@ -26,7 +25,7 @@ from bylaw.semantics.past.compiled import past_bodies
 from bylaw.semantics.verdict import Verdict
 from bylaw.trace.trace import Events
 from bylaw.vocabulary.predicates.called_n import Counter
-from bylaw.vocabulary.registry import EMPTY, Vocabulary
+from bylaw.vocabulary.registry import EMPTY, Vocabulary, check_closed
 from bylaw.vocabulary.view import Order
 
 _LARGE_COUNT: Final = 1_000

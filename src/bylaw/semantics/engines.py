@@ -9,7 +9,6 @@ from bylaw.logic import formula as f
 from bylaw.logic.reach import is_past_but_for_functions
 from bylaw.logic.walk import everything, sees_answer, with_labels
 from bylaw.semantics.engine import Engine
-from bylaw.semantics.evaluation import check_closed
 from bylaw.semantics.history import History
 from bylaw.semantics.machine.closure import Unsupported
 from bylaw.semantics.machine.follower import Follower, PlainFollower
@@ -20,7 +19,7 @@ from bylaw.semantics.past.compiled import past_bodies
 from bylaw.semantics.past.registers import Registers
 from bylaw.trace.trace import Events
 from bylaw.values import Json
-from bylaw.vocabulary.registry import Vocabulary
+from bylaw.vocabulary.registry import Vocabulary, check_closed
 from bylaw.vocabulary.view import Order
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any, Final
 
-from bylaw.errors import Diagnostic, SpecError, did_you_mean, shown
+from bylaw.errors import Diagnostic, SpecError, shown
 from bylaw.frozen import frozen
 from bylaw.logic import formula as f
 from bylaw.logic.node import Node
@@ -33,7 +33,7 @@ from bylaw.vocabulary.possible import (
     some_of,
 )
 from bylaw.vocabulary.reading import elements_of, possible_at, value_at
-from bylaw.vocabulary.registry import EMPTY, Vocabulary
+from bylaw.vocabulary.registry import EMPTY, Vocabulary, check_closed
 from bylaw.vocabulary.view import Kleene, Order, View, positions_of
 
 
@@ -81,29 +81,6 @@ def evaluate(formula: f.Formula, view: View) -> Evaluation:
     """The value of a formula at the start of a view."""
     check_closed(formula, view.vocabulary)
     return Evaluation(formula, view)
-
-
-def check_closed(formula: f.Formula, vocabulary: Vocabulary) -> None:
-    """Raises SpecError if a variable is not bound or a function is not registered."""
-    problems = [
-        Diagnostic("E108", f"no quantifier binds the variable '{name}'")
-        for name in sorted(formula.free)
-    ]
-    for part in everything(formula):
-        match part:
-            case f.OpenPredicate(name) if name not in vocabulary.predicates:
-                known, kind = set(vocabulary.predicates), "predicate"
-            case f.Extracted(name) if name not in vocabulary.extractors:
-                known, kind = set(vocabulary.extractors), "extractor"
-            case _:
-                continue
-        help = did_you_mean(name, known) or (
-            "Register it on a Vocabulary and pass that: --with module:vocabulary on the "
-            "command line, vocabulary=… in Python."
-        )
-        problems.append(Diagnostic("E115", f"the {kind} '{name}' is not registered", help))
-    if problems:
-        raise SpecError(problems)
 
 
 _SATISFIED, _VACUOUS, _VIOLATED, _ERROR = Outcome  # looked up often

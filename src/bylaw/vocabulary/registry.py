@@ -10,8 +10,10 @@ from collections.abc import Callable, Iterable, Mapping, Set
 from types import MappingProxyType
 from typing import Any, TypeAlias, TypeVar, overload
 
-from bylaw.errors import Diagnostic, SpecError
+from bylaw.errors import Diagnostic, SpecError, did_you_mean
+from bylaw.logic import formula as f
 from bylaw.logic.operators import is_plain
+from bylaw.logic.walk import everything
 from bylaw.read_only import read_only
 from bylaw.trace.event import MISSING, Missing
 from bylaw.values import Json, decoded, equal
@@ -138,3 +140,26 @@ def _operand_count(function: Callable[..., Any], least: int) -> int:
 
 EMPTY = Vocabulary()
 """The default: no registered functions."""
+
+
+def check_closed(formula: f.Formula, vocabulary: Vocabulary) -> None:
+    """Raises SpecError if a variable is not bound or a function is not registered."""
+    problems = [
+        Diagnostic("E108", f"no quantifier binds the variable '{name}'")
+        for name in sorted(formula.free)
+    ]
+    for part in everything(formula):
+        match part:
+            case f.OpenPredicate(name) if name not in vocabulary.predicates:
+                known, kind = set(vocabulary.predicates), "predicate"
+            case f.Extracted(name) if name not in vocabulary.extractors:
+                known, kind = set(vocabulary.extractors), "extractor"
+            case _:
+                continue
+        help = did_you_mean(name, known) or (
+            "Register it on a Vocabulary and pass that: --with module:vocabulary on the "
+            "command line, vocabulary=… in Python."
+        )
+        problems.append(Diagnostic("E115", f"the {kind} '{name}' is not registered", help))
+    if problems:
+        raise SpecError(problems)

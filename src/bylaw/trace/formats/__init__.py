@@ -64,6 +64,8 @@ def format_of(value: object) -> Format | None:
 
 def opens_session(value: object) -> bool:
     """Is this the first line of a file whose lines are together one run?"""
+    if isinstance(value, dict) and ("tool_calls" in value or "messages" in value):
+        return False  # it is a run of its own
     return any(known.opens_session(value) for known in FORMATS if known.opens_session)
 
 

@@ -115,7 +115,6 @@ def _opens_session(value: object) -> bool:
         isinstance(value, Mapping)
         and isinstance(value.get("type"), str)
         and any(key in value for key in (*_SESSION, "leafUuid", "messageId"))
-        and not any(key in value for key in ("messages", "tool_calls"))
     )
 
 
