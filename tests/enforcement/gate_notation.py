@@ -9,7 +9,8 @@
 `==` begins a scenario. `@option value` sets up the guard. `name SEVERITY [layer]: formula` is a
 rule. `>` is a turn: calls as in truth tables, a final answer in quotes, or a message. After the bar
 there is one word for each call: the action, then the rules that it breaks (`:`), those that were
-overridden (`^`), and those that were tolerated (`~`). Results of calls that run are recorded after
+overridden (`^`), and those that were tolerated (`~`); a question mark if it is not certain that the
+rules can still be satisfied together. Results of calls that run are recorded after
 the turn; `lost:name` means that a rule was lost through them. `block!` refuses a malformed call: no
 rule was asked. `!approve` approves the calls that wait for a person, `!abandon` gives up the calls
 of the turn before, and `= 0.5 PARTIAL` finishes and gives the score.
@@ -111,7 +112,8 @@ def said(decision: Decision) -> str:
     mark = "~" if decision.allowed else ":"
     overridden = "".join(f"^{name}" for name in decision.overridden)
     malformed = "!" if decision.problem else ""
-    return decision.action + malformed + (f"{mark}{names}" if names else "") + overridden
+    doubt = "" if decision.decided else "?"
+    return decision.action + malformed + (f"{mark}{names}" if names else "") + overridden + doubt
 
 
 def _yes(call: Call, violations: tuple[Violation, ...]) -> bool:

@@ -83,6 +83,11 @@ class Decision:
     """The names of rules that the agent may see."""
     position: int | None = None
     """The position of the call in the trace, if it runs."""
+    decided: bool = True
+    """False if the call runs although the rules may have no common continuation after it.
+
+    The search for one would have taken too long, or some rule has no machine.
+    """
     problem: str = ""
     """What is wrong with the call itself, so that no rule was asked; empty if nothing is."""
     id: str = ""

@@ -183,6 +183,7 @@ class Journal:
             **problem,
             "violations": [violation.to_dict() for violation in decision.violations],
             "overridden": list(decision.overridden),
+            "decided": decision.decided,
             "hints": self._hints,
         }
 

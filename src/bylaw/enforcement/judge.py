@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias, get_args
 
 from bylaw.enforcement.decision import Violation, ViolationKind
-from bylaw.enforcement.joint.continuation import JointTest
+from bylaw.enforcement.joint.conflicts import Conflict, Conflicts
+from bylaw.enforcement.joint.machines import JointMachines
 from bylaw.enforcement.joint.rules import JointRules
 from bylaw.enforcement.report import ConstraintStanding
 from bylaw.enforcement.severity import Setting, severity_of
@@ -15,16 +16,15 @@ from bylaw.errors import listing
 from bylaw.logic.walk import tools_in
 from bylaw.names import FINAL_ANSWER
 from bylaw.procedure.procedure import Procedure
-from bylaw.saved import fields, listed, places, text, whole
+from bylaw.saved import fields, flag, listed, places, text, whole
 from bylaw.semantics.machine.machine_cache import MachineCache
 from bylaw.semantics.monitors import Attempt, Monitors
 from bylaw.semantics.verdict import Verdict
 from bylaw.trace.event import Call, Message
 from bylaw.values import Json
 
-_EXCUSES: Final = ("doomed", "error", "early")
+_EXCUSES: Final = ("doomed", "error", "early", "joint")
 """The violations after which a rule is followed as if the call had not been made."""
-_FINAL: Final = (Verdict.SATISFIED, Verdict.VIOLATED)
 
 
 class PreparedRules:
@@ -34,18 +34,9 @@ class PreparedRules:
         formulas = [constraint.formula for constraint in procedure.constraints]
         self.named: Final = [frozenset(tools_in(formula)) for formula in formulas]
         """The tools that each rule names."""
-        self.joint: Final = JointRules(formulas, procedure.order)
+        self.forms: Final = JointRules(formulas, procedure.order)
         self.machines: Final = MachineCache(procedure.vocabulary)
-        self._compatible: Final[dict[frozenset[int], tuple[bool, bool]]] = {}
-
-    def compatible(self, enforced: Iterable[int]) -> tuple[bool, bool]:
-        """Can these rules be satisfied together at all? And is the answer certain?"""
-        key = frozenset(enforced)
-        found = self._compatible.get(key)
-        if found is None:
-            joint = JointTest(self.joint)
-            found = self._compatible[key] = joint.possible(sorted(key)), joint.decided
-        return found
+        self.products: Final = JointMachines.of(procedure, {})
 
 
 Outstanding: TypeAlias = Literal["refuse", "wait", "hope"]
@@ -60,6 +51,8 @@ class Trial:
     """A call that was appended on trial, and the rules that it breaks."""
 
     violations: dict[int, Violation]
+    decided: bool
+    """Is it certain that the other rules can still be satisfied together?"""
     take_back: Callable[[], None]
     """Removes the call again."""
     keep: Callable[[], None]
@@ -105,56 +98,83 @@ class Judge:
         self._blocking: Final = {
             i for i, severity in enumerate(self.severities) if severity != "TOLERATE"
         }
-        self._joint: Final = JointTest(shared.joint, self._blocking)
         self._enforcing: Final = setting != "baseline"
-        # Rules that clash from the start would refuse everything, so the joint test is then off.
-        self._joint_on = False
-        if self._enforcing:
-            alive = self._enforced(self._joint.forms)
-            self._joint_on, self._joint.decided = shared.compatible(alive)
+        self._joint: Final = Conflicts(
+            shared.forms,
+            JointMachines.of(procedure, labels) if labels else shared.products,
+            self.monitors,
+            enforced=self._blocking,
+            takes_part=self._takes_part,
+            diverged=lambda: self.excused,
+            hopes=self._hopes,
+        )
+        self.fully_decided = True
+        """Was it certain, at every call, that the rules could still be satisfied together?"""
+
+    def _takes_part(self, index: int) -> bool:
+        """Does the rule take part in the joint test? Not if it is decided for good."""
+        if index not in self._blocking or index in self._clashed:
+            return False
+        verdict = self.monitors.verdicts[index]
+        return verdict is not Verdict.SATISFIED and verdict is not Verdict.VIOLATED
 
     def attempt(self, call: Call, step: int) -> Trial:
         """Appends a call on trial."""
+        trial, clashing = self._tried(call, step, joint=self._enforcing)
+        if clashing:
+            # Rules that have clashed before would refuse everything, so they are not asked.
+            trial.take_back()
+            clashed = bool(self._joint.clash_before(call.tool, clashing))
+            trial, _ = self._tried(call, step, joint=not clashed)
+            trial.decided = trial.decided and not clashed
+        return trial
+
+    def _tried(self, call: Call, step: int, *, joint: bool) -> tuple[Trial, set[int]]:
+        """A call on trial, and the rules that clash after it."""
+        watched = self._joint.watch() if joint else []
         attempt = self.monitors.attempt(call)
         violations = self._violations(call, attempt)
-        before = None
-        if self._joint_on:
-            before = self._joint.advance(call, step)
-            violations |= self._conflicts(call, violations)
+        counted = self._joint.advance(call, step)
+        clashing: set[int] = set()
+        decided = True
+        if joint:
+            conflicts = self._joint.after(call, attempt, watched, violations)
+            decided = self._joint.certain
+            for conflict in conflicts:
+                violations |= self._conflicting(conflict)
+                clashing.update(conflict.rules)
 
         def take_back() -> None:
             attempt.take_back()
-            if before is not None:
-                self._joint.undo(before)
+            self._joint.undo(counted)
 
         def keep() -> None:
             attempt.keep(i for i, v in violations.items() if v.kind in _EXCUSES)
-            self._clashed |= {i for i, v in violations.items() if v.kind == "joint"}
+            self.fully_decided = self.fully_decided and trial.decided
+            if clashing:
+                self._drop_clashing(clashing.intersection(violations))
 
-        return Trial(violations, take_back, keep)
+        trial = Trial(violations, decided, take_back, keep)
+        return trial, clashing
 
-    def _conflicts(self, call: Call, doomed: Collection[int]) -> dict[int, Violation]:
-        """The rules that, after this call, can no longer be satisfied together with the others."""
-        found: dict[int, Violation] = {}
-        if not self._joint.can_clash(call.tool):
-            return found
-        related = self._joint.related(call.tool)
-        alive = [i for i in self._enforced(related) if i not in doomed]
-        while not self._joint.possible(alive):
-            clashing = self._joint.conflict(alive)
-            caps = [i for i in clashing if self._joint.forms[i].only_limits]
-            blamed = [i for i in clashing if i not in caps] or caps
-            others = [self.procedure.constraints[i].name for i in clashing if i not in blamed]
+    def _drop_clashing(self, excused: set[int]) -> None:
+        """Drops the rules that clash with the others even if the call does not count for them."""
+        while found := excused & self._joint.clash_of(excused):
+            self._clashed |= found
+
+    def _conflicting(self, conflict: Conflict) -> dict[int, Violation]:
+        """The violations of the rules that are blamed for a conflict."""
+        names = {i: self.procedure.constraints[i].name for i in conflict.rules}
+        outstanding = dict.fromkeys(call.tool for call in conflict.outstanding)
+        found = {}
+        for i in conflict.blamed:
+            others = [name for j, name in names.items() if j != i]
             reason = f"together with {listing(others, 3)}" if others else ""
-            found |= {i: self.violation(i, "joint", reason) for i in blamed}
-            alive = [i for i in alive if i not in blamed]
+            if outstanding:
+                found[i] = self.violation(i, "early", listing(list(outstanding), 3))
+            else:
+                found[i] = self.violation(i, "joint", reason)
         return found
-
-    def _enforced(self, among: Iterable[int]) -> list[int]:
-        """The rules that take part in the joint test: enforced, and not decided for good."""
-        verdicts = self.monitors.verdicts
-        enforced = self._blocking - self.excused.keys() - self._clashed
-        return [i for i in among if i in enforced and verdicts[i] not in _FINAL]
 
     def _violations(self, call: Call, attempt: Attempt) -> dict[int, Violation]:
         """The rules that a call on trial breaks, each by itself."""
@@ -201,13 +221,6 @@ class Judge:
 
     # ── the end ──────────────────────────────────────────────────────────────────────────
 
-    @property
-    def fully_decided(self) -> bool:
-        """Was it certain, at every call, whether the rules could be satisfied together?"""
-        if not self._enforcing:
-            return True
-        return self._joint_on and self._joint.decided and self._joint.include(self._blocking)
-
     def outcomes(self) -> list[ConstraintStanding]:
         """The standing of each rule, on what was executed."""
         verdicts = map(self.monitors.executed_verdict, range(len(self.procedure.constraints)))
@@ -229,16 +242,18 @@ class Judge:
         return {
             "excused": [[i, reason] for i, reason in self.excused.items()],
             "clashed": sorted(self._clashed),
+            "decided": self.fully_decided,
             "monitors": self.monitors.save(),
             "joint": self._joint.save(),
         }
 
     def restore(self, saved: Json) -> None:
         """Resumes a saved state."""
-        excused, clashed, monitors, joint = fields(saved, "excused", "clashed", "monitors", "joint")
+        names = ("excused", "clashed", "decided", "monitors", "joint")
+        excused, clashed, decided, monitors, joint = fields(saved, *names)
         size = len(self.procedure.constraints)
         pairs = [listed(each, 2) for each in listed(excused)]
         self.excused = {whole(i, 0, size - 1): text(reason) for i, reason in pairs}
-        self._clashed = set(places(clashed, size))
+        self._clashed, self.fully_decided = set(places(clashed, size)), flag(decided)
         self.monitors.restore(monitors)
         self._joint.restore(joint)

@@ -211,6 +211,7 @@ class Run:
             tuple([self.procedure.constraints[i].name for i in passed]),
             position=self.judge.monitors.length - 1,
             id=decision_id(self.id, turn.number, turn.todo[0]),
+            decided=trial.decided,
         )
 
     def _excuse(

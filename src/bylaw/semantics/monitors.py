@@ -62,6 +62,11 @@ class Attempt:
         """The formulas that other outcomes of outstanding calls would doom through the event, with
         these calls."""
 
+    @property
+    def moved(self) -> list[int]:
+        """The formulas that the event may have moved."""
+        return [before[0] for before in self._before]
+
     def take_back(self) -> None:
         """Undoes the event."""
         monitors = self._monitors
@@ -132,14 +137,18 @@ class Monitors:
         self._reopened: set[int] = set()
         """The formulas of which the event that opened the current step was excused."""
         engines = list(enumerate(self.engines))
-        self._sees_messages: Final = frozenset(i for i, kind in enumerate(kinds) if kind == "all")
-        self._hears_messages: Final = self._sees_messages | {i for i, e in engines if e.overhears}
+        self.sees_messages: Final = frozenset(i for i, kind in enumerate(kinds) if kind == "all")
+        """The formulas to which messages are events."""
+        self._hears_messages: Final = self.sees_messages | {i for i, e in engines if e.overhears}
         self._fallible: Final = [(i, e) for i, e in engines if e.may_fail]
         self.verdicts: list[Verdict] = [engine.verdict() for engine in self.engines]
+        self.unmet: set[int] = self._find_unmet()
+        """The formulas that would be violated if the trace ended now, but are not doomed."""
         self._open = {i for i, verdict in enumerate(self.verdicts) if not verdict.final}
-        self._always = {i for i in self._open if self.engines[i].hears_everything}
-        self._movable = {i for i, e in engines if e.moves_on_any_call} - self._always
-        self._restless = self._find_restless()
+        self.hears_everything: Final = {i for i in self._open if self.engines[i].hears_everything}
+        """The formulas that may distinguish calls of tools that they do not name."""
+        self._movable = {i for i, e in engines if e.moves_on_any_call} - self.hears_everything
+        self.restless = self._find_restless()
         """The formulas that any call may move at present; before the first call, most of them."""
         self._concerned = {} if cache is None or labels else cache.concerned
         self._broken: dict[int, str] = {}
@@ -148,12 +157,21 @@ class Monitors:
     def _find_restless(self) -> set[int]:
         return {i for i in self._open & self._movable if not self.engines[i].idles()}
 
-    def _concerned_by(self, name: str) -> frozenset[int]:
+    def _find_unmet(self) -> set[int]:
+        return {i for i, v in enumerate(self.verdicts) if v is Verdict.PRESUMABLY_VIOLATED}
+
+    def _note_unmet(self, index: int, verdict: Verdict) -> None:
+        if verdict is Verdict.PRESUMABLY_VIOLATED:
+            self.unmet.add(index)
+        elif self.unmet:
+            self.unmet.discard(index)
+
+    def concerned_by(self, name: str) -> frozenset[int]:
         """The formulas that name the tool or role, or that need every event."""
         found = self._concerned.get(name)
         if found is None:
             naming = {i for i, engine in enumerate(self.engines) if engine.concerns(name)}
-            found = self._concerned[name] = frozenset(naming | self._always)
+            found = self._concerned[name] = frozenset(naming | self.hears_everything)
         return found
 
     @property
@@ -197,7 +215,7 @@ class Monitors:
 
     def _outstanding_calls(self, index: int, places: Sequence[int]) -> list[Call]:
         numbers = {
-            position if index in self._sees_messages else number: call
+            position if index in self.sees_messages else number: call
             for position, (call, number, _) in self.outstanding.items()
         }
         return [numbers[place] for place in places if place in numbers]
@@ -211,16 +229,16 @@ class Monitors:
         self._opened = new_to_calls and not is_call
         number, self._calls = self._calls, self._calls + is_call
         name = event.tool if isinstance(event, Call) else heard_role(event.role)
-        concerned = self._concerned_by(name)
-        if self._restless:
-            concerned = concerned | self._restless
+        concerned = self.concerned_by(name)
+        if self.restless:
+            concerned = concerned | self.restless
         if not is_call:
             concerned = concerned & self._hears_messages
         doomed, waiting = [], []
         engines, verdicts, open_formulas = self.engines, self.verdicts, self._open
         for index in concerned & open_formulas:
             engine = engines[index]
-            sees_all = index in self._sees_messages
+            sees_all = index in self.sees_messages
             reopened = index in self._reopened
             if reopened:
                 self._reopened.discard(index)
@@ -240,6 +258,8 @@ class Monitors:
         if self.executed:
             seen = (position, step, new_step), (number, step, new_to_calls)
             waiting += self._step_executed(event, seen, before)
+        if position == 0:
+            self.restless = set(self.restless)  # it has lost most of its members: a smaller table
         if waiting and may_get_result(event):
             self.outstanding[position] = (event, number, frozenset(waiting))
             if before is None and len(self.outstanding) > self._outstanding_limit:
@@ -257,7 +277,7 @@ class Monitors:
                 mark = engine.mark()
                 before.append((index, engine, mark, self.verdicts[index], False, False))
             with self._unscored_on_error(index):
-                engine.take(event, *seen[index not in self._sees_messages])
+                engine.take(event, *seen[index not in self.sees_messages])
         return [index for index, engine in self.executed.items() if engine.waits]
 
     def pass_over(self, message: Message) -> None:
@@ -275,10 +295,11 @@ class Monitors:
         """The new verdict on a formula that has moved; it is retired if the verdict is final."""
         if index in self._movable:
             if not engine.idles():
-                self._restless.add(index)
-            elif self._restless:
-                self._restless.discard(index)
+                self.restless.add(index)
+            elif self.restless:
+                self.restless.discard(index)
         verdict = self.verdicts[index] = engine.verdict()
+        self._note_unmet(index, verdict)
         if verdict is Verdict.VIOLATED or verdict is Verdict.SATISFIED:
             self.retire(index)
         elif step_ends and engine.counts_steps:
@@ -289,6 +310,7 @@ class Monitors:
         """Stops following a formula that can no longer be decided."""
         self._broken[index] = f"raised {type(error).__name__}: {error}"
         self.verdicts[index] = Verdict.PRESUMABLY_VIOLATED
+        self.unmet.discard(index)
         self.retire(index)
         return self.verdicts[index]
 
@@ -299,12 +321,13 @@ class Monitors:
         if engine is not self.engines[index]:
             return  # it follows what was executed; the other engine of the formula decides
         self.verdicts[index] = verdict
+        self._note_unmet(index, verdict)
         self._broken.pop(index, None)
         self._open.add(index)
         if reopened:
             self._reopened.add(index)
         if index in self._movable and not engine.idles():
-            self._restless.add(index)
+            self.restless.add(index)
 
     # ── excused events ───────────────────────────────────────────────────────────────────
 
@@ -365,7 +388,7 @@ class Monitors:
     def retire(self, index: int) -> None:
         """Stops following a formula; its verdict stays as it is."""
         self._open.discard(index)
-        self._restless.discard(index)
+        self.restless.discard(index)
 
     # ── results ──────────────────────────────────────────────────────────────────────────
 
@@ -382,7 +405,7 @@ class Monitors:
         following = list(self.executed.items())
         for index in concerned & self._open:
             engine = self.engines[index]
-            place = position if index in self._sees_messages else number
+            place = position if index in self.sees_messages else number
             if not engine.awaits(place):
                 continue  # the result does not matter to it
             try:
@@ -396,7 +419,7 @@ class Monitors:
                 if self._excuses:
                     self._excuse_call(index, place)
         for index, engine in following:
-            place = position if index in self._sees_messages else number
+            place = position if index in self.sees_messages else number
             with self._unscored_on_error(index):
                 if engine.awaits(place):
                     engine.record(place, call)
@@ -408,7 +431,7 @@ class Monitors:
             position: (call, number, concerned)
             for position, (call, number, concerned) in self.outstanding.items()
             if any(
-                engine.awaits(position if i in self._sees_messages else number)
+                engine.awaits(position if i in self.sees_messages else number)
                 for i in concerned
                 for engine in self._following(i)
             )
@@ -492,7 +515,8 @@ class Monitors:
         self._open = set(range(len(self.engines))) - final - self._broken.keys()
         if sorted(self._open) != still_open:
             raise Damaged("a formula is followed no longer, although its verdict is open")
-        self._restless = self._find_restless()
+        self.unmet = self._find_unmet() - self._broken.keys()
+        self.restless = self._find_restless()
 
 
 _SAVED: Final = (

@@ -7,7 +7,7 @@ result arrives. A result that never arrives counts as missing at the end.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
@@ -175,6 +175,17 @@ class Follower(Engine):
     def _take_again(self, each: UnsettledEvent) -> None:
         each.before, each.before_now = self.possible, self.now
         self._advance(each.event, each.new_step, each.letters)
+
+    def state_under(self, outcomes: Mapping[int, Call]) -> StateNumber:
+        """The state if outstanding calls, by position, have these outcomes, and others none."""
+        if not self.unsettled:
+            return self.now
+        state, alphabet = self.unsettled[0].before_now, self.machine.alphabet
+        for each in self.unsettled:
+            event = outcomes.get(each.position, each.event) if each.waits else each.event
+            final = isinstance(event, Call) and event.tool == FINAL_ANSWER
+            state = self.machine.advance(state, (alphabet.letter(event), each.new_step, final))
+        return state
 
     def drop(self, position: int) -> bool:
         place = self._place(position)

@@ -1,0 +1,292 @@
+"""The joint test of rules of any form: do their machines still have a common continuation?
+
+The product of all machines is never built. The rules that are not satisfied yet are asked first,
+for a plan: events that would satisfy them. A rule that objects to the plan joins them, until a
+plan suits all rules, or some rules provably have none.
+
+Rules connected by common tools form a component, and each component is asked by itself. That is
+enough if its plan ends calm: satisfied, whatever calls of other tools follow. Then the plans of the
+components can be carried out one after the other. First comes the plan of those components that
+calls of other tools would move at present; they are asked together. If a plan does not end
+calm, all rules are asked together.
+
+The answer that rules clash is always right. `certain` says whether the answer that they do not is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import Final, TypeAlias
+
+from bylaw.enforcement.joint.machines import JointMachines, Rules
+from bylaw.enforcement.joint.product import JointGoal, JointPlan
+from bylaw.enforcement.joint.situation import Outcomes, Situation, combinations, outcomes_of
+from bylaw.semantics.machine.follower import PlainFollower
+from bylaw.semantics.machine.machine import StateNumber
+from bylaw.semantics.machine.reachability import OutOfBudget
+from bylaw.semantics.monitors import Monitors
+from bylaw.trace.event import Call
+
+NONE: Final[Rules] = frozenset()
+MAX_FINE: Final = 100_000
+"""The number of states of a component that are remembered."""
+WideStates: TypeAlias = list[StateNumber | None]
+"""The states of the rules that all calls concern; None for one without a machine."""
+
+
+class _Unclear(Exception):
+    """A rule without a machine may object."""
+
+
+class Watched:
+    """A component in one run: a quick answer for states that were found to be fine before."""
+
+    def __init__(
+        self, shared: JointMachines, monitors: Monitors, component: int, enforced: Rules
+    ) -> None:
+        self._monitors: Final = monitors
+        rules = enforced & (shared.rules_of([component]) | monitors.hears_everything)
+        self._rules: Final = rules
+        engines = [(i, monitors.engines[i]) for i in sorted(rules)]
+        self._plain: Final = [e for _, e in engines if isinstance(e, PlainFollower)]
+        self._machines: Final = [engine.machine for engine in self._plain]
+        self._others: Final = {i for i, e in engines if not isinstance(e, PlainFollower)}
+        self._fine: Final = shared.fine(component, rules)
+
+    def is_fine(self) -> bool:
+        """Is a common continuation known, however other components are?"""
+        unmet, restless = self._monitors.unmet, self._monitors.restless
+        for rule in self._others:
+            if rule in unmet or rule in restless:
+                return False
+        if restless and not restless <= self._rules and not self._rules.isdisjoint(restless):
+            return False
+        states = tuple([engine.now for engine in self._plain])
+        return states in self._fine and self._same_tables()
+
+    def remember(self, alive: Callable[[int], bool]) -> None:
+        """Remembers that the present states are fine, if all rules of the component were asked."""
+        verdicts = self._monitors.verdicts
+        if self._same_tables() and all(alive(i) or verdicts[i].final for i in self._rules):
+            if len(self._fine) >= MAX_FINE:
+                self._fine.clear()
+            self._fine.add(tuple([engine.now for engine in self._plain]))
+
+    def _same_tables(self) -> bool:
+        """Do the numbers of states mean the same as at first? Not after a table was full."""
+        return [engine.machine for engine in self._plain] == self._machines
+
+
+class MachineTest:
+    """One run: finds rules that provably have no common continuation."""
+
+    def __init__(
+        self,
+        shared: JointMachines,
+        monitors: Monitors,
+        enforced: Collection[int],
+        takes_part: Callable[[int], bool],
+        *,
+        hopes: bool = False,
+    ) -> None:
+        self._shared: Final = shared
+        self._monitors: Final = monitors
+        self._enforced: Final = frozenset(enforced)
+        self._alive: Final = takes_part
+        self._hopes: Final = hopes
+        self._watched: Final[dict[int, Watched]] = {}
+        self.entangled: set[int] = set()
+        """The components whose plan once depended on others: they are asked after every call."""
+        self._left_out: Collection[int] = ()
+        self._lost: Collection[int] = ()
+        self.certain = True
+        """Was the latest answer certain?"""
+        self.early: Collection[int] = ()
+        """The positions of outstanding calls, if rules clash with some outcomes of theirs only."""
+
+    def wide_states(self) -> WideStates:
+        """The states of the rules that all calls concern."""
+        if not self._monitors.hears_everything:
+            return []
+        now = Situation(self._shared, self._monitors, {})
+        found = map(now.state, self._monitors.hears_everything)
+        return [None if state is None else state[1] for state in found]
+
+    def ignores_start(self, rule: int) -> bool:
+        """Does it make no difference to a rule if a call of another tool comes first?"""
+        state = Situation(self._shared, self._monitors, {}).state(rule)
+        return state is not None and state[0].ignores_start
+
+    def _others_wait(self, own: int | None) -> bool:
+        """Do rules wait for results of calls other than the one at the position `own`?"""
+        outstanding = self._monitors.outstanding
+        if not outstanding or (len(outstanding) == 1 and own in outstanding):
+            return False
+        return any(rules for p, (_, _, rules) in outstanding.items() if p != own)
+
+    def doubtful(self, touched: Iterable[int], own: int) -> list[int]:
+        """The components among some that must be asked after the call at the position `own`.
+
+        The others were fine before in the same states.
+        """
+        if self._others_wait(own) and not self._hopes:
+            return list(touched)
+        return [each for each in touched if not self._watch(each).is_fine()]
+
+    def clash(
+        self, touched: Collection[int], left_out: Collection[int] = (), own: int | None = None
+    ) -> Rules:
+        """Rules that have no common continuation; none if empty.
+
+        Only the components `touched` are asked. The rules in `left_out` take no part. Rules clash
+        if, for some outcomes of the outstanding calls, they do for every outcome of the call at the
+        position `own`.
+        """
+        self._left_out, self._lost, self.early = left_out, (), ()
+        if self._hopes or not self._others_wait(own):
+            # If it is fine that no result arrives, no other outcome need be tried.
+            found = self._clash(touched, {})
+            if not found:
+                return found
+        asked = self._shared.rules_of(touched) | self._monitors.hears_everything
+        outcomes = outcomes_of(self._shared, self._monitors, self._among(asked))
+        if outcomes is None:
+            self.certain = False
+            return NONE
+        hoped = {p: calls for p, calls in outcomes.items() if p == own or self._hopes}
+        others = {p: calls for p, calls in outcomes.items() if p not in hoped}
+        answers = []
+        for assumed in combinations(others):
+            answers.append((self._clash_for_all(touched, assumed, hoped), self.certain))
+        self.certain = all(certain for _, certain in answers)
+        clashes = [found for found, _ in answers if found]
+        if 0 < len(clashes) < len(answers):
+            self.early = others
+        return clashes[0] if clashes else NONE
+
+    def _clash_for_all(
+        self, touched: Collection[int], assumed: Outcomes, hoped: Mapping[int, list[Call]]
+    ) -> Rules:
+        """Rules that clash whatever the outcomes of the calls that are hoped for."""
+        together, doubtful = NONE, False
+        for outcomes in combinations(hoped):
+            found = self._clash(touched, {**assumed, **outcomes})
+            if not found and self.certain:
+                return NONE
+            doubtful = doubtful or not found
+            together |= found
+        self.certain = not doubtful
+        return NONE if doubtful else together
+
+    def _clash(self, touched: Collection[int], outcomes: Outcomes) -> Rules:
+        """Rules that clash with these outcomes."""
+        self.certain = True
+        if not touched:
+            return NONE
+        here = Situation(self._shared, self._monitors, outcomes)
+        self._lost = here.lost
+        if not here.unmet:
+            return NONE
+        first = {self._shared.component[i] for i in here.restless}
+        first = {each for each in first.intersection(touched) if self._open(here, {each})}
+        clusters = [first] if first else []
+        clusters += [{each} for each in sorted(set(touched) - first)]
+        for cluster in clusters:
+            if found := self._clash_in(here, cluster):
+                return found
+        return NONE
+
+    def _watch(self, component: int) -> Watched:
+        found = self._watched.get(component)
+        if found is None:
+            found = Watched(self._shared, self._monitors, component, self._enforced)
+            self._watched[component] = found
+        return found
+
+    def _among(self, rules: Iterable[int]) -> list[int]:
+        left_out, lost, alive = self._left_out, self._lost, self._alive
+        return [i for i in rules if i not in left_out and i not in lost and alive(i)]
+
+    def _open(self, here: Situation, cluster: Iterable[int]) -> Rules:
+        """The rules of components that are not satisfied, or that other calls could violate."""
+        rules = self._shared.rules_of(cluster)
+        unmet = self._among(rules & here.unmet)
+        hasty = self._among(rules & here.hasty)
+        return frozenset([*unmet, *hasty])
+
+    # ── refinement ───────────────────────────────────────────────────────────────────────
+
+    def _clash_in(self, here: Situation, cluster: set[int]) -> Rules:
+        """The rules of a cluster that clash, possibly with others."""
+        opened = self._open(here, cluster)
+        try:
+            if not opened or not self._refined(here, opened, "calm", cluster):
+                if here.plain and len(cluster) == 1 and not self._left_out:
+                    self._watch(*cluster).remember(self._alive)
+                return NONE
+            self.entangled |= cluster
+            unmet = self._among(self._shared.rules_of(cluster) & here.unmet)
+            for chosen, scope in ((unmet, cluster), (self._among(here.unmet), None)):
+                if found := self._refined(here, frozenset(chosen), "met", scope):
+                    return found
+        except (OutOfBudget, _Unclear):
+            self.certain = False
+        return NONE
+
+    def _refined(
+        self, here: Situation, chosen: Rules, goal: JointGoal, scope: set[int] | None
+    ) -> Rules:
+        """Rules that cannot reach the goal together, beginning with some; none if empty.
+
+        Rules outside the scope do not count, unless all calls concern them.
+        """
+        doubtful = any(here.state(i) is None for i in chosen)
+        chosen = frozenset(i for i in chosen if here.state(i) is not None)
+        while chosen:
+            plan = self._plan(here, chosen, goal)
+            if plan is None:
+                return chosen
+            objecting = self._objecting(here, plan, goal, scope)
+            doubtful = doubtful or not plan.real
+            if not objecting - chosen:
+                if doubtful or objecting:
+                    raise _Unclear
+                return NONE
+            chosen |= objecting
+        if doubtful:
+            raise _Unclear
+        return NONE
+
+    def _plan(self, here: Situation, chosen: Rules, goal: JointGoal) -> JointPlan | None:
+        pairs = [pair for i in sorted(chosen) if (pair := here.state(i)) is not None]
+        product = self._shared.product(tuple([member for member, _ in pairs]))
+        return product.plan(tuple([state for _, state in pairs]), goal)
+
+    def _objecting(
+        self, here: Situation, plan: JointPlan, goal: JointGoal, scope: set[int] | None
+    ) -> Rules:
+        """The rules that a plan does not lead to the goal."""
+        monitors, component = self._monitors, self._shared.component
+        concerned = here.restless.union(*map(monitors.concerned_by, plan.tools))
+        if plan.has_messages:
+            concerned |= monitors.sees_messages
+        found, unclear = [], False
+        for i in self._among(concerned):
+            wide = i in monitors.hears_everything
+            if scope is not None and component[i] not in scope and not wide:
+                continue
+            state = here.state(i)
+            if state is None:
+                unclear = True
+                continue
+            member, before = state
+            after = member.after(before, plan)
+            if goal == "met":
+                fits = member.met(after)
+            else:
+                fits = member.calm(after) or (wide and after == before)
+            if not fits:
+                found.append(i)
+        if unclear and not found:
+            raise _Unclear
+        return frozenset(found)
