@@ -19,7 +19,7 @@ from bylaw.cli.bench.instance import gold_record
 from bylaw.cli.main import main
 from bylaw.errors import UsageError
 
-DIGEST = "415a8d02"
+DIGEST = "7807e1c4"
 """The beginning of the hash over all 120 instances. It changes only when the benchmark does."""
 _DIGEST_SCRIPT = """
 import hashlib, json

@@ -14,9 +14,11 @@ from bylaw.cli.inputs import load_procedure, load_vocabulary, one_trace
 from bylaw.cli.main import OK, exit_code
 from bylaw.cli.terminal import WORDS, coloured, shortened, wrapped
 from bylaw.codes import CODES
+from bylaw.enforcement.coverage import RuleCoverage, coverage
 from bylaw.errors import Diagnostic, UsageError, did_you_mean
 from bylaw.printable import safe
 from bylaw.procedure.failure import reads_failure
+from bylaw.procedure.procedure import Procedure
 from bylaw.scoring.edits import Repair
 from bylaw.scoring.explain import Explanation, explain
 from bylaw.scoring.repair import repair
@@ -79,7 +81,11 @@ def run(options: argparse.Namespace) -> int:
         marked = procedure.marked if reads_failure(constraint.formula) else None
         setting = ReadingOptions(procedure.order, events, procedure.vocabulary, marked)
         return explain_rule(
-            constraint.formula, setting, as_json=options.json, written=constraint.rule
+            constraint.formula,
+            setting,
+            as_json=options.json,
+            written=constraint.rule,
+            covered=_coverage(procedure, constraint.name),
         )
     procedure[options.subject]  # reports an unknown rule before the trace is read
     trace = one_trace(options.trace)
@@ -90,12 +96,17 @@ def run(options: argparse.Namespace) -> int:
         found = repair(trace, procedure, options.subject, edit_results=options.edit_results)
     if options.json:
         fixed = {} if passed is not False else {"repair": found.to_dict() if found else None}
-        print(json.dumps(explanation.to_dict() | fixed, indent=2))
+        covered = {"coverage": _coverage(procedure, options.subject).to_dict()}
+        print(json.dumps(explanation.to_dict() | fixed | covered, indent=2))
     else:
         _print(explanation, trace)
         if found is not None:
             _print_repair(found)
     return exit_code(unusable=passed is None, violated=not passed)
+
+
+def _coverage(procedure: Procedure, name: str) -> RuleCoverage:
+    return next(rule for rule in coverage(procedure) if rule.name == name)
 
 
 def _explain_code(code: str, *, as_json: bool) -> int:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 
+from bylaw.cli.coverage_table import coverage_line
 from bylaw.cli.main import OK, UNUSABLE
 from bylaw.cli.one_line import one_line
 from bylaw.cli.terminal import wrapped
+from bylaw.enforcement.coverage import RuleCoverage
 from bylaw.logic.formula import Formula
 from bylaw.printable import safe
 from bylaw.semantics.dooming import Enforceability
@@ -19,11 +21,17 @@ from bylaw.trace.trace import Trace
 
 
 def explain_rule(
-    formula: Formula, setting: ReadingOptions, *, as_json: bool, written: str | None = None
+    formula: Formula,
+    setting: ReadingOptions,
+    *,
+    as_json: bool,
+    written: str | None = None,
+    covered: RuleCoverage | None = None,
 ) -> int:
     """Prints traces that satisfy, violate and doom a rule, and whether a gate can enforce it.
 
-    `written` is the rule as its author wrote it, if known.
+    `written` is the rule as its author wrote it, if known, and `covered` where its procedure's
+    gate enforces it.
     """
     written = written or to_text(formula)
     try:
@@ -35,7 +43,8 @@ def explain_rule(
         formula, order=setting.order, events=setting.events, vocabulary=setting.vocabulary
     )
     if as_json:
-        print(json.dumps(_as_json(formula, found, gate), indent=2))
+        place = {} if covered is None else {"coverage": covered.to_dict()}
+        print(json.dumps(_as_json(formula, found, gate) | place, indent=2))
         return OK
     print(wrapped(safe(written), 0))
     for label, trace in (
@@ -48,6 +57,8 @@ def explain_rule(
         print(wrapped(safe(f"{label + ':':<14}{shown}"), 2))
     word = "enforceable" if gate.enforceable else "not enforceable"
     print(wrapped(safe(f"{word}: {gate.reason}."), 2))
+    if covered is not None:
+        print(wrapped(safe(coverage_line(covered)), 2))
     source = (
         "Found by trial and then shortened; there may be shorter ones."
         if found.by_trial

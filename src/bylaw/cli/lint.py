@@ -8,9 +8,11 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from bylaw.cli.arguments import add_json, add_max_line, add_vocabulary
+from bylaw.cli.coverage_table import print_coverage
 from bylaw.cli.inputs import entries, load_procedure
 from bylaw.cli.main import exit_code
 from bylaw.cli.terminal import coloured, counted, progress, wrapped
+from bylaw.enforcement.coverage import coverage, find_broken_promises
 from bylaw.enforcement.joint.clash import find_clash
 from bylaw.printable import safe
 from bylaw.procedure.lint import lint
@@ -29,6 +31,10 @@ procedure does not list.
   bylaw lint refund.yaml
   bylaw lint refund.yaml --traces runs/ more.jsonl
   bylaw explain W508                            what a code means
+
+The table at the end says where a gate enforces each rule: before the call, at
+the answer, or only afterwards, and why there. A severity that the file states
+and no gate can keep is a warning.
 
 A warning calls for a change; a note may be intended. Every finding is proven,
 or seen in the traces. Lint says nothing about rules that it cannot decide.
@@ -53,14 +59,18 @@ def run(options: argparse.Namespace) -> int:
     """Lints a procedure."""
     procedure = load_procedure(options)
     findings = lint(procedure, _samples(options.traces, options.max_line))
-    findings += find_clash(procedure)
+    findings += [*find_clash(procedure), *find_broken_promises(procedure)]
+    covered = coverage(procedure)
     warnings = sum(finding.severity == "warning" for finding in findings)
     if options.json:
         counts = {"warnings": warnings, "notes": len(findings) - warnings}
         listed = [finding.to_dict() for finding in findings]
-        print(json.dumps({"procedure": procedure.name, **counts, "findings": listed}, indent=2))
+        found = {"findings": listed, "coverage": [rule.to_dict() for rule in covered]}
+        print(json.dumps({"procedure": procedure.name, **counts, **found}, indent=2))
     else:
         _print(procedure, findings, warnings)
+        print()
+        print_coverage(covered)
     return exit_code(violated=warnings)
 
 

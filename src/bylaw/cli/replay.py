@@ -9,9 +9,11 @@ from collections.abc import Iterator
 from typing import Final
 
 from bylaw.cli.arguments import add_json, add_procedure, add_traces
+from bylaw.cli.coverage_table import print_coverage
 from bylaw.cli.inputs import UsableTraces, entries, load_procedure
 from bylaw.cli.main import exit_code
 from bylaw.cli.terminal import counted, shortened
+from bylaw.enforcement.coverage import coverage
 from bylaw.enforcement.replay import Replay, Replayer
 from bylaw.enforcement.severity import SETTINGS
 from bylaw.names import FINAL_ANSWER
@@ -24,7 +26,8 @@ since what the agent would have done instead is unknown.
 
 A result or a message can violate a rule, too (that no call fails, say). No gate
 can prevent that, because the call has already run. Such rules are counted as
-lost.
+lost. Rules that a gate cannot enforce before the call or at the answer are
+listed at the end, with the reason.
 
   bylaw replay -p refund.yaml runs/*.json
   bylaw replay -p refund.yaml runs.jsonl --setting soft-block --json
@@ -57,6 +60,7 @@ def run(options: argparse.Namespace) -> int:
     refused: Counter[str] = Counter()
     lost: Counter[str] = Counter()
     count = 0
+    covered = [rule.to_dict() for rule in coverage(procedure)] if options.json else []
     traces = UsableTraces(entries(options.traces, options.max_line), as_json=options.json)
     for entry, trace in traces:
         count += 1
@@ -70,13 +74,17 @@ def run(options: argparse.Namespace) -> int:
         lost.update({name for each in found for name in each.lost})
         if options.json:
             replays = [each.to_dict() for each in found]
-            print(json.dumps({"trace": entry.name, "replays": replays}))
+            print(json.dumps({"trace": entry.name, "replays": replays, "coverage": covered}))
         else:
             _print(entry.name, found)
     if not options.json:
+        late = [rule for rule in coverage(procedure) if rule.place == "afterwards"]
         _print_summary(count, totals)
         _print_rules("traces with a refusal", refused)
         _print_rules("traces that lost it", lost)
+        if late:
+            print()
+            print_coverage(late)
     return exit_code(
         unusable=traces.unusable, violated=any(total["runs"] for total in totals.values())
     )

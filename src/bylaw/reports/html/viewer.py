@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping
 from itertools import groupby
 from typing import Final
 
+from bylaw.enforcement.coverage import coverage
 from bylaw.logic.walk import tools_in
 from bylaw.names import FINAL_ANSWER
 from bylaw.procedure.constraint import LAYERS
@@ -60,10 +61,14 @@ def render_trace(report: Report, explanations: Mapping[str, Explanation] | None 
     if explanations is None:
         explanations = _explained(report)
     names = (report.trace.name, report.procedure.name)
+    data = trace_data(report, explanations)
+    for rule, covered in zip(data["rules"], coverage(report.procedure), strict=True):
+        rule["enforced"] = covered.place
+        rule["coverage"] = covered.reason
     return page(
         "viewer.html",
         title=" · ".join(name for name in names if name) or "Trace",
-        data=trace_data(report, explanations),
+        data=data,
         styles=[asset(name) for name in STYLES],
         scripts=[asset(name) for name in SCRIPTS],
     )

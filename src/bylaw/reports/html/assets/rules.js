@@ -88,8 +88,9 @@ function ruleCard(rule, hues, titles) {
   const notes = [
     ["why", rule.why],
     ["fix", rule.fix],
+    ["gate", rule.coverage && sentence(rule.coverage)], // not in pages of many runs
   ]
-    .filter(([, text]) => text !== null)
+    .filter(([, text]) => text != null)
     .flatMap(([term, text]) => [el("dt", null, term), el("dd", null, text)]);
   return el(
     "li.rule",
@@ -125,6 +126,7 @@ function ruleFacts(rule, titles) {
     rule.layer === null ? null : el("span", { title: titles.get(rule.layer) }, rule.layer),
     el("span", null, `weight ${rule.weight}`),
     el("span", null, severity),
+    rule.enforced ? el("span", null, `enforced ${rule.enforced}`) : null,
     rule.excused ? el("span", null, rule.excused) : null,
   ];
 }
