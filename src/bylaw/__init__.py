@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     )
     from bylaw.enforcement.events import EnforcementEvent, Resolution
     from bylaw.enforcement.guard import Guard
+    from bylaw.enforcement.judge import Outstanding
     from bylaw.enforcement.log import AuditLog, LogError
     from bylaw.enforcement.report import ConstraintStanding, GuardReport, Statistics
     from bylaw.enforcement.severity import Setting, Unenforceable
@@ -59,6 +60,7 @@ _HOMES = {
         ),
         "enforcement.events": "EnforcementEvent Resolution",
         "enforcement.guard": "Guard",
+        "enforcement.judge": "Outstanding",
         "enforcement.log": "AuditLog LogError",
         "enforcement.report": "ConstraintStanding GuardReport Statistics",
         "enforcement.severity": "Setting Unenforceable",
@@ -126,6 +128,7 @@ __all__ = [  # written out for type checkers and editors; a test compares it wit
     "Occurrence",
     "Order",
     "Outcome",
+    "Outstanding",
     "Procedure",
     "Refusal",
     "RefusalAction",

@@ -38,7 +38,7 @@ class UnusableAnswerError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class EndpointAnswer:
     """An answer that arrived in full."""
 
     status: int
@@ -62,12 +62,12 @@ class Endpoint:
         self._thread: Final = threading.Thread(target=_run, args=(self._loop,), daemon=True)
         self._thread.start()
 
-    def post(self, body: bytes, seconds: float) -> Answer:
+    def post(self, body: bytes, seconds: float) -> EndpointAnswer:
         """Sends one request; the answer must arrive in full within so many seconds."""
         if self._loop.is_closed():
             raise UnreachableError("the connection was closed")
         work = self._post(body, seconds)
-        running: Future[Answer] = asyncio.run_coroutine_threadsafe(work, self._loop)
+        running: Future[EndpointAnswer] = asyncio.run_coroutine_threadsafe(work, self._loop)
         try:
             return running.result()
         except TimeoutError:
@@ -79,7 +79,7 @@ class Endpoint:
         finally:
             running.cancel()
 
-    async def _post(self, body: bytes, seconds: float) -> Answer:
+    async def _post(self, body: bytes, seconds: float) -> EndpointAnswer:
         request = self._client.stream("POST", self._url, content=body, headers=self._headers)
         async with asyncio.timeout(seconds), request as response:
             encoding = response.headers.get("Content-Encoding", "").strip().lower()
@@ -93,7 +93,7 @@ class Endpoint:
                 if len(content) > MAX_ANSWER:
                     limit = f"{MAX_ANSWER >> 20} MiB"
                     raise UnusableAnswerError(f"the answer is larger than {limit}")
-            return Answer(response.status_code, response.headers, bytes(content))
+            return EndpointAnswer(response.status_code, response.headers, bytes(content))
 
     def close(self) -> None:
         """Closes the connections; requests under way fail."""

@@ -22,7 +22,7 @@ _HEAD: Final = 4096
 """The number of bytes at the start of a file in which its mark is looked for."""
 
 
-Mark: TypeAlias = str | Callable[[Path], bool] | None
+OutputMark: TypeAlias = str | Callable[[Path], bool] | None
 """Tells what a command wrote: a text near the start of the file, or the name of a file in the
 folder; or a function that recognises it; None if nothing does."""
 
@@ -33,7 +33,7 @@ class OutputOption:
 
     name: str
     """Its name among the parsed options."""
-    mark: Mark
+    mark: OutputMark
     folder: bool
     resumes: bool
     """Does the command itself check an existing file, because it continues it?"""
@@ -43,7 +43,7 @@ def add_output(
     parser: argparse.ArgumentParser,
     *flags: str,
     help: str,
-    mark: Mark = None,
+    mark: OutputMark = None,
     folder: bool = False,
     resumes: bool = False,
     group: argparse._ArgumentGroup | None = None,

@@ -30,7 +30,7 @@ Possible: TypeAlias = frozenset[StateNumber] | None
 
 
 @dataclass(slots=True)
-class UnsettledEvent:
+class UnsettledMove:
     """An event since the first one whose result matters and is unknown."""
 
     event: Event
@@ -63,7 +63,7 @@ class Follower(Engine):
         """The state if no more results arrive."""
         self.possible: Possible = frozenset({self.now})
         """The states under all outcomes of outstanding calls."""
-        self.unsettled: list[UnsettledEvent] = []
+        self.unsettled: list[UnsettledMove] = []
         """The events since the first one whose result matters and is unknown."""
 
     @property
@@ -78,7 +78,7 @@ class Follower(Engine):
         self._tidy()
         letters = self._letters(event)
         if self.unsettled or letters is None or len(letters) > 1:
-            here = UnsettledEvent(event, position, new_step, letters, self.possible, self.now)
+            here = UnsettledMove(event, position, new_step, letters, self.possible, self.now)
             self.unsettled.append(here)
         self._advance(event, new_step, letters)
 
@@ -127,7 +127,7 @@ class Follower(Engine):
 
         self.now, self.possible = number(self.now), numbers(self.possible)
         self.unsettled = [
-            UnsettledEvent(
+            UnsettledMove(
                 each.event,
                 each.position,
                 each.new_step,
@@ -172,7 +172,7 @@ class Follower(Engine):
         for each in self.unsettled[place:]:
             self._take_again(each)
 
-    def _take_again(self, each: UnsettledEvent) -> None:
+    def _take_again(self, each: UnsettledMove) -> None:
         each.before, each.before_now = self.possible, self.now
         self._advance(each.event, each.new_step, each.letters)
 

@@ -17,14 +17,14 @@ from bylaw.semantics.machine.conditions import hinted, simple
 from bylaw.trace.event import MISSING, Call, known_before_result
 from bylaw.values import Json
 
-Outcome: TypeAlias = tuple[Any, str | None]
+CallOutcome: TypeAlias = tuple[Any, str | None]
 """A result, or MISSING, and an error."""
 
-PLAIN: Final[tuple[Outcome, ...]] = ((True, None), (MISSING, "failed"), (MISSING, None))
+PLAIN: Final[tuple[CallOutcome, ...]] = ((True, None), (MISSING, "failed"), (MISSING, None))
 """Success, failure, and a result that never arrives."""
 
 
-def with_outcome(call: Call, outcome: Outcome) -> Call:
+def with_outcome(call: Call, outcome: CallOutcome) -> Call:
     """The call with an outcome."""
     return replace(call, result=outcome[0], error=outcome[1])
 
@@ -38,7 +38,7 @@ def asks_only_success(formula: f.Formula) -> bool:
     )
 
 
-def outcomes_for(formula: f.Formula) -> list[Outcome]:
+def outcomes_for(formula: f.Formula) -> list[CallOutcome]:
     """Outcomes worth trying: the plain ones, and results with the values that the rule mentions."""
     results: list[Json] = []
     together: dict[str, Any] = {}

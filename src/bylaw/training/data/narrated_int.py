@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import SupportsInt, TypeAlias
 
-Narrator: TypeAlias = Callable[[str], None]
+Teller: TypeAlias = Callable[[str], None]
 
 
 class NarratedInt(int):
     """A number from a tool, or computed from such numbers. It narrates further computations."""
 
-    say: Narrator
+    say: Teller
 
-    def __new__(cls, value: SupportsInt, say: Narrator) -> NarratedInt:
+    def __new__(cls, value: SupportsInt, say: Teller) -> NarratedInt:
         made = super().__new__(cls, int(value))
         made.say = say
         return made
