@@ -86,7 +86,7 @@ def procedure() -> Procedure:
         dict(zip(("severity", "rule", "name"), (*text.split(": ", 1), name), strict=True))
         for name, text in RULES.items()
     ]
-    stated = {"finish": "free", "unlisted": "allow", "constraints": constraints}
+    stated = {"unlisted": "allow", "constraints": constraints}
     return Procedure.from_dict(stated, vocabulary=vocabulary)
 
 
@@ -108,11 +108,11 @@ class Scene:
         self.guard.record(lookup, {"found": True})
         self.guard.record(verify, {"most": 500})
         (self.wire,) = self.guard.propose([Call("wire", {"amount": 200})])
-        self.refund, warned = self.guard.propose([refund(5), refund(60)])
+        self.refund, warned = self.guard.propose([refund(9), refund(60)])
         assert [self.wire.action, self.refund.action, warned.action] == ["ask", "allow", "warn"]
         self.guard.say("assistant", "Done, I think.")
         if answered:
-            self.guard.propose([Call("final_answer", {"answer": "done"})])
+            assert self.guard.propose([Call("final_answer", {"answer": "done"})])[0].allowed
 
 
 def _said(decisions: list[Decision]) -> Any:

@@ -26,7 +26,7 @@ from bylaw.enforcement.judge import OUTSTANDING, Judge, Outstanding
 from bylaw.enforcement.log import AuditLog
 from bylaw.enforcement.report import GuardReport
 from bylaw.enforcement.run import Run
-from bylaw.enforcement.saved_run import restore_run, save_run
+from bylaw.enforcement.saved_run import restored_run, save_run
 from bylaw.enforcement.severity import SETTINGS, UNENFORCEABLE, Setting, Unenforceable
 from bylaw.enforcement.tools import ToolFunction, run_turn, run_turn_async, wrap
 from bylaw.enforcement.turn import Turn
@@ -361,8 +361,7 @@ class Guard:
         With a key, only a state that was saved with that key is restored. Decisions made before
         are not this guard's: `awaiting` and `asked` list those that still wait.
         """
-        run = self._new_run()
-        restore_run(run, saved, key)
+        run = restored_run(self._run, saved, key, self._new_run)
         with self._lock:
             self._run, self._report = run, None
 

@@ -8,7 +8,7 @@ must save as exactly the same state again.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final, get_args
 
 from bylaw.enforcement.decision import Decision, Violation, ViolationKind
@@ -78,10 +78,10 @@ def _state_of(run: Run) -> dict[str, Json]:
     }
 
 
-def restore_run(run: Run, saved: object, key: bytes | None) -> None:
-    """Gives a new run the saved state of another one with the same procedure and setting.
+def restored_run(like: Run, saved: object, key: bytes | None, new_run: Callable[[], Run]) -> Run:
+    """A new run in a saved state. `like` has the procedure, the setting and the labels.
 
-    If anything is wrong with the state, a UsageError is raised, and the run is not to be used.
+    If anything is wrong with the state, a UsageError is raised.
     """
     _check_key(key)
     try:
@@ -90,11 +90,12 @@ def restore_run(run: Run, saved: object, key: bytes | None) -> None:
         raise _damaged(f"it is not JSON: {error}") from None
     if type(state) is not dict or state.get("bylaw") != SAVED:
         raise _damaged("it is not one, or of another version")
-    if state.get("procedure") != _fingerprint(run):
+    if state.get("procedure") != _fingerprint(like):
         message = "the saved run is of another procedure, setting or set of labels"
         help = "Restore it with the procedure file, the setting and the labels it was saved with."
         raise UsageError(Diagnostic("E417", message, help))
     _check_seal(state, key)
+    run = new_run()
     try:
         _restore(run, state)
         again = {k: v for k, v in save_run(run, None).items() if k != "seal"}
@@ -105,6 +106,7 @@ def restore_run(run: Run, saved: object, key: bytes | None) -> None:
     run.inside = state.get("inside")
     if canonical(again) != canonical({k: v for k, v in state.items() if k != "seal"}):
         raise _damaged("its parts contradict each other")
+    return run
 
 
 def _restore(run: Run, state: dict[str, Json]) -> None:

@@ -79,7 +79,7 @@ class History(Engine):
         self.events.append(event if event.step == step else replace(event, step=step))
 
     def awaits(self, position: int) -> bool:
-        return True
+        return position in self._numbers
 
     def record(self, position: int, call: Call) -> None:
         place = self._numbers.index(position)
