@@ -263,6 +263,21 @@ def test_a_users_comparator_is_not_second_guessed() -> None:
     assert [finding.code for finding in found] == ["W509"], "its verdicts may come late, no more"
 
 
+@pytest.mark.parametrize(
+    ("rule", "reason"),
+    [
+        ("odd()", "the open predicate 'odd' may look at the whole trace"),
+        ("CalledWith(a, i = answer)", "the answer is only known at the end"),
+        ("F(a & args.i = last(b).args.i)", "it compares data of different events"),
+        ('forall x in args(a, "i"): CalledWith(b, i = x)', "its domain is still growing"),
+        ("X later a", "it looks at other steps"),
+    ],
+)
+def test_a_late_verdict_has_its_own_reason(rule: str, reason: str) -> None:
+    (message,) = [each.message for each in found(rule) if each.code == "W509"]
+    assert f"may come late: {reason}" in message
+
+
 # ── names ─────────────────────────────────────────────────────────────────────────────────
 
 

@@ -14,7 +14,7 @@ from bylaw.semantics.machine.closure import Unsupported
 from bylaw.semantics.machine.follower import Follower, PlainFollower
 from bylaw.semantics.machine.machine_cache import MachineCache
 from bylaw.semantics.machine.search import Explorer
-from bylaw.semantics.machine.slices import Slices
+from bylaw.semantics.machine.slices import NoQuantifier, Slices
 from bylaw.semantics.past.compiled import past_bodies
 from bylaw.semantics.past.registers import Registers
 from bylaw.trace.trace import Events
@@ -50,6 +50,8 @@ def engine_for(
     if not sees_answer(formula):
         try:
             return Slices(formula, order, events, vocabulary)
+        except NoQuantifier:
+            pass  # the reason is why it has no machine
         except Unsupported as error:
             reason = str(error)
     with suppress(Unsupported):

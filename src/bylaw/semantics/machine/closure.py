@@ -14,6 +14,7 @@ from bylaw.frozen import frozen
 from bylaw.logic import formula as f
 from bylaw.logic.inlining import inlined
 from bylaw.logic.node import Node
+from bylaw.logic.operators import BY_NODE
 from bylaw.logic.reach import is_local, reads_event, stays_here
 from bylaw.logic.terms import Answer, Apply, At, Labels, Last, Sofar, is_constant
 from bylaw.logic.terms import Literal as LiteralTerm
@@ -216,7 +217,9 @@ class Closure:
             case f.ForAll() | f.Exists():
                 raise Unsupported("a quantifier reads a domain that is only known at the end")
             case _:
-                raise Unsupported(f"{type(formula).__name__} has no machine")
+                operator = BY_NODE.get(type(formula))
+                name = operator.symbol if operator else type(formula).__name__
+                raise Unsupported(f"'{name}' is not followed event by event")
 
     def _eventually(self, a: int) -> int:
         return self._future("until", self.true, a)

@@ -66,6 +66,10 @@ class QueuedEvent:
 _position_of: Final = attrgetter("position")
 
 
+class NoQuantifier(Unsupported):
+    """There are no instances to follow: some other engine must follow the formula, or none can."""
+
+
 class Slices(Engine):
     """The instances of a quantified formula, followed together."""
 
@@ -384,4 +388,4 @@ def _prenex(formula: f.Formula) -> f.Quantifier:
         case f.Not(f.Exists(x, domain, body)):
             return _prenex(f.ForAll(x, domain, f.Not(body)))
         case _:
-            raise Unsupported("it does not begin with a quantifier over arguments or results")
+            raise NoQuantifier("it does not begin with a quantifier over arguments or results")
