@@ -14,7 +14,13 @@ from doc_pages import Page, environment
 from how_to import Recipe, copy_of
 
 ROOT = Path(__file__).parents[2]
-PAGES = ("add-a-format", "add-a-function", "add-a-predicate", "add-an-operator")
+PAGES = (
+    "add-a-format",
+    "add-a-function",
+    "add-a-predicate",
+    "add-a-template",
+    "add-an-operator",
+)
 FOLDER = ROOT / "docs" / "how-to"
 
 
