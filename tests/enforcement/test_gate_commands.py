@@ -36,6 +36,7 @@ def test_replay_of_good_runs_exits_with_0(capsys: pytest.CaptureFixture[str]) ->
         "setting": "soft-block",
         "calls": 4,
         "refusals": [],
+        "consequences": [],
         "score": 1.0,
         "stopped": False,
         "unreached": 0,

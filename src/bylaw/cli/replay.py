@@ -14,15 +14,18 @@ from bylaw.cli.inputs import UsableTraces, entries, load_procedure
 from bylaw.cli.main import exit_code
 from bylaw.cli.terminal import counted, shortened
 from bylaw.enforcement.coverage import coverage
-from bylaw.enforcement.replay import Replay, Replayer
+from bylaw.enforcement.replay import Replay, ReplayedRefusal, Replayer
 from bylaw.enforcement.severity import SETTINGS
+from bylaw.errors import listing
 from bylaw.names import FINAL_ANSWER
 from bylaw.printable import safe
 
 EPILOG: Final = """\
 The steps of a trace are the agent's turns. A recorded call that the gate
 refuses counts as not executed, and the replay continues with the next call,
-since what the agent would have done instead is unknown.
+since what the agent would have done instead is unknown. A later call may then
+be refused only because that call is missing. Such refusals are listed as
+following from the first, and do not count.
 
 A result or a message can violate a rule, too (that no call fails, say). No gate
 can prevent that, because the call has already run. Such rules are counted as
@@ -103,9 +106,17 @@ def _refused(found: Replay) -> Iterator[str]:
     for refusal in found.refusals[:1]:
         rules = ", ".join(refusal.constraints) or refusal.problem
         many = f", {len(found.refusals)} refused" if len(found.refusals) > 1 else ""
-        answer = refusal.tool == FINAL_ANSWER
-        place = "the answer" if answer else f"#{refusal.call + 1} {refusal.tool}"
-        yield f"{refusal.action} at {place}: {rules}{many}"
+        yield f"{refusal.action} at {_place(refusal)}: {rules}{many}"
+    for refusal in found.consequences[:1]:
+        causes = sorted({call for calls in refusal.follows.values() for call in calls})
+        earlier = listing([f"#{call + 1}" for call in causes], 3)
+        more = f"; {len(found.consequences)} such" if len(found.consequences) > 1 else ""
+        yield f"{_place(refusal)} follows from the refusal of {earlier}{more}"
+
+
+def _place(refusal: ReplayedRefusal) -> str:
+    answer = refusal.tool == FINAL_ANSWER
+    return "the answer" if answer else f"#{refusal.call + 1} {refusal.tool}"
 
 
 def _lost(found: Replay) -> Iterator[str]:
