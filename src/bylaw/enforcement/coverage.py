@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, Literal, TypeAlias
 
-from bylaw.enforcement.joint.rules import joint_form
 from bylaw.enforcement.severity import Setting, severity_of
 from bylaw.errors import Diagnostic, SpecError, listing
 from bylaw.frozen import frozen
 from bylaw.logic import formula as f
 from bylaw.logic.walk import everything, tools_in
+from bylaw.names import FINAL_ANSWER
 from bylaw.procedure.constraint import Severity
 from bylaw.procedure.lint.finding import Finding
 from bylaw.procedure.procedure import Procedure
@@ -92,6 +92,9 @@ class CoverageAnalysis:
 
     def __init__(self, procedure: Procedure) -> None:
         self._procedure: Final = procedure
+        self._tools: Final = [
+            frozenset(tools_in(rule.formula)) - {FINAL_ANSWER} for rule in procedure.constraints
+        ]
         self._found: Final[dict[str, Enforceability]] = {}
 
     def of(self, index: int, setting: Setting) -> RuleCoverage:
@@ -99,15 +102,15 @@ class CoverageAnalysis:
         constraint = self._procedure.constraints[index]
         severity = severity_of(constraint, setting)
         found = self._enforceability(constraint.name)
-        others = self._partners(index, setting) if severity != "TOLERATE" else []
-        place = self._place(found, others)
+        partners = self._partners(index, setting) if severity != "TOLERATE" else []
+        place = self._place(found)
         late = place == "afterwards" and not (severity == "HARD_STOP" and found.too_late)
         return RuleCoverage(
             constraint.name,
             severity,
             setting == "as-written" and constraint.severity is not None,
             place,
-            " ".join(self._sentences(found, others, severity)),
+            " ".join(self._sentences(found, partners, severity)),
             severity == "TOLERATE" or not late,
         )
 
@@ -139,32 +142,28 @@ class CoverageAnalysis:
         return found
 
     def _partners(self, index: int, setting: Setting) -> list[str]:
-        """The enforced rules together with which a rule may become impossible to satisfy."""
-        rules = self._procedure.constraints
-        mine = set(tools_in(rules[index].formula))
+        """The enforced rules that name one of the rule's tools."""
         return [
             other.name
-            for number, other in enumerate(rules)
+            for number, other in enumerate(self._procedure.constraints)
             if number != index
             and severity_of(other, setting) != "TOLERATE"
-            and mine & set(tools_in(other.formula))
-            and joint_form(rules[index].formula) is not None
-            and joint_form(other.formula) is not None
+            and not self._tools[index].isdisjoint(self._tools[number])
         ]
 
     # ── places and reasons ───────────────────────────────────────────────────────────────
 
-    def _place(self, found: Enforceability, others: list[str]) -> EnforcementPlace:
+    def _place(self, found: Enforceability) -> EnforcementPlace:
         if found.doomed_by == "call":
             return "before the call"
         met = self._procedure.finish == "met"
         obligation = found.can_be_unmet and not found.breaks_unseen and not found.too_late
         if found.doomed_by == "answer" or (obligation and met) or _always_holds(found):
             return "at the answer"
-        return "before the call" if others else "afterwards"
+        return "afterwards"
 
     def _sentences(
-        self, found: Enforceability, others: list[str], severity: Severity
+        self, found: Enforceability, partners: list[str], severity: Severity
     ) -> Iterator[str]:
         met = self._procedure.finish == "met"
         match found.doomed_by:
@@ -190,11 +189,9 @@ class CoverageAnalysis:
                 yield "No call can break it for good."
         if found.can_be_lost and found.doomed_by != "result":
             yield "A result can break it, too, when the call has run."
-        if others:
-            yield (
-                f"A call after which it cannot be satisfied together with {listing(others, 3)} is "
-                "refused, too."
-            )
+        if partners and found.can_be_unmet and not found.undecided:
+            others = listing(partners, 3)
+            yield f"A call is refused after which it could not be met together with {others}."
         if found.can_be_unmet and not (found.doomed_by == "answer" and met):
             yield (
                 "An answer is refused while it is violated."
