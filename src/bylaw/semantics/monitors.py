@@ -26,6 +26,8 @@ from bylaw.values import Json, copied
 from bylaw.vocabulary.registry import EMPTY, Vocabulary
 from bylaw.vocabulary.view import Order
 
+_NAMELESS: Final = "\0"
+"""A name that no tool and no role has."""
 _MIN_OUTSTANDING: Final = 64
 """With more outstanding results than this, those that no longer matter are dropped."""
 
@@ -145,9 +147,8 @@ class Monitors:
         self.unmet: set[int] = self._find_unmet()
         """The formulas that would be violated if the trace ended now, but are not doomed."""
         self._open = {i for i, verdict in enumerate(self.verdicts) if not verdict.final}
-        self.hears_everything: Final = {i for i in self._open if self.engines[i].hears_everything}
-        """The formulas that may distinguish calls of tools that they do not name."""
-        self._movable = {i for i, e in engines if e.moves_on_any_call} - self.hears_everything
+        self._always = {i for i in self._open if self.engines[i].hears_everything}
+        self._movable = {i for i, e in engines if e.moves_on_any_call} - self._always
         self.restless = self._find_restless()
         """The formulas that any call may move at present; before the first call, most of them."""
         self._concerned = {} if cache is None or labels else cache.concerned
@@ -171,8 +172,13 @@ class Monitors:
         found = self._concerned.get(name)
         if found is None:
             naming = {i for i, engine in enumerate(self.engines) if engine.concerns(name)}
-            found = self._concerned[name] = frozenset(naming | self.hears_everything)
+            found = self._concerned[name] = frozenset(naming | self._always)
         return found
+
+    @property
+    def wide(self) -> frozenset[int]:
+        """The formulas that calls of any tool concern, also of one that they do not name."""
+        return self.concerned_by(_NAMELESS)
 
     @property
     def keeps_events(self) -> list[bool]:

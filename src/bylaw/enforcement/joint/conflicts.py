@@ -76,7 +76,7 @@ class Conflicts:
         self._machines: Final = MachineTest(machines, monitors, enforced, takes_part, hopes=hopes)
         self._takes_part: Final = takes_part
         self._diverged: Final = diverged
-        wide = any(i in monitors.hears_everything for i in enforced)
+        wide = any(i in monitors.wide for i in enforced)
         others = enforced if wide else [i for i in enforced if i not in rules.forms]
         self._mixed: Final = frozenset(self._component[i] for i in others)
         """The components with rules that counting does not decide."""

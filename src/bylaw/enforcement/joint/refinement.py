@@ -45,7 +45,7 @@ class Watched:
         self, shared: JointMachines, monitors: Monitors, component: int, enforced: Rules
     ) -> None:
         self._monitors: Final = monitors
-        rules = enforced & (shared.rules_of([component]) | monitors.hears_everything)
+        rules = enforced & (shared.rules_of([component]) | monitors.wide)
         self._rules: Final = rules
         engines = [(i, monitors.engines[i]) for i in sorted(rules)]
         self._plain: Final = [e for _, e in engines if isinstance(e, PlainFollower)]
@@ -94,6 +94,7 @@ class MachineTest:
         self._enforced: Final = frozenset(enforced)
         self._alive: Final = takes_part
         self._hopes: Final = hopes
+        self._wide: Final = monitors.wide
         self._watched: Final[dict[int, Watched]] = {}
         self.entangled: set[int] = set()
         """The components whose plan once depended on others: they are asked after every call."""
@@ -106,10 +107,10 @@ class MachineTest:
 
     def wide_states(self) -> WideStates:
         """The states of the rules that all calls concern."""
-        if not self._monitors.hears_everything:
+        if not self._wide:
             return []
         now = Situation(self._shared, self._monitors, {})
-        found = map(now.state, self._monitors.hears_everything)
+        found = map(now.state, self._wide)
         return [None if state is None else state[1] for state in found]
 
     def ignores_start(self, rule: int) -> bool:
@@ -148,7 +149,7 @@ class MachineTest:
             found = self._clash(touched, {})
             if not found:
                 return found
-        asked = self._shared.rules_of(touched) | self._monitors.hears_everything
+        asked = self._shared.rules_of(touched) | self._wide
         outcomes = outcomes_of(self._shared, self._monitors, self._among(asked))
         if outcomes is None:
             self.certain = False
@@ -272,7 +273,7 @@ class MachineTest:
             concerned |= monitors.sees_messages
         found, unclear = [], False
         for i in self._among(concerned):
-            wide = i in monitors.hears_everything
+            wide = i in self._wide
             if scope is not None and component[i] not in scope and not wide:
                 continue
             state = here.state(i)
