@@ -81,6 +81,7 @@ def code(text: str) -> str:
 _CONNECTIVES: Final = {
     "forall": "`a` holds for every value of the domain",
     "exists": "`a` holds for some value of the domain",
+    "let": "`a`, with the value of `t` for `x`; an undefined value stays undefined",
     "iff": "both hold, or neither",
     "implies": "`b` holds if `a` does",
     "or": "at least one of them holds",
@@ -110,6 +111,7 @@ def _operator(operator: Operator) -> list[str]:
         "right": (f"a {symbol} b", f"{symbol}(a, b)"),
         "flat": (f"a {symbol} b", ""),
         "binder": (f"{symbol} x in D: a", f'{symbol}("x", D, a)'),
+        "let": (f"{symbol} x = t: a", f'{symbol}("x", t, a)'),
     }[operator.fixity]
     _, _, told = inspect.getdoc(operator.node).partition(": ")  # type: ignore[union-attr]
     return [
@@ -160,8 +162,7 @@ def binding() -> str:
     for members in groups.values():
         symbols = [member.symbol for member in members]
         told = grouping[members[0].fixity].replace(" U ", f" {symbols[0]} ")
-        extra = ["let"] if members[0].fixity == "binder" else []
-        rows.append([" ".join(map(code, [*symbols, *extra])), told])
+        rows.append([" ".join(map(code, symbols)), told])
     numbered = [[str(level), *row] for level, row in enumerate(rows, start=1)]
     return table(["", "operators", "groups"], numbered)
 

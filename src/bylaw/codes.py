@@ -607,9 +607,9 @@ CODES: Final = {
         "`earlier` and `last` look for evidence in earlier turns. Under a negation, or before an "
         "arrow, they let calls pass that are proposed together: two refunds of one turn do not see "
         "each other. `sofar` is for prohibitions: it lists the events up to and including the "
-        "current one.",
+        "current one, which is then the only one.",
         "G(refund -> let i = args.id: !earlier call(refund, id = i))",
-        "G(refund -> let i = args.id: length(sofar(call(refund, id = i))) <= 1)",
+        "G(refund -> let i = args.id: length(sofar(call(refund, id = i))) = 1)",
     ),
     "W518": Code(
         "a stated severity cannot be kept",

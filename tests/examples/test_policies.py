@@ -31,10 +31,9 @@ IMPLIED = {
     "swap-once": {"only-delivered"},
     "new-items-looked-up": {"new-items-available"},
     "look-before-change": {"cancel-unflown"},
-    "booked-flights-from-a-search": {"seats-for-all"},
 }
 """An order whose exchange is requested is not a delivered one any more. And what nobody looked up
-is not known to be available, unflown, or free."""
+is not known to be available, or unflown."""
 ABOUT_A_RESULT = {"one-customer", "gift-card-covers-difference", "cancelled-rightly"}
 """Rules that only the result of a call can break: `call(tool, ok) -> …`."""
 

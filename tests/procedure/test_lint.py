@@ -140,6 +140,10 @@ RULES: list[tuple[list[str], list[str]]] = [
     (["G(a -> !exists x in last(b).result.items: x.n > 5)"], ["W510"]),
     (["G(a -> !(args.n > 100))"], ["W510"]),
     (["G(a -> let n = args.n: !(n > 100))"], []),
+    (["G(a -> let s = last(b).text: s ~ /^y/ & !(s ~ /but/))"], []),
+    (["G(a -> let s = last(b).text: (s ~ /^y/ | s ~ /^ok/) & !(s ~ /but/))"], []),
+    (["G(a -> let s = last(b).text: (s ~ /^y/ | c) & !(s ~ /but/))"], ["W510"]),
+    (["G(a -> let s = last(b).text: c & !(s ~ /but/))"], ["W510"]),
     (['G(a -> let o = last(b).result: o.s = "x")'], []),
     (['G(a -> let o = last(b).result: o.s != "x")'], []),
     (['G(a -> let o = last(b).result: !!(o.s = "x"))'], []),
@@ -409,16 +413,16 @@ def test_findings_follow_the_rules() -> None:
 
 
 SIBLINGS = [
-    ("G(a -> !earlier a)", "G(a -> length(sofar(a)) <= 1)"),
+    ("G(a -> !earlier a)", "G(a -> length(sofar(a)) = 1)"),
     ("G(a -> !earlier b)", "G(a -> length(sofar(b)) = 0)"),
-    ("G({a, b} -> !earlier {a, b})", "G({a, b} -> length(sofar({a, b})) <= 1)"),
+    ("G({a, b} -> !earlier {a, b})", "G({a, b} -> length(sofar({a, b})) = 1)"),
     ("G({a, b} -> !earlier a)", "G({a, b} -> !Y O a)"),
     ("G(call -> !earlier call(a, ok))", "G(call -> !Y O call(a, ok))"),
     ("G(a & earlier a -> earlier c)", "G(a & length(sofar(a)) > 1 -> earlier c)"),
     ("G(a & earlier b -> earlier c)", "G(a & length(sofar(b)) > 0 -> earlier c)"),
     (
         "G(a -> let x = args.i: !earlier call(a, i = x))",
-        "G(a -> (let x = args.i: length(sofar(call(a, i = x))) <= 1))",
+        "G(a -> (let x = args.i: length(sofar(call(a, i = x))) = 1))",
     ),
     (
         "G(a -> let x = args.f.i: !earlier call(a, f.i = x, ok))",

@@ -22,7 +22,6 @@ from bylaw.syntax.printer import term_text, to_text
 from bylaw.syntax.scope import NameScope
 from bylaw.trace.event import MISSING, Call, Message
 from bylaw.values import Json, canonical, write_json
-from bylaw.vocabulary.domains import distinct
 from bylaw.vocabulary.patterns import title
 from bylaw.vocabulary.possible import UNSEEN
 from bylaw.vocabulary.predicates import PREDICATES
@@ -38,6 +37,7 @@ _SEEN_FROM: Final = (
     (r"\bno (call|event) after {mark}(?!\d)", r"no later \1"),
 )
 """References to an event, and shorter ones for use right after the event was named."""
+_AS_NO: Final = ", as no "
 _NUMBER: Final = re.compile(r"#\d+")
 
 
@@ -164,14 +164,18 @@ class Narrator:
             case f.Until(kept, goal) | f.WeakUntil(kept, goal) | f.Release(goal, kept):
                 on = range(at, len(self.view))
                 return self.broken(kept, goal, on, "before the first", self.onwards(at), depth)
-            case f.Exists(_, _, body):
-                return f"no value makes {self.quoted(body)} true"
+            case f.Exists(variable, domain, body):
+                values = self.evaluation.elements(domain, at).known
+                if len(values) != 1:
+                    return f"no value makes {self.quoted(body)} true"
+                reason = self.why_false(substitute(body, variable, values[0]), at, depth - 1)
+                return f"with {variable} = {_short(values[0])}, {reason}"
             case _:
                 return f"{self.quoted(formula)} is false {self.place(at)}"
 
     def instance(self, formula: f.ForAll, at: int, depth: int) -> str:
         """The reason why a universal fails: the first value for which its body is false."""
-        for value in distinct(self.evaluation.elements(formula.domain, at).values):
+        for value in self.evaluation.elements(formula.domain, at).known:
             instance = substitute(formula.body, formula.variable, value)
             if self.evaluation.at(instance, at) is FALSE:
                 self.name(value, formula.variable)
@@ -190,18 +194,21 @@ class Narrator:
         value = self.evaluation.read(let.value, at)
         if value is UNSEEN:
             return f"{self.quoted(let)} is false {self.place(at)}"
-        if value is not MISSING:
-            self.name(value, let.variable)
-            return self.why_false(substitute(let.body, let.variable, value), at, depth)
-        reason = self.why_false(let.body, at, depth)  # a variable without a value is undefined
-        return reason + self.not_found(let.value, at)
+        found = "undefined" + self.not_found(let.value, at) if value is MISSING else _short(value)
+        if let in self.parts:
+            return f"{self.quoted(let)} is false: {let.variable} is {found}"
+        if value is MISSING:
+            reason = self.why_false(let.body, at, depth)  # a variable without a value is undefined
+            return reason if _AS_NO in reason else reason + self.not_found(let.value, at)
+        self.name(value, let.variable)
+        return self.why_false(substitute(let.body, let.variable, value), at, depth)
 
     def not_found(self, term: Term, at: int) -> str:
         """`, as no earlier call is "get"`, if that is why the term is undefined."""
         for part in everything(term):
             if isinstance(part, Last) and self.evaluation.read(part, at) is MISSING:
                 condition = part.condition
-                return f", as no {self.other_step('before', condition, at)} {self.is_(condition)}"
+                return f"{_AS_NO}{self.other_step('before', condition, at)} {self.is_(condition)}"
         return ""
 
     def not_so(self, comparison: f.Compare, at: int) -> str:

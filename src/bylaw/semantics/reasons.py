@@ -14,7 +14,6 @@ from bylaw.semantics.evaluation import Evaluation
 from bylaw.semantics.verdict import FALSE, TRUE, UNKNOWN, Value
 from bylaw.trace.event import MISSING, Missing
 from bylaw.values import Json
-from bylaw.vocabulary.domains import distinct
 from bylaw.vocabulary.possible import UNSEEN
 from bylaw.vocabulary.predicates import PREDICATES
 
@@ -234,7 +233,7 @@ def _other_events(evaluation: Evaluation, part: Node, at: int) -> Iterator[Reaso
 
 
 def _instances(evaluation: Evaluation, formula: f.Quantifier, at: int) -> Iterator[f.Formula]:
-    for value in distinct(evaluation.elements(formula.domain, at).values):
+    for value in evaluation.elements(formula.domain, at).known:
         yield substitute(formula.body, formula.variable, value)
 
 

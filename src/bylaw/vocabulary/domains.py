@@ -17,7 +17,7 @@ from bylaw.logic.formula import FromArgs, FromMetrics, FromResults
 from bylaw.read_only import read_only
 from bylaw.trace.event import MISSING, Call
 from bylaw.values import Json, copied, identity, problem
-from bylaw.vocabulary.possible import UNSEEN, PossibleValue, Seen
+from bylaw.vocabulary.possible import UNSEEN, PartlyKnown, PossibleValue, Seen
 from bylaw.vocabulary.view import View
 
 
@@ -30,6 +30,11 @@ class Elements:
     """Are these all the values? Hidden events may add others."""
     uncertain: tuple[PossibleValue, ...] = ()
     """Values that may be in the domain, or not."""
+
+    @property
+    def known(self) -> tuple[Json, ...]:
+        """The values that are certain and known as a whole, without duplicates."""
+        return distinct(value for value in self.values if not isinstance(value, PartlyKnown))
 
 
 WholeTrace: TypeAlias = FromArgs | FromResults | FromMetrics

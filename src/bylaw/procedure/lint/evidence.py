@@ -69,6 +69,8 @@ def _if_undefined(placed: PlacedPart) -> tuple[str, str] | None:
 
 def _comparison_undefined(part: f.Compare, placed: PlacedPart) -> tuple[str, str] | None:
     last, opposite = placed.last_event(part), _OPPOSITES.get(part.symbol)
+    if {part.left, part.right} & placed.required:
+        return None  # what is undefined fails there
     if placed.negation is None or opposite is None:
         return None if last is None else (_without(last, placed), f"{_REQUIRE} {_PROHIBIT}")
     instead = to_text(f.Compare(opposite, part.left, part.right))
@@ -147,7 +149,8 @@ def _seeing_siblings(rule: f.Formula, placed: PlacedPart) -> str | None:
     if itself is not None and not (itself and reads_result(condition)):
         number = t.Apply("length", (t.Sofar(condition),))
         some = f.Compare(">", number, t.Literal.of(int(itself)))
-        none = f.Compare("<=" if itself else "=", number, t.Literal.of(int(itself)))
+        # With `= 1` a call without the value that it is found by does not pass.
+        none = f.Compare("=", number, t.Literal.of(int(itself)))
 
     def changed(node: Node) -> Node | None:
         if placed.negation is None:

@@ -26,6 +26,8 @@ class PlacedPart:
     """The negation directly around it."""
     names: Mapping[str, t.Term] = field(default_factory=dict)
     """The terms that `let` gives names to here."""
+    required: frozenset[t.Term] = frozenset()
+    """Terms that a conjunct next to it compares, so that it does not hold without them."""
 
     @property
     def written(self) -> f.Formula:
@@ -65,6 +67,9 @@ def _below(here: PlacedPart) -> Iterator[PlacedPart]:
                 part=left, helps=not here.helps, in_condition=here.in_condition or first_arrow
             )
             yield put(part=right, after_arrow=True)
+        case f.And(operands) if here.helps:
+            required = here.required.union(*map(_required, operands))
+            yield from (put(part=each, required=required) for each in operands)
         case f.Iff(left, right):
             yield from (
                 put(part=side, helps=way) for side in (left, right) for way in (True, False)
@@ -79,3 +84,16 @@ def _below(here: PlacedPart) -> Iterator[PlacedPart]:
             yield put(part=body, names=names)
         case part:
             yield from (put(part=each) for each in part.parts() if isinstance(each, f.FormulaNode))
+
+
+def _required(formula: f.Formula) -> frozenset[t.Term]:
+    """Terms without which a formula does not hold: those that it compares in every case."""
+    match formula:
+        case f.Compare(_, left, right):
+            return frozenset({left, right})
+        case f.And(operands):
+            return frozenset().union(*map(_required, operands))
+        case f.Or((first, *others)):
+            return _required(first).intersection(*map(_required, others))
+        case _:
+            return frozenset()
