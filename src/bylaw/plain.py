@@ -12,6 +12,7 @@ from collections.abc import Mapping, Set
 from typing import Any, Final
 
 from bylaw.values import LARGEST, MAX_DEPTH, TOO_LONG, Json, canonical
+from bylaw.work import UNLIMITED
 
 MAX_PARTS: Final = 1_000_000
 """The most parts of one value. A part that occurs twice counts twice: a few lists that contain
@@ -21,7 +22,6 @@ _MAX_NESTING: Final = 20
 """The depth down to which results that are not JSON are converted part by part."""
 _MAX_CONVERTED: Final = 100_000
 """The most parts of a result that are converted one by one."""
-_ALWAYS: Final = frozenset({str, bool, type(None)})
 _FEW: Final = 20
 
 
@@ -29,41 +29,63 @@ class NotJson(ValueError):
     """An object is not a JSON value; the text gives the reason."""
 
 
-def rebuilt(value: object) -> Json:
+class OversizedValue(NotJson):
+    """A value has too many parts, or too much text."""
+
+
+def rebuilt(value: object, *, max_parts: int = MAX_PARTS, max_text: float = UNLIMITED) -> Json:
     """A copy of a JSON value, made of exactly JSON's types; tuples become lists.
 
-    Raises NotJson for any other object. Instances of subclasses are such objects.
+    Raises NotJson for any other object. Instances of subclasses are such objects. Keys and texts
+    may have `max_text` characters together.
     """
     if type(value) is dict:
         copy = dict(value)
-        if _is_flat(copy):
+        if _is_flat(copy, max_text):
             return copy
-    return _Rebuilding().rebuilt(value, 0)
+    return _Rebuilding(max_parts, max_text).rebuilt(value, 0)
 
 
-def _is_flat(copy: dict[Any, Any]) -> bool:
-    """Is this an object of few texts and small numbers, as most arguments are?"""
+def _is_flat(copy: dict[Any, Any], max_text: float) -> bool:
+    """Is this an object of few short texts and small numbers, as most arguments are?"""
     if len(copy) > _FEW:
         return False
     for key, item in copy.items():
         kind = type(item)
-        small = kind in _ALWAYS or (kind is int and -LARGEST < item < LARGEST)
-        if not small or type(key) is not str:
+        if kind is str:
+            max_text -= len(item)
+        elif kind is int:
+            if not -LARGEST < item < LARGEST:
+                return False
+        elif kind is not bool and item is not None:
             return False
-    return True
+        if type(key) is not str:
+            return False
+        max_text -= len(key)
+    return max_text >= 0
 
 
 class _Rebuilding:
     """One value while it is rebuilt."""
 
-    __slots__ = ("left",)
+    __slots__ = ("left", "max_parts", "max_text", "text_left")
 
-    def __init__(self) -> None:
-        self.left = MAX_PARTS
+    def __init__(self, max_parts: int, max_text: float) -> None:
+        self.max_parts = self.left = max_parts
+        self.max_text = self.text_left = max_text
+
+    def text(self, value: str) -> str:
+        """Counts the characters of a text."""
+        self.text_left -= len(value)
+        if self.text_left < 0:
+            raise OversizedValue(f"it has more than {self.max_text:,} characters")
+        return value
 
     def rebuilt(self, value: Any, depth: int) -> Json:
         kind = type(value)  # not `__class__`, which an object can set
-        if kind in _ALWAYS:
+        if kind is str:
+            return self.text(value)
+        if kind is bool or value is None:
             return value
         if kind is int:
             if -TOO_LONG < value < TOO_LONG:
@@ -79,11 +101,11 @@ class _Rebuilding:
         if depth >= MAX_DEPTH:
             raise NotJson(f"it nests more than {MAX_DEPTH} deep")
         if self.left < 0:
-            raise NotJson(f"it has more than {MAX_PARTS:,} parts")
+            raise OversizedValue(f"it has more than {self.max_parts:,} parts")
         # Copied before it is walked: another thread may be changing it.
         if kind is dict:
             return {
-                _checked_key(key): self.rebuilt(item, depth + 1)
+                self.text(_checked_key(key)): self.rebuilt(item, depth + 1)
                 for key, item in dict(value).items()
             }
         return [self.rebuilt(item, depth + 1) for item in list(value)]

@@ -12,6 +12,8 @@ from collections import Counter
 from collections.abc import Hashable, Mapping
 from typing import Any, Final, TypeAlias
 
+from bylaw.work import CHARACTERS, spend, spend_on_text
+
 Json: TypeAlias = Any
 """null, true, false, a finite number, a string, a list of these, a mapping from strings."""
 
@@ -153,10 +155,12 @@ def equal(left: Json, right: Json) -> bool:
         elif isinstance(a, Mapping) and isinstance(b, Mapping):
             if a.keys() != b.keys():
                 return False
+            spend(len(a))
             pending.extend((a[key], b[key]) for key in a)
         elif isinstance(a, list | tuple) and isinstance(b, list | tuple):
             if len(a) != len(b):
                 return False
+            spend(len(a))
             pending.extend(zip(a, b, strict=True))
         else:
             return False
@@ -190,6 +194,8 @@ def identity(value: Json) -> str:
         text = canonical(value)
     except TypeError:  # a mapping that is not a dictionary
         return canonical(_whole_numbers(value))
+    if len(text) > CHARACTERS:
+        spend_on_text(text)
     return canonical(_whole_numbers(value)) if _FLOAT.search(text) else text
 
 
@@ -255,8 +261,10 @@ def problem(value: Json, depth: int = 0) -> str | None:
         case float():
             return None if math.isfinite(value) else f"{value} is not a JSON number"
         case list() | tuple():
+            spend(len(value))
             inner = (problem(item, depth + 1) for item in value)
         case Mapping():
+            spend(len(value))
             if not all(isinstance(key, str) for key in value):
                 return "a key is not a string"
             inner = (problem(item, depth + 1) for item in value.values())

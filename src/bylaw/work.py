@@ -2,8 +2,8 @@
 
 Whoever does work that can grow with values (a quantifier over a list, a function of a text, a
 search through events) says so by `spend`. Steps are counted, not seconds, so that a decision does
-not depend on the machine; a step takes about a microsecond at most. Without a limit, as in
-scoring, everything may be spent.
+not depend on the machine; a step takes a microsecond or two. Without a limit, as in scoring,
+everything may be spent.
 """
 
 from __future__ import annotations
@@ -14,20 +14,21 @@ from contextlib import contextmanager
 from math import inf
 from typing import Final
 
+UNLIMITED: Final = inf
 CHARACTERS: Final = 64
 """The number of characters of a text that one step reads."""
 
 
 class OverBudget(Exception):
-    """A rule takes more steps than it may."""
+    """A rule takes more steps than it may at one event."""
 
     def __init__(self, limit: float) -> None:
         super().__init__(f"it takes more than the budget of {limit:,} steps")
 
 
 class _Meter(threading.local):
-    limit: float = inf
-    left: float = inf
+    limit: float = UNLIMITED
+    left: float = UNLIMITED
 
 
 _meter: Final = _Meter()
@@ -45,11 +46,16 @@ def spend_on_text(*texts: str) -> None:
     spend(sum(map(len, texts)) / CHARACTERS)
 
 
+def allot(steps: float) -> None:
+    """From now on, so many steps may be spent."""
+    _meter.limit = _meter.left = steps
+
+
 @contextmanager
-def limited(steps: float | None) -> Iterator[None]:
-    """What is done inside may take so many steps; None stands for any number."""
+def unlimited() -> Iterator[None]:
+    """What is done inside is not counted: what was interrupted has to be put back in order."""
     before = _meter.limit, _meter.left
-    _meter.limit = _meter.left = inf if steps is None else steps
+    allot(UNLIMITED)
     try:
         yield
     finally:

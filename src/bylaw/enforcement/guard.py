@@ -32,6 +32,7 @@ from bylaw.enforcement.tools import ToolFunction, run_turn, run_turn_async, wrap
 from bylaw.enforcement.turn import Turn
 from bylaw.enforcement.validation import (
     check_asking,
+    check_positive,
     check_procedure,
     checked_run_id,
     not_json,
@@ -39,13 +40,19 @@ from bylaw.enforcement.validation import (
 )
 from bylaw.errors import not_a_choice, shown
 from bylaw.names import FINAL_ANSWER
-from bylaw.plain import NotJson, rebuilt
+from bylaw.plain import NotJson, OversizedValue, rebuilt
 from bylaw.procedure.procedure import Procedure
 from bylaw.trace.event import MISSING, ROLES, Call, Role
 from bylaw.values import Json
+from bylaw.work import UNLIMITED
 
 if TYPE_CHECKING:
     from bylaw.enforcement.coverage import RuleCoverage
+
+MAX_WORK: Final = 1_000_000
+"""The steps that one rule may take to judge one event."""
+MAX_TEXT: Final = 1_000_000
+"""The characters of a call, a result or a message that are judged."""
 
 
 class Guard:
@@ -68,6 +75,9 @@ class Guard:
     calls, the guard is not made. With `unenforceable` "score", it is made all the same, and such
     rules are only scored. `coverage` says for each rule where it is enforced.
 
+    A rule may take `max_work` steps to judge an event, and a call may have `max_text` characters; a
+    call that cannot be judged within these limits is refused. None stands for no limit.
+
     `with Guard(procedure) as guard:` finishes the run at the end of the block, also after an
     exception, unless `finish` was called in it. The answer is the one that was proposed, if any.
     """
@@ -87,6 +97,8 @@ class Guard:
         labels: Mapping[str, Json] | None = None,
         log: AuditLog | None = None,
         run_id: str | None = None,
+        max_work: int | None = MAX_WORK,
+        max_text: int | None = MAX_TEXT,
     ) -> None:
         check_procedure(procedure)
         run_id = checked_run_id(run_id)
@@ -100,9 +112,10 @@ class Guard:
         ):
             if given not in choices:
                 raise unusable(*not_a_choice(name, given, choices))
-        if type(soft_block_limit) is not int or soft_block_limit < 1:
-            message = f"soft_block_limit cannot be {shown(soft_block_limit)}"
-            raise unusable(message, "It is a whole number, 1 or more.")
+        check_positive("soft_block_limit", soft_block_limit)
+        for name, limit in (("max_work", max_work), ("max_text", max_text)):
+            if limit is not None:
+                check_positive(name, limit)
         if unenforceable == "error" and any(rule.severity for rule in procedure.constraints):
             from bylaw.enforcement.coverage import check_promises  # slow to import
 
@@ -113,10 +126,12 @@ class Guard:
         self._ask: Final = ask
         self._ask_timeout: Final = ask_timeout
         self.outstanding: Final[Outstanding] = outstanding
+        unlimited = max_text is None or setting == "baseline"
+        self._max_text: Final = UNLIMITED if max_text is None or unlimited else max_text
         labels = _labels(labels)
 
         def new_run() -> Run:
-            judge = Judge(procedure, setting, labels, outstanding=outstanding)
+            judge = Judge(procedure, setting, labels, outstanding=outstanding, max_work=max_work)
             escalation = Escalation(soft_block, soft_block_limit)
             journal = Journal(log, hints)
             return Run(procedure, setting, hints, judge, journal, escalation, run_id)
@@ -167,7 +182,7 @@ class Guard:
         The arguments must be JSON, and are copied. If anything is raised, the turn is taken back,
         or the run has ended: no call counts that will not run.
         """
-        turn = Turn.of(calls)
+        turn = Turn.of(calls, self._max_text)
         try:
             self._decide(turn)
             return turn.decisions
@@ -177,7 +192,7 @@ class Guard:
 
     async def propose_async(self, calls: Iterable[Call]) -> list[Decision]:
         """As `propose`, without blocking the event loop while a person is asked."""
-        turn = Turn.of(calls)
+        turn = Turn.of(calls, self._max_text)
         try:
             await self._decide_async(turn)
             return turn.decisions
@@ -191,7 +206,7 @@ class Guard:
         With `outstanding="wait"`, a call that depends on results of its turn is decided in a later
         round. Otherwise there is one round.
         """
-        turn = Turn.of(calls)
+        turn = Turn.of(calls, self._max_text)
         turn.waits = self.outstanding == "wait"
         try:
             while turn.next_round():
@@ -205,7 +220,7 @@ class Guard:
 
     async def rounds_async(self, calls: Iterable[Call]) -> AsyncIterator[list[Decision]]:
         """As `rounds`, without blocking the event loop while a person is asked."""
-        turn = Turn.of(calls)
+        turn = Turn.of(calls, self._max_text)
         turn.waits = self.outstanding == "wait"
         try:
             while turn.next_round():
@@ -260,17 +275,25 @@ class Guard:
 
     def record(self, decision: Decision, result: Json, *, error: str | None = None) -> None:
         """Takes in the result of a call that this guard allowed, once."""
-        if result is not MISSING:
-            try:
-                result = rebuilt(result)
-            except NotJson as reason:
-                tool = decision.call.tool if type(decision) is Decision else "?"
-                raise not_json(f"the result of '{tool}' is", str(reason)) from None
-        if error is not None:
-            error = _text("error", error)
+        too_large = ""
+        try:
+            error = None if error is None else _text("error", error)
+            rest = self._max_text - len(error or "")
+            if result is not MISSING:
+                result = rebuilt(result, max_text=rest)
+            if rest < 0:
+                raise OversizedValue(f"the error has more than {self._max_text:,} characters")
+        except OversizedValue as reason:
+            too_large = str(reason)
+        except NotJson as reason:
+            tool = decision.call.tool if type(decision) is Decision else "?"
+            raise not_json(f"the result of '{tool}' is", str(reason)) from None
         with self._lock, AtomicChange(self._run) as intact:
             self._require(intact)
-            self._run.record(decision, result, error)
+            if too_large:
+                self._run.leave_unknown(decision, too_large)
+            else:
+                self._run.record(decision, result, error)
 
     def abandon(self, decision: Decision) -> None:
         """Gives up an allowed call whose result will not arrive: it has failed."""
@@ -304,6 +327,9 @@ class Guard:
         if role not in ROLES:
             raise unusable(*not_a_choice("role", role, ROLES))
         text = _text("text", text)
+        if len(text) > self._max_text:
+            help = "Raise max_text, or shorten the message for the guard and for the agent."
+            raise unusable(f"the message has more than {self._max_text:,} characters", help)
         with self._lock, AtomicChange(self._run) as intact:
             self._require(intact)
             self._run.say(role, text)

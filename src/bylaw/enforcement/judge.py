@@ -22,6 +22,7 @@ from bylaw.semantics.monitors import Attempt, Monitors
 from bylaw.semantics.verdict import Verdict
 from bylaw.trace.event import Call, Message
 from bylaw.values import Json
+from bylaw.work import UNLIMITED, OverBudget, allot
 
 _EXCUSES: Final = ("doomed", "error", "early", "joint")
 """The violations after which a rule is followed as if the call had not been made."""
@@ -73,6 +74,7 @@ class Judge:
         labels: Mapping[str, Json] | None,
         *,
         outstanding: Outstanding = "refuse",
+        max_work: int | None = None,
     ) -> None:
         self.procedure: Final = procedure
         self.labels: Final = dict(labels or {})
@@ -82,6 +84,8 @@ class Judge:
         shared = procedure.derived(PreparedRules)
         self.named: Final = shared.named
         """The tools that each rule names."""
+        limited = max_work is not None and setting != "baseline"
+        self._max_work: Final = max_work if max_work is not None and limited else UNLIMITED
         self.monitors: Final = Monitors(
             [constraint.formula for constraint in rules],
             order=procedure.order,
@@ -90,6 +94,7 @@ class Judge:
             labels=labels,
             cache=shared.machines,
             excuses=True,
+            max_work=self._max_work,
         )
         self.excused: dict[int, str] = {}
         """The rules from which an event was excused, with the reason for the first."""
@@ -210,7 +215,13 @@ class Judge:
     def record(self, position: int, call: Call) -> list[int]:
         """Takes in the result of a call; returns the enforced rules that are lost through it."""
         if self.procedure.failed is not None:
-            marked = self.procedure.failed.marked(call)
+            allot(self._max_work)
+            try:
+                marked = self.procedure.failed.marked(call)
+            except OverBudget:
+                return []  # the result stays unknown
+            finally:
+                allot(UNLIMITED)
             assert isinstance(marked, Call), "a call stays a call"
             call = marked
         return self.monitors.record(position, call.result, error=call.error)
@@ -218,6 +229,11 @@ class Judge:
     def hear(self, message: Message) -> list[int]:
         """Takes in a message; returns the enforced rules that are lost through it."""
         return self.monitors.step(message)
+
+    @property
+    def exhausted(self) -> bool:
+        """Did the latest event take more work than an enforced rule may take?"""
+        return bool(self.monitors.exhausted & self._blocking)
 
     # ── the end ──────────────────────────────────────────────────────────────────────────
 

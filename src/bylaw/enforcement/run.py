@@ -151,7 +151,10 @@ class Run:
         if turn.denied is not None:
             (question, why), turn.denied = turn.denied, None
             return self._refuse(turn, question.call, question.violations, "block", denied=why)
-        if self._admission is not None and (wrong := self._admission.problem(proposed)):
+        wrong = self._admission and self._admission.problem(proposed)
+        if index in turn.oversized:
+            wrong = f"It could not be decided within the budget: {turn.oversized[index]}."
+        if wrong:
             message = malformed_message(proposed, wrong)
             refused = handed_out(proposed)
             return Decision(refused, "block", turn.number, index, message=message, problem=wrong)
@@ -310,6 +313,13 @@ class Run:
             self.answer.since.append((position, call))
         self._learn(position, call)
 
+    def leave_unknown(self, decision: Decision, reason: str) -> None:
+        """Leaves the result of an allowed call unknown, because it is too large to be judged."""
+        call = self.issued.allowed(decision)
+        self.inside = "record"
+        self.issued.settle(decision)
+        self._log({"kind": "unread", "turn": decision.turn, "tool": call.tool, "reason": reason})
+
     def say(self, role: Role, text: str) -> None:
         """Takes in a message. An assistant's message belongs to the calls of its next turn."""
         self.inside = "say"
@@ -353,6 +363,8 @@ class Run:
         if isinstance(event, Message):
             call, reason = Call(f"{event.role} message", step=event.step), "lost through a message"
             lost = self.judge.hear(event)
+            # A message cannot be refused, and nobody knows what it allows or forbids.
+            self.stopped = self.stopped or self.judge.exhausted
         else:
             assert position is not None, "a call has a position"
             call, reason = event, "lost through a result"

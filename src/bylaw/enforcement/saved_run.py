@@ -37,6 +37,8 @@ from bylaw.values import Json, canonical
 
 SAVED: Final = 2
 """The version of saved runs."""
+MAX_PARTS: Final = 1_000_000_000
+"""The most parts of a saved state. A run may remember many values."""
 MIN_KEY: Final = 16
 """The shortest key, in bytes."""
 
@@ -85,7 +87,7 @@ def restored_run(like: Run, saved: object, key: bytes | None, new_run: Callable[
     """
     _check_key(key)
     try:
-        state = rebuilt(saved)
+        state = rebuilt(saved, max_parts=MAX_PARTS)
     except NotJson as error:
         raise _damaged(f"it is not JSON: {error}") from None
     if type(state) is not dict or state.get("bylaw") != SAVED:

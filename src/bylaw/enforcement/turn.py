@@ -5,15 +5,20 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Final
 
 from bylaw.enforcement.asking import Question
 from bylaw.enforcement.decision import Decision
 from bylaw.enforcement.events import EnforcementEvent
 from bylaw.enforcement.validation import not_json, unusable
-from bylaw.errors import shown
-from bylaw.plain import NotJson, rebuilt
+from bylaw.errors import clipped, shown
+from bylaw.plain import NotJson, OversizedValue, rebuilt
 from bylaw.trace.event import MISSING, Call
 from bylaw.values import canonical, copied
+from bylaw.work import UNLIMITED
+
+MAX_NAME: Final = 256
+"""The length of the name of a tool or an agent, or of a call's id, in characters."""
 
 
 def calls_of(given: object) -> list[Call]:
@@ -28,19 +33,25 @@ def calls_of(given: object) -> list[Call]:
     return listed
 
 
-def plain_call(call: Call) -> Call:
+def plain_call(call: Call, max_text: float = UNLIMITED) -> Call:
     """A proposed call, rebuilt: plain strings, and arguments that are exactly JSON.
 
-    Nothing can change it any more, and comparing it runs no code but Python's own.
+    Nothing can change it any more, and comparing it runs no code but Python's own. OversizedValue
+    is raised if it has more text, or more parts, than is judged.
     """
     for given, name in ((call.tool, "tool"), (call.id, "id"), (call.agent, "agent")):
         if type(given) is not str and (given is not None or name == "tool"):
             raise unusable(f"the {name} of a call cannot be {shown(given)}", "It is a string.")
+        if given is not None and len(given) > MAX_NAME:
+            what = name if name == "id" else f"{name}'s name"
+            raise OversizedValue(f"its {what} has more than {MAX_NAME} characters")
     subject = f"the arguments of '{call.tool}' are"
     if type(call.args) is not dict:
         raise not_json(subject, f"{shown(call.args)} is not a dictionary")
     try:
-        return _with_arguments(call, rebuilt(call.args))
+        return _with_arguments(call, rebuilt(call.args, max_text=max_text))
+    except OversizedValue:
+        raise
     except NotJson as error:
         raise not_json(subject, str(error)) from None
 
@@ -66,6 +77,10 @@ class Turn:
 
     calls: list[Call]
     """The calls as they are judged: plain, and the guard's own."""
+    oversized: dict[int, str]
+    """The reasons why calls are too large to be judged, by place; they lose their arguments."""
+    todo: deque[int]
+    """The calls to decide next, by their places."""
     number: int = -1
     warned: dict[str, set[int]] = field(default_factory=dict)
     """The calls warned about in the turn before, with the rules that were shown."""
@@ -75,8 +90,6 @@ class Turn:
     """Did the assistant say something that belongs to this turn?"""
     decided: dict[int, Decision] = field(default_factory=dict)
     """The decisions so far, by the place of the call in the turn."""
-    todo: deque[int] = field(default_factory=deque)
-    """The calls to decide next, by their places."""
     waits: bool = False
     """May a call wait for results of the same turn?"""
     waiting: list[int] = field(default_factory=list)
@@ -97,10 +110,17 @@ class Turn:
     """The question that was not answered with yes, and the reason."""
 
     @classmethod
-    def of(cls, given: object) -> Turn:
+    def of(cls, given: object, max_text: float = UNLIMITED) -> Turn:
         """The turn with these calls. If one of them cannot be judged, none is."""
-        calls = [plain_call(call) for call in calls_of(given)]
-        return cls(calls, todo=deque(range(len(calls))))
+        calls: list[Call] = []
+        oversized: dict[int, str] = {}
+        for place, call in enumerate(calls_of(given)):
+            try:
+                calls.append(plain_call(call, max_text))
+            except OversizedValue as error:
+                oversized[place] = str(error)
+                calls.append(Call(clipped(call.tool, MAX_NAME)))
+        return cls(calls, oversized, deque(range(len(calls))))
 
     @property
     def decisions(self) -> list[Decision]:

@@ -40,6 +40,12 @@ def check_asking(ask: object, timeout: Any) -> None:
         raise unusable(f"ask_timeout cannot be {shown(timeout)}", help)
 
 
+def check_positive(name: str, given: object) -> None:
+    """A limit is a whole number, 1 or more."""
+    if type(given) is not int or given < 1:
+        raise unusable(f"{name} cannot be {shown(given)}", "It is a whole number, 1 or more.")
+
+
 def checked_run_id(given: object) -> str:
     """The id of a run, or a random one if none is given."""
     if given is None:

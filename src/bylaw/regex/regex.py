@@ -17,15 +17,18 @@ from functools import cached_property, lru_cache
 from typing import Final, TypeAlias
 
 from bylaw.regex.graph import Graph, GraphNode, ParsedRegex, parsed
-from bylaw.regex.linear import RegexError
+from bylaw.regex.linear import RegexError, too_large
 from bylaw.regex.sweep import EDGE, FINAL_NEWLINE, FOUND, Sweep, Transitions
 from bylaw.regex.template import template_parts
+from bylaw.work import CHARACTERS
 
 Marks: TypeAlias = Sequence[int | None]
 """The starts and ends of groups in turn."""
 FoundMatch: TypeAlias = tuple[int, int, Marks]
 """The start and end of a match, and the marks of its groups."""
 
+MAX_LENGTH: Final = 10_000
+"""The length of an expression, in characters. An agent may have made it up, and all are kept."""
 MAX_TRIED: Final = 64
 """The most nodes that `re` may try at a position, for an expression that is left to it."""
 
@@ -39,13 +42,18 @@ class Regex:
         self.graph: Final = self._parsed.graph
         tried = _tried(self.graph) if native and _means_the_same(self._parsed) else None
         self._native: Final = None if tried is None else re.compile(pattern)
-        self.cost: Final = len(self.graph.nodes) if tried is None else tried
+        self._visited: Final = len(self.graph.nodes) if tried is None else tried
         """The most nodes that are visited for each character of a text."""
 
     @property
     def groups(self) -> int:
         """The number of groups."""
         return self._parsed.groups
+
+    def work(self, text: str) -> float:
+        """The steps that a search of the text takes."""
+        # Most characters cost one lookup; a few, or all of some texts, visit all nodes.
+        return len(text) * (8 + self._visited) / CHARACTERS
 
     @cached_property
     def _forwards(self) -> Sweep:
@@ -231,11 +239,15 @@ def _tried(graph: Graph) -> int | None:
 
 
 @lru_cache(maxsize=1024)
-def _regex_or_error(pattern: str) -> Regex | RegexError:
+def _kept(pattern: str) -> Regex | RegexError:
     try:
         return Regex(pattern)
     except RegexError as error:
         return error
+
+
+def _regex_or_error(pattern: str) -> Regex | RegexError:
+    return too_large() if len(pattern) > MAX_LENGTH else _kept(pattern)
 
 
 def compiled(pattern: str) -> Regex | None:

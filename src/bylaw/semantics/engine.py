@@ -35,6 +35,8 @@ class Engine(ABC):
     """Does it call functions of users, so that `fault` must be checked?"""
     keeps_events = False
     """Does it keep events and search them later, so that its cost grows with the trace?"""
+    metered = True
+    """Does it read values, so that its work is counted and limited?"""
     fault: str | None = None
     """The reason why the formula could not be decided at the latest event."""
 
@@ -49,7 +51,7 @@ class Engine(ABC):
 
     @abstractmethod
     def record(self, position: int, call: Call) -> None:
-        """Takes in the result of an earlier call."""
+        """Takes in the result of an earlier call; if it raises OverBudget, nothing has changed."""
 
     def drop(self, position: int) -> bool:
         """Continues as if the call had not been made whose result, just recorded, is fatal.
@@ -91,11 +93,11 @@ class Engine(ABC):
 
     @abstractmethod
     def mark(self) -> EngineMark:
-        """The current state, for `undo`."""
+        """The current state, for `undo`. Raises nothing."""
 
     @abstractmethod
     def undo(self, mark: EngineMark) -> None:
-        """Goes back to a state that `mark` returned."""
+        """Goes back to a state that `mark` returned, also if something was interrupted since."""
 
     @abstractmethod
     def save(self) -> Json:

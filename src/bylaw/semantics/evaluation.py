@@ -13,7 +13,7 @@ from bylaw.frozen import frozen
 from bylaw.logic import formula as f
 from bylaw.logic.node import Node
 from bylaw.logic.terms import Counted, Last, Sofar, Term
-from bylaw.logic.walk import everything, sees_answer
+from bylaw.logic.walk import everything, sees_answer, weight_of
 from bylaw.read_only import read_only
 from bylaw.semantics.reference import TruthFunction, bound, reading, written_out
 from bylaw.semantics.verdict import FALSE, TRUE, UNKNOWN, VACUOUS, Outcome, Value
@@ -35,6 +35,7 @@ from bylaw.vocabulary.possible import (
 from bylaw.vocabulary.reading import elements_of, possible_at, value_at
 from bylaw.vocabulary.registry import EMPTY, Vocabulary, check_closed
 from bylaw.vocabulary.view import Kleene, Order, View, positions_of
+from bylaw.work import spend
 
 
 @frozen
@@ -314,6 +315,7 @@ class EvaluationScope:
             self._known[key] = self._fitting(condition)
         positions, events, certain = self._known[key]
         number = bisect_right(positions, at)
+        spend(number)
         return some_of(events[:number], certain[:number])
 
     def _fitting(self, condition: f.Formula) -> tuple[list[int], list[PossibleValue], list[bool]]:
@@ -331,6 +333,7 @@ class EvaluationScope:
         if not found.complete:
             return UNSEEN
         fewest = most = 0
+        spend(weight_of(term.body) * (len(found.values) + len(found.uncertain)))
         for number, each in enumerate((*found.values, *found.uncertain)):
             inner = self.with_value(term.variable, each)
             true, possible = inner.truth(term.body, 1 << at)

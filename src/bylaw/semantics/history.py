@@ -12,9 +12,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
+from bylaw.errors import clipped
 from bylaw.logic import formula as f
 from bylaw.logic.reach import is_past_but_for_functions
-from bylaw.logic.walk import everything, sees_answer
+from bylaw.logic.walk import everything, sees_answer, weight_of
 from bylaw.saved import Damaged, fields, listed, optional_text, whole
 from bylaw.semantics.engine import Engine, EngineMark
 from bylaw.semantics.evaluation import evaluate
@@ -27,6 +28,10 @@ from bylaw.trace.trace import Events, Trace
 from bylaw.values import Json
 from bylaw.vocabulary.registry import Vocabulary
 from bylaw.vocabulary.view import Order, View
+from bylaw.work import spend
+
+MAX_FAULT: Final = 300
+"""The length of the reason why a formula could not be decided, in characters."""
 
 
 class History(Engine):
@@ -63,6 +68,7 @@ class History(Engine):
         predicates = {p.name for p in everything(formula) if isinstance(p, f.OpenPredicate)}
         self._may_change_its_mind: Final = not predicates <= vocabulary.final_when_false
         """Does it ask predicates whose answer is never final? They doom nothing."""
+        self._weight: Final = weight_of(formula)
         self._bodies: Final = past_bodies(formula, is_past_but_for_functions) if past else None
         self.events: list[Event] = []
         self._numbers: list[int | None] = []
@@ -153,6 +159,7 @@ class History(Engine):
         return Verdict.PRESUMABLY_SATISFIED if passed else Verdict.PRESUMABLY_VIOLATED
 
     def _outcome(self, formula: f.Formula, events: Sequence[Event], *, ongoing: bool) -> Outcome:
+        spend(len(events) * self._weight)
         trace = Trace(events, metrics=self.metrics, labels=self.labels)
         seen = trace.seen(self.kind, sees_answer(self.formula))
         open_results = (i for i, event in enumerate(seen) if may_get_result(event))
@@ -161,5 +168,6 @@ class History(Engine):
         evaluation = evaluate(formula, view)
         if not ongoing:
             unsure = evaluation.outcome is Outcome.ERROR
-            self.fault = "; ".join(map(str, evaluation.faults)) if unsure else None
+            faults = "; ".join(clipped(str(fault), MAX_FAULT) for fault in evaluation.faults[:3])
+            self.fault = faults if unsure else None
         return evaluation.outcome

@@ -8,10 +8,11 @@ that of the few formulas it touches, not of all.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Final, TypeAlias
 
+from bylaw.errors import clipped
 from bylaw.logic import formula as f
 from bylaw.saved import Damaged, fields, flag, listed, places, text, whole
 from bylaw.semantics.engine import Engine, EngineMark, heard_role
@@ -25,7 +26,10 @@ from bylaw.trace.trace import Events
 from bylaw.values import Json, copied
 from bylaw.vocabulary.registry import EMPTY, Vocabulary
 from bylaw.vocabulary.view import Order
+from bylaw.work import UNLIMITED, OverBudget, allot
 
+MAX_REASON: Final = 300
+"""The length of the reason why a formula could not be decided, in characters."""
 _NAMELESS: Final = "\0"
 """A name that no tool and no role has."""
 _MIN_OUTSTANDING: Final = 64
@@ -47,6 +51,7 @@ class Attempt:
         "_monitors",
         "_opened",
         "_position",
+        "_scored",
         "_steps",
         "doomed",
         "early",
@@ -56,6 +61,8 @@ class Attempt:
         self._monitors = monitors
         self._position, self._calls = monitors.length, monitors._calls
         self._opened, self._steps = monitors._opened, monitors._steps.save()
+        scored = monitors.executed and (dict(monitors.executed), dict(monitors.unscored))
+        self._scored = scored or None
         self._before: list[_Before] = []
         """The formulas that the event moves."""
         self.doomed: list[int] = []
@@ -74,6 +81,8 @@ class Attempt:
         monitors = self._monitors
         for before in reversed(self._before):
             monitors._undo(before)
+        if self._scored is not None:
+            monitors.executed, monitors.unscored = self._scored
         monitors.outstanding.pop(self._position, None)
         monitors.length, monitors._calls = self._position, self._calls
         monitors._opened = self._opened
@@ -97,6 +106,9 @@ class Monitors:
     A formula is followed no further once its verdict is final. With `excuses`, an event that dooms
     a formula is excused instead: the formula is followed as if the event had not been, and
     `executed_verdict` is the verdict on all events.
+
+    With `max_work`, a formula that takes more steps at an event cannot be decided there; a result
+    that takes more steps stays unknown.
     """
 
     def __init__(
@@ -110,9 +122,11 @@ class Monitors:
         labels: Mapping[str, Json] | None = None,
         cache: MachineCache | None = None,
         excuses: bool = False,
+        max_work: float = UNLIMITED,
     ) -> None:
         rules = list(formulas)
         self._excuses: Final = excuses
+        self._max_work: Final = max_work
         kinds = [events] * len(rules) if isinstance(events, str) else list(events)
         self.length = 0
         """The number of events so far."""
@@ -154,6 +168,8 @@ class Monitors:
         self._concerned = {} if cache is None or labels else cache.concerned
         self._broken: dict[int, str] = {}
         """The formulas that cannot be decided because a user's function failed."""
+        self.exhausted: set[int] = set()
+        """The formulas for which the latest event took more than `max_work`."""
 
     def _find_restless(self) -> set[int]:
         return {i for i in self._open & self._movable if not self.engines[i].idles()}
@@ -214,7 +230,14 @@ class Monitors:
         for index, engine, *_ in attempt._before:
             decides = engine is self.engines[index] and index in self._open
             if decides and engine.waits and index not in attempt.doomed:
-                waiting = engine.outstanding_evidence()
+                allot(self._max_work)
+                try:
+                    waiting = engine.outstanding_evidence()
+                except OverBudget as error:
+                    self._break(index, error)
+                    continue
+                finally:
+                    allot(UNLIMITED)
                 if waiting:
                     early[index] = self._outstanding_calls(index, waiting)
         return early
@@ -240,8 +263,10 @@ class Monitors:
             concerned = concerned | self.restless
         if not is_call:
             concerned = concerned & self._hears_messages
+        self.exhausted = set()
         doomed, waiting = [], []
         engines, verdicts, open_formulas = self.engines, self.verdicts, self._open
+        max_work = self._max_work
         for index in concerned & open_formulas:
             engine = engines[index]
             sees_all = index in self.sees_messages
@@ -249,14 +274,20 @@ class Monitors:
             if reopened:
                 self._reopened.discard(index)
             opens = reopened or (new_step if sees_all else new_to_calls)
-            if before is not None:
-                mark = engine.mark()
-                before.append((index, engine, mark, verdicts[index], opens, reopened))
+            metered = engine.metered
+            if metered:
+                allot(max_work)
             try:
+                if before is not None:
+                    mark = engine.mark()
+                    before.append((index, engine, mark, verdicts[index], opens, reopened))
                 engine.take(event, position if sees_all else number, step, opens)
                 verdict = self._settled(index, engine, step_ends=before is not None)
-            except Exception as error:  # a user's comparator
+            except Exception as error:  # a user's comparator, or too much work
                 verdict = self._break(index, error)
+            finally:
+                if metered:
+                    allot(UNLIMITED)
             if verdict is Verdict.VIOLATED:
                 doomed.append(index)
             if engine.waits and index in open_formulas:
@@ -279,10 +310,10 @@ class Monitors:
         for index, engine in list(self.executed.items()):
             if isinstance(event, Message) and index not in self._hears_messages:
                 continue
-            if before is not None:
-                mark = engine.mark()
-                before.append((index, engine, mark, self.verdicts[index], False, False))
-            with self._unscored_on_error(index):
+            with self._scoring(index):
+                if before is not None:
+                    mark = engine.mark()
+                    before.append((index, engine, mark, self.verdicts[index], False, False))
                 engine.take(event, *seen[index not in self.sees_messages])
         return [index for index, engine in self.executed.items() if engine.waits]
 
@@ -312,9 +343,22 @@ class Monitors:
             return engine.verdict_if_step_ended()
         return verdict
 
+    def _settled_within_budget(self, index: int, engine: Engine) -> Verdict:
+        """As `_settled`, for the end of a step. Without a verdict, the next event is judged."""
+        try:
+            return self._settled(index, engine, step_ends=True)
+        except OverBudget:
+            self.verdicts[index] = Verdict.PRESUMABLY_VIOLATED
+            self._note_unmet(index, self.verdicts[index])
+        except Exception as failure:  # a user's comparator
+            self._break(index, failure)
+        return self.verdicts[index]
+
     def _break(self, index: int, error: Exception) -> Verdict:
         """Stops following a formula that can no longer be decided."""
-        self._broken[index] = f"raised {type(error).__name__}: {error}"
+        self._broken[index] = _reason(error)
+        if isinstance(error, OverBudget):
+            self.exhausted.add(index)
         self.verdicts[index] = Verdict.PRESUMABLY_VIOLATED
         self.unmet.discard(index)
         self.retire(index)
@@ -367,12 +411,16 @@ class Monitors:
             engine.restore(copied(self.engines[index].save()))
 
     @contextmanager
-    def _unscored_on_error(self, index: int) -> Iterator[None]:
+    def _scoring(self, index: int) -> Iterator[None]:
+        """Gives up the verdict of a formula on all events if it cannot be decided."""
+        allot(self._max_work)
         try:
             yield
-        except Exception as error:  # a user's comparator
-            self.unscored[index] = f"raised {type(error).__name__}: {error}"
+        except Exception as error:  # a user's comparator, or too much work
+            self.unscored[index] = _reason(error)
             del self.executed[index]
+        finally:
+            allot(UNLIMITED)
 
     def executed_verdict(self, index: int) -> Verdict | None:
         """The verdict of a formula on all events; None if it could not be decided."""
@@ -405,20 +453,28 @@ class Monitors:
         """
         if position not in self.outstanding:
             return []
-        proposed, number, concerned = self.outstanding.pop(position)
+        proposed, number, concerned = self.outstanding[position]
         call = replace(proposed, result=result, error=error)
-        doomed = []
+        doomed, still_unknown = [], []
         following = list(self.executed.items())
         for index in concerned & self._open:
             engine = self.engines[index]
             place = position if index in self.sees_messages else number
             if not engine.awaits(place):
                 continue  # the result does not matter to it
+            allot(self._max_work)
             try:
                 engine.record(place, call)
-                verdict = self._settled(index, engine, step_ends=True)
+            except OverBudget:
+                still_unknown.append(index)
+                continue
             except Exception as failure:  # a user's comparator
                 verdict = self._break(index, failure)
+            else:
+                allot(self._max_work)
+                verdict = self._settled_within_budget(index, engine)
+            finally:
+                allot(UNLIMITED)
             fault = index in self._broken or engine.fault is not None
             if verdict is Verdict.VIOLATED or (self._excuses and fault):
                 doomed.append(index)
@@ -426,9 +482,13 @@ class Monitors:
                     self._excuse_call(index, place)
         for index, engine in following:
             place = position if index in self.sees_messages else number
-            with self._unscored_on_error(index):
+            with self._scoring(index):
                 if engine.awaits(place):
                     engine.record(place, call)
+        if still_unknown:
+            self.outstanding[position] = (proposed, number, frozenset(still_unknown))
+        else:
+            del self.outstanding[position]
         return doomed
 
     def _drop_unawaited(self) -> None:
@@ -511,11 +571,14 @@ class Monitors:
     def _restore_verdicts(self, verdicts: Json, still_open: Json) -> None:
         """The verdicts follow from the states: what was saved must agree."""
         for index, value in enumerate(listed(verdicts, len(self.engines))):
-            broken = index in self._broken
-            self.verdicts[index] = (
-                Verdict.PRESUMABLY_VIOLATED if broken else self.engines[index].verdict()
-            )
-            if self.verdicts[index].value != value:
+            verdict = Verdict.PRESUMABLY_VIOLATED
+            if index not in self._broken:
+                allot(self._max_work)
+                with suppress(OverBudget):
+                    verdict = self.engines[index].verdict()
+                allot(UNLIMITED)
+            self.verdicts[index] = verdict
+            if verdict.value != value:
                 raise Damaged("a verdict does not follow from the state of its formula")
         final = {i for i, verdict in enumerate(self.verdicts) if verdict.final}
         self._open = set(range(len(self.engines))) - final - self._broken.keys()
@@ -535,3 +598,10 @@ _SAVED: Final = (
 def _reasons(saved: Json, size: int) -> dict[int, str]:
     pairs = [listed(each, 2) for each in listed(saved)]
     return {whole(index, 0, size - 1): text(reason) for index, reason in pairs}
+
+
+def _reason(error: Exception) -> str:
+    """The reason why a formula could not be decided."""
+    if isinstance(error, OverBudget):
+        return str(error)
+    return clipped(f"raised {type(error).__name__}: {error}", MAX_REASON)

@@ -27,7 +27,7 @@ from bylaw.logic import formula as f
 from bylaw.logic.node import MAX_DEPTH, Node
 from bylaw.logic.reach import reads_event
 from bylaw.logic.terms import Term, ToolName, is_constant
-from bylaw.logic.walk import everything, substitute
+from bylaw.logic.walk import everything, substitute, weight_of
 from bylaw.trace.event import MISSING
 from bylaw.vocabulary.comparisons import compared
 from bylaw.vocabulary.domains import Elements
@@ -35,6 +35,7 @@ from bylaw.vocabulary.possible import UNSEEN, PossibleValue, known, possible_key
 from bylaw.vocabulary.predicates import PREDICATES
 from bylaw.vocabulary.tracker import value_of
 from bylaw.vocabulary.view import Kleene, positions_of
+from bylaw.work import spend
 
 if TYPE_CHECKING:
     from bylaw.semantics.evaluation import EvaluationScope
@@ -314,7 +315,7 @@ def _quantified(formula: f.Quantifier, certain: bool) -> TruthFunction:
     variable, domain = formula.variable, formula.domain
     universal = isinstance(formula, f.ForAll)
     body = _part(formula.body, certain)
-    matters = variable in formula.body.free
+    matters, weight = variable in formula.body.free, weight_of(formula.body)
     instances = _found_here if reads_event(domain) else _found_anywhere
 
     def quantified(s: EvaluationScope, where: int) -> Row:
@@ -324,6 +325,7 @@ def _quantified(formula: f.Quantifier, certain: bool) -> TruthFunction:
             found = found[:1] and [(None, reduce(or_, (asked for _, asked in found)))]
         true, checked = (s.everywhere if universal else 0), 0
         for value, asked in found:
+            spend(weight * asked.bit_count())
             holds, more = body(s.with_value(variable, value), asked)
             true = true & (holds | ~asked) if universal else true | holds & asked
             checked |= more & asked

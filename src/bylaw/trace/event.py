@@ -34,8 +34,7 @@ class _CallFields:
 
     __slots__ = (
         *("tool", "args", "result", "step", "error", "id", "start", "end", "agent"),
-        "_read_only",
-        "_value",
+        "_derived",
     )
 
 
@@ -56,7 +55,8 @@ class Call(_CallFields):
     start: float | None
     end: float | None
     agent: str | None
-    _value: list[Json | Missing] = field(init=False, repr=False, compare=False)
+    _derived: dict[str, Any] = field(init=False, repr=False, compare=False)
+    """What rules read of the result, once it was read."""
 
     def __new__(
         cls,
@@ -83,7 +83,7 @@ class Call(_CallFields):
         call.start = start
         call.end = end
         call.agent = agent
-        call._value = []
+        call._derived = {}
         if cls is Call:
             call.__class__ = cls
             return call  # type: ignore[no-any-return]  # it has become one
@@ -98,22 +98,27 @@ class Call(_CallFields):
     @property
     def value(self) -> Json | Missing:
         """The result as JSON: a string that encodes a JSON value counts as that value."""
-        if not self._value:  # decoded once, and only if a rule needs it
-            self._value.append(decoded(self.result))
-        return self._value[0]
+        if "value" not in self._derived:
+            self._derived["value"] = decoded(self.result)
+        return self._derived["value"]
+
+    @property
+    def text(self) -> str | Missing:
+        """The raw result, followed by the error if that is a different text."""
+        if "text" not in self._derived:
+            self._derived["text"] = _text(self)
+        return self._derived["text"]  # type: ignore[no-any-return]  # from the line above
 
     @property
     def read_only(self) -> Call:
         """The same call with arguments and a result that cannot be changed."""
-        try:
-            return self._read_only  # type: ignore[attr-defined, no-any-return]  # set below
-        except AttributeError:
+        if "read only" not in self._derived:
             args: Any = read_only(self.args)
             rest = self.step, self.error, self.id, self.start, self.end, self.agent
             made = Call(self.tool, args, read_only(self.result), *rest)
-            made._value.append(read_only(self.value))
-            object.__setattr__(self, "_read_only", made)
-            return made
+            made._derived["value"] = read_only(self.value)
+            self._derived["read only"] = made
+        return self._derived["read only"]  # type: ignore[no-any-return]  # from the line above
 
     @property
     def failed(self) -> bool:
@@ -194,13 +199,12 @@ def field_of(event: Event, name: str) -> Json | Missing:
         case "tool":
             return event.tool
         case "text":
-            return _text(event)
+            return event.text
         case _:
             return MISSING if event.error is None else event.error
 
 
 def _text(call: Call) -> str | Missing:
-    """The raw result, followed by the error if that is a different text."""
     parts = []
     if call.result is not MISSING:
         parts.append(call.result if isinstance(call.result, str) else write_json(call.result))

@@ -21,6 +21,7 @@ from bylaw.vocabulary.possible import (
     known,
     options_of,
 )
+from bylaw.work import spend, spend_on_text
 
 
 def _ordered(compare: Callable[[Any, Any], bool]) -> Callable[[Json, Json], bool]:
@@ -35,13 +36,20 @@ def _ordered(compare: Callable[[Any, Any], bool]) -> Callable[[Json, Json], bool
 
 def _contains(whole: Json, part: Json) -> bool:
     if is_list(whole):
+        spend(len(whole))
         return any(equal(element, part) for element in whole)
-    return is_text(whole) and is_text(part) and part in whole
+    if not is_text(whole) or not is_text(part):
+        return False
+    spend_on_text(whole)
+    return part in whole
 
 
 def _matches(text: Json, pattern: Json) -> bool:
     expression = compiled(pattern) if is_text(pattern) and is_text(text) else None
-    return expression is not None and expression.search(text)
+    if expression is None:
+        return False
+    spend(expression.work(text))
+    return expression.search(text)
 
 
 RELATION_TESTS: Final[dict[str, Callable[[Json, Json], bool]]] = {

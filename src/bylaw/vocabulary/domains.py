@@ -7,7 +7,7 @@ any other value itself. Equal values count once.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
@@ -19,6 +19,7 @@ from bylaw.trace.event import MISSING, Call
 from bylaw.values import Json, copied, identity, problem
 from bylaw.vocabulary.possible import UNSEEN, PartlyKnown, PossibleValue, Seen
 from bylaw.vocabulary.view import View
+from bylaw.work import spend
 
 
 @frozen
@@ -80,6 +81,7 @@ def contributed(path: str, values: Iterable[Json]) -> Iterator[Json]:
     """The values that a path finds in each of these."""
     expression = compile_path(path)
     for value in values:
+        spend(_parts(value))
         try:
             found = expression.search(value)
         except _PATH_FAILURES:
@@ -87,6 +89,17 @@ def contributed(path: str, values: Iterable[Json]) -> Iterator[Json]:
         for item in found if isinstance(found, list) else [found] if found is not None else []:
             if problem(item) is None:  # a path can compute values that are not JSON, such as NaN
                 yield item
+
+
+def _parts(value: Json) -> int:
+    """The number of parts of a value, at all depths."""
+    count, pending = 0, [value]
+    while pending:
+        each = pending.pop()
+        if isinstance(each, list | tuple | Mapping):
+            count += len(each)
+            pending += each.values() if isinstance(each, Mapping) else each
+    return count
 
 
 def distinct(values: Iterable[Json]) -> tuple[Json, ...]:

@@ -10,9 +10,11 @@ from __future__ import annotations
 import json
 import math
 import operator
+import re
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
+from itertools import groupby
 from typing import Any, Final, TypeAlias
 
 from bylaw.frozen import frozen
@@ -31,6 +33,7 @@ from bylaw.values import (
     problem,
     read_json,
 )
+from bylaw.work import CHARACTERS, spend, spend_on_text
 
 Result: TypeAlias = Json | Missing
 _MAX_BITS: Final = 1000
@@ -77,6 +80,7 @@ class Function:
             return MISSING
         given: Sequence[Json] = operands
         lifted = [len(v) for place, v in self._places(given) if place.lifts and is_list(v)]
+        spend(1 + sum(map(_size, given)))
         if lifted:
             return self._each(given, lifted)
         if not all(place.fits(value) for place, value in self._places(given)):
@@ -96,6 +100,13 @@ class Function:
         ]
         found = [self(*row) for row in zip(*columns, strict=True)]
         return MISSING if MISSING in found else found
+
+
+def _size(value: Json) -> float:
+    """The steps that it takes to read a value, without what is inside its parts."""
+    if isinstance(value, str):
+        return len(value) / CHARACTERS
+    return len(value) if isinstance(value, list | tuple | Mapping) else 0
 
 
 # ── numbers ───────────────────────────────────────────────────────────────────────────────
@@ -184,23 +195,54 @@ def _zip(left: list[Json], right: list[Json]) -> list[Json]:
 
 def _find(text: str, pattern: str) -> Result:
     expression = compiled(pattern)
-    return MISSING if expression is None else expression.find(text)
+    if expression is None:
+        return MISSING
+    spend(2 * expression.work(text))  # it may be read in both directions
+    return expression.find(text)
 
 
 def _replace(text: str, pattern: str, new: str) -> Result:
     expression = compiled(pattern)
+    if expression is None:
+        return MISSING
+    spend(2 * expression.work(text))
+    pieces: list[str] = []
     try:
-        return MISSING if expression is None else "".join(expression.replaced(text, new))
+        for piece in expression.replaced(text, new):
+            spend(1 + len(piece) / CHARACTERS)  # `new` may be long
+            pieces.append(piece)
     except RegexError:  # for example, `new` refers to a group that does not exist
         return MISSING
+    return "".join(pieces)
 
 
 def _normalised(text: str) -> str:
-    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+    in_order = _MANY_MARKS.sub(lambda run: _in_canonical_order(run[0]), text)
+    return " ".join(unicodedata.normalize("NFKC", in_order).casefold().split())
 
 
-@lru_cache(maxsize=4096)
+_MANY_MARKS: Final = re.compile(r"[^\w\s\x00-\x7f]{32,}")
+"""Long runs of characters that may be combining marks. Python puts marks in order in time that
+grows with the square of their number, unless they are in order already."""
+
+
+def _in_canonical_order(run: str) -> str:
+    """An equivalent text: the marks of each character in the order of their combining classes."""
+    groups = groupby(run, key=lambda character: unicodedata.combining(character) > 0)
+    return "".join(
+        "".join(sorted(each, key=unicodedata.combining) if are_marks else each)
+        for are_marks, each in groups
+    )
+
+
+def _decode(value: Json) -> Json:
+    if not is_text(value):
+        return value
+    return _kept_decoded(value) if len(value) <= _MAX_KEPT else _decoded(value)
+
+
 def _decoded(text: str) -> Json:
+    spend(len(text) / 8)  # brackets are counted before they are read
     try:
         value = read_json(text)
     except JsonError:
@@ -208,12 +250,17 @@ def _decoded(text: str) -> Json:
     return value if is_list(value) or is_object(value) else text
 
 
-def _decode(value: Json) -> Json:
-    return _decoded(value) if is_text(value) else value
+_MAX_KEPT: Final = 2_000
+"""The longest text whose decoded value is kept, so that it is decoded once."""
+_kept_decoded: Final = lru_cache(maxsize=4096)(_decoded)
 
 
 def _join(separator: str, items: list[Json]) -> Result:
-    return separator.join(items) if all(map(is_text, items)) else MISSING
+    if not all(map(is_text, items)):
+        return MISSING
+    spend_on_text(*items)
+    spend(len(separator) * len(items) / CHARACTERS)
+    return separator.join(items)
 
 
 _TYPES: Final = {bool: "boolean", int: "number", float: "number", str: "string", type(None): "null"}

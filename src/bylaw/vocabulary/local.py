@@ -12,7 +12,7 @@ from typing import Final, TypeAlias
 
 from bylaw.logic import formula as f
 from bylaw.logic import terms as t
-from bylaw.logic.walk import everything
+from bylaw.logic.walk import everything, weight_of
 from bylaw.names import FINAL_ANSWER
 from bylaw.trace.event import (
     MISSING,
@@ -42,6 +42,7 @@ from bylaw.vocabulary.possible import (
 )
 from bylaw.vocabulary.reading import elements_of
 from bylaw.vocabulary.view import Kleene
+from bylaw.work import spend
 
 Slots: TypeAlias = Mapping[str, int]
 """The slot that holds the value of each variable. A variable without a slot is undefined."""
@@ -174,7 +175,7 @@ class LocalCompiler:
         self, variable: str, domain: f.Domain, body: f.Formula, slots: Slots
     ) -> PossibleReader:
         members, slot = self._members(domain, slots), self._slot()
-        test = self.formula(body, {**slots, variable: slot})
+        test, weight = self.formula(body, {**slots, variable: slot}), weight_of(body)
 
         def count(now: EventContext) -> PossibleValue:
             found = members(now)
@@ -182,6 +183,7 @@ class LocalCompiler:
                 return found
             certain = possible = 0
             for value, sure in found:
+                spend(weight)
                 now.values[slot] = value
                 answer = test(now)
                 certain += sure and answer is True
@@ -272,7 +274,7 @@ class LocalCompiler:
         self, formula: f.Formula, variable: str, domain: f.Domain, body: f.Formula, slots: Slots
     ) -> Test:
         members, slot = self._members(domain, slots), self._slot()
-        test = self.formula(body, {**slots, variable: slot})
+        test, weight = self.formula(body, {**slots, variable: slot}), weight_of(body)
         decided = isinstance(formula, f.Exists)
 
         def ask(now: EventContext) -> Kleene:
@@ -281,6 +283,7 @@ class LocalCompiler:
                 return None
             answer: Kleene = not decided
             for value, sure in () if isinstance(found, Missing) else found:
+                spend(weight)
                 now.values[slot] = value
                 here = test(now)
                 if here is decided and sure:

@@ -17,6 +17,7 @@ from bylaw.trace.event import MISSING, Missing
 from bylaw.values import Json, equal, identity, is_list, is_number
 from bylaw.vocabulary.functions import apply
 from bylaw.vocabulary.tally import TALLIED, Range, Tally, combined
+from bylaw.work import spend
 
 
 class Unseen(Enum):
@@ -170,6 +171,7 @@ def _found(base: Json, key: Json) -> Seen:
         if isinstance(base, Mapping):
             return base.get(key, MISSING)
         if is_list(base):
+            spend(len(base))
             found = (_found(element, key) for element in base)
             return [value for value in found if value is not MISSING and value is not None]
     elif type(key) is int and is_list(base) and -len(base) <= key < len(base):
@@ -180,6 +182,7 @@ def _found(base: Json, key: Json) -> Seen:
 def _mapped(base: SomeOf, key: str) -> PossibleValue:
     members: list[PossibleValue] = []
     certain: list[bool] = []
+    spend(len(base.members))
     for member, sure in zip(base.members, base.certain, strict=True):
         value = known(found_at(member, key))
         if value is not MISSING and value is not None:
@@ -222,6 +225,7 @@ def applied(function: str, operands: Sequence[PossibleValue]) -> PossibleValue:
 def tallies(whole: SomeOf) -> tuple[Tally, Tally]:
     """What the certain members of a list add up to, and what the uncertain ones do."""
     certain, uncertain = Tally(), Tally()
+    spend(len(whole.members))
     for member, sure in zip(whole.members, whole.certain, strict=True):
         if sure:
             certain = certain.plus(member)

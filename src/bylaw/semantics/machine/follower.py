@@ -38,6 +38,8 @@ class UnsettledMove:
     new_step: bool
     letters: Sequence[Letter] | None
     """The letters that it may have; None if they cannot be listed."""
+    assumed: Letter
+    """Its letter if no more results arrive."""
     before: Possible
     """The possible states before it."""
     before_now: StateNumber
@@ -76,11 +78,13 @@ class Follower(Engine):
 
     def take(self, event: Event, position: int, step: int, new_step: bool) -> None:
         self._tidy()
-        letters = self._letters(event)
+        letters, assumed = self._letters(event), self.machine.alphabet.letter(event)
         if self.unsettled or letters is None or len(letters) > 1:
-            here = UnsettledMove(event, position, new_step, letters, self.possible, self.now)
-            self.unsettled.append(here)
-        self._advance(event, new_step, letters)
+            states = self.possible, self.now
+            self.unsettled.append(
+                UnsettledMove(event, position, new_step, letters, assumed, *states)
+            )
+        self._advance(event, new_step, letters, assumed)
 
     def _letters(self, event: Event) -> Sequence[Letter] | None:
         alphabet = self.machine.alphabet
@@ -89,10 +93,11 @@ class Follower(Engine):
             return letters if alphabet.complete else None
         return (alphabet.letter(event),)
 
-    def _advance(self, event: Event, new_step: bool, letters: Sequence[Letter] | None) -> None:
+    def _advance(
+        self, event: Event, new_step: bool, letters: Sequence[Letter] | None, assumed: Letter
+    ) -> None:
         advance = self.machine.advance
         final = isinstance(event, Call) and event.tool == FINAL_ANSWER
-        assumed = self.machine.alphabet.letter(event)
         self.now = advance(self.now, (assumed, new_step, final))
         if letters is None or self.possible is None:
             self.possible = None
@@ -132,6 +137,7 @@ class Follower(Engine):
                 each.position,
                 each.new_step,
                 each.letters,
+                each.assumed,
                 numbers(each.before),
                 number(each.before_now),
             )
@@ -167,14 +173,15 @@ class Follower(Engine):
         if place is None:
             return
         recorded = self.unsettled[place]
-        recorded.event, recorded.letters = call, (self.machine.alphabet.letter(call),)
+        letter = self.machine.alphabet.letter(call)
+        recorded.event, recorded.letters, recorded.assumed = call, (letter,), letter
         self.possible, self.now = recorded.before, recorded.before_now
         for each in self.unsettled[place:]:
             self._take_again(each)
 
     def _take_again(self, each: UnsettledMove) -> None:
         each.before, each.before_now = self.possible, self.now
-        self._advance(each.event, each.new_step, each.letters)
+        self._advance(each.event, each.new_step, each.letters, each.assumed)
 
     def state_under(self, outcomes: Mapping[int, Call]) -> StateNumber:
         """The state if outstanding calls, by position, have these outcomes, and others none."""
@@ -293,6 +300,7 @@ class PlainFollower(Engine):
         self.machine = explorer.machine
         self.hears_everything = self.machine.alphabet.elsewhere is None
         self.counts_steps = self.machine.counts_steps
+        self.metered = not all(probe.bare for probe in self.machine.alphabet.probes)
         self.now = self.machine.start
         self._leap: Leap | None = None
         """The latest move, with its verdict."""

@@ -19,6 +19,7 @@ from bylaw.semantics.verdict import Verdict
 from bylaw.trace.event import MISSING, Call, Event, Missing, may_get_result
 from bylaw.values import Json, identity
 from bylaw.vocabulary.patterns import is_tool
+from bylaw.work import spend
 
 if TYPE_CHECKING:
     from bylaw.semantics.machine.slices import QueuedEvent, Slices
@@ -122,6 +123,7 @@ def _states(slices: Slices, instance: Instance, events: Iterable[QueuedEvent]) -
 def _after(slices: Slices, instance: Instance, states: _States, each: QueuedEvent) -> _States:
     machine = instance.explorer.machine
     outcomes = _outcomes(slices, instance, each)
+    spend(len(states) * len(outcomes))
     moves = {(_letter(slices, instance, shown), each.new_step, False) for shown in outcomes}
     return {machine.advance(state, move) for state in states for move in moves}
 

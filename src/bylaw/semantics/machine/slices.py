@@ -50,6 +50,7 @@ from bylaw.vocabulary.domains import contributed
 from bylaw.vocabulary.patterns import is_tool, lookup
 from bylaw.vocabulary.registry import Vocabulary
 from bylaw.vocabulary.view import Order
+from bylaw.work import OverBudget, spend
 
 _NOTHING: Final[Letter] = frozenset()
 
@@ -145,7 +146,11 @@ class Slices(Engine):
             before = self.queue[place]
             self._log.changed(partial(self.queue.__setitem__, place, before))
             self.queue[place] = replace(before, event=call)
-            self._drain()
+            try:
+                self._drain()
+            except OverBudget:
+                self._log.undo(self._before_record)
+                raise
 
     def drop(self, position: int) -> bool:
         assert self._before_record is not None, "a result was just recorded"
@@ -189,6 +194,7 @@ class Slices(Engine):
         base = self.machine.alphabet.letter(event)
         joining = dict.fromkeys(identity(value) for value in self.contributed(event))
         mentioned = self.mentioned_by(event)
+        spend(len(joining) + len(mentioned) + len(self.groups) + len(self.special))
         self.special_in_domain |= joining.keys() & self.special.keys()
         moved: list[tuple[str, Standing]] = []
         for key in joining | mentioned:
@@ -286,10 +292,11 @@ class Slices(Engine):
         if self.queue:
             return self._verdict(step_ends=True)
         here = self._log.mark()
-        self.end_step()
-        verdict = self.verdict()
-        self._log.undo(here)
-        return verdict
+        try:
+            self.end_step()
+            return self.verdict()
+        finally:
+            self._log.undo(here)
 
     def _verdict(self, *, step_ends: bool) -> Verdict:
         verdicts = self._verdicts()
@@ -311,11 +318,12 @@ class Slices(Engine):
     def _verdicts_ahead(self) -> set[Verdict]:
         """The verdicts after the waiting events, with the results that they have now."""
         here = self._log.mark()
-        for each in self.queue:
-            self._take(each.event, each.new_step)
-        found = self._verdicts()
-        self._log.undo(here)
-        return found
+        try:
+            for each in self.queue:
+                self._take(each.event, each.new_step)
+            return self._verdicts()
+        finally:
+            self._log.undo(here)
 
     def end_step(self) -> None:
         self._remember()

@@ -18,7 +18,7 @@ from bylaw.logic import terms as t
 from bylaw.logic.node import Node
 from bylaw.logic.reach import BACK, is_past
 from bylaw.logic.terms import is_constant
-from bylaw.logic.walk import everything
+from bylaw.logic.walk import everything, weight_of
 from bylaw.semantics.engine import heard_role
 from bylaw.semantics.machine.closure import Unsupported
 from bylaw.semantics.machine.conditions import reads_result
@@ -170,6 +170,7 @@ class Compiler(LocalCompiler):
             lambda now: junction(asked, now, False),
             whole,
             by_key=len(keys) == len(open_parts),
+            weight=weight_of(condition),
         )
         return split, heard_by(closed)
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
+from math import prod
 from typing import Final, Literal, TypeAlias, TypeVar
 
 from bylaw.saved import fields, flag, listed, text
@@ -17,6 +18,7 @@ from bylaw.vocabulary.local import EventContext, Reader, Test
 from bylaw.vocabulary.possible import UNSEEN, PossibleValue, one_of, some_of
 from bylaw.vocabulary.reading import as_object, partial_object
 from bylaw.vocabulary.view import Kleene
+from bylaw.work import spend
 
 KeyPlace: TypeAlias = tuple[str, ...]
 """The labels of an event's values, one for each key."""
@@ -51,6 +53,8 @@ class SplitCondition:
     """The whole condition, if it can be tested later; None if it queries other memories."""
     by_key: bool
     """Do the keys cover everything that depends on the query?"""
+    weight: int
+    """The steps that testing it takes."""
 
 
 ANY: Final = ""
@@ -78,7 +82,7 @@ class KeyedMemory:
         """Keeps an event until its result is known."""
         entry = MemoryEntry(moment, sure=False)
         self.unsure.append(entry)
-        return [lambda: self.unsure.remove(entry)], True
+        return [partial(_drop_last, self.unsure)], True
 
     def places(self, moment: EventContext) -> list[KeyPlace] | None:
         """The keys under which the event is stored; None if they are not known yet."""
@@ -92,11 +96,13 @@ class KeyedMemory:
             if not key.member:
                 options.append([label(value)])
             elif is_list(value):
+                spend(len(value))
                 options.append(list(dict.fromkeys(map(label, value))))
             elif is_text(value):
                 options.append([ANY])
             else:
                 return []
+        spend(prod(map(len, options)))
         return list(product(*options))
 
     def place_of(self, saved: Json) -> KeyPlace:
@@ -122,6 +128,7 @@ class KeyedMemory:
 
     def matches(self, entry: MemoryEntry, moment: EventContext) -> Kleene:
         """Does an entry match the query?"""
+        spend(self.condition.weight)
         past, whole = asked_of(entry.moment, moment), self.condition.whole
         if not entry.sure and whole is not None:
             return whole(past)
@@ -135,6 +142,7 @@ def under(kept: Mapping[KeyPlace, _Kept], labels: Sequence[KeyPlace | None]) -> 
         chosen: Iterable[KeyPlace] = product(*(each for each in labels if each is not None))
         yield from (kept[place] for place in chosen if place in kept)
         return
+    spend(len(kept))
     for place, found in kept.items():
         pairs = zip(place, labels, strict=True)
         if all(each is None or word in each for word, each in pairs):
@@ -213,6 +221,7 @@ class Index(KeyedMemory):
         # With an unseen key, an event may be found under several labels.
         bucketed = {id(e): e for bucket in under(self.buckets, wanted) for e in bucket}
         found = [*bucketed.values(), *self.unsure]
+        spend(len(found))
         if len(found) > 1:
             found.sort(key=lambda entry: -entry.moment.position)
         for entry in found:

@@ -10,9 +10,12 @@ each with its undo functions; when a result arrives, they are taken in again.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import product
+from operator import attrgetter
 from typing import Final
 
 from bylaw.logic import formula as f
@@ -32,6 +35,7 @@ from bylaw.trace.event import Call, Event, may_get_result
 from bylaw.values import Json
 from bylaw.vocabulary.local import EventContext, NotLocal, Test
 from bylaw.vocabulary.view import Kleene
+from bylaw.work import OverBudget, spend, unlimited
 
 MAX_COMBINATIONS: Final = 243
 """The limit on combinations of outcomes of outstanding calls that are tried."""
@@ -55,6 +59,14 @@ class UnsettledEvent:
     def settled(self) -> bool:
         """Is everything known that it decides?"""
         return self.answer is not None and not self.remembered
+
+    def take_back(self) -> None:
+        """Takes it out of the memories."""
+        while self.undo:
+            self.undo.pop()()
+
+
+_position_of: Final = attrgetter("position")
 
 
 class Registers(Engine):
@@ -107,20 +119,25 @@ class Registers(Engine):
         self._judge_again(self._tail)
 
     def mark(self) -> EngineMark:
-        self._settle_tail()
-        return self.violated
+        with suppress(OverBudget):  # `take` raises it again
+            self._settle_tail()
+        return self.violated, self._tail
 
     def undo(self, mark: EngineMark) -> None:
         """Goes back to a marked state; the latest event was not taken in yet."""
-        self._tail = None
-        self.violated = mark
+        self.violated, self._tail = mark
 
     def _settle_tail(self) -> None:
         """Takes in the latest event, as far as it is known."""
-        if self._tail is None:
+        tail = self._tail
+        if tail is None:
             return
-        tail, self._tail = self._tail, None
-        self._absorb(tail)
+        try:
+            self._absorb(tail)
+        except OverBudget:
+            tail.take_back()
+            raise
+        self._tail = None
         if self.queue or not tail.settled:
             self.queue.append(tail)
             self._drop_settled()
@@ -168,33 +185,50 @@ class Registers(Engine):
     # ── results ──────────────────────────────────────────────────────────────────────────
 
     def awaits(self, position: int) -> bool:
-        if self._tail is not None and self._tail.position == position:
-            return True
-        return any(each.position == position for each in self.queue)
+        return self._is_tail(position) or self._place(position) is not None
+
+    def _is_tail(self, position: int) -> bool:
+        return self._tail is not None and self._tail.position == position
+
+    def _place(self, position: int) -> int | None:
+        """The place in the queue of the event at a position."""
+        place = bisect_left(self.queue, position, key=_position_of)
+        found = place < len(self.queue) and self.queue[place].position == position
+        return place if found else None
 
     def record(self, position: int, call: Call) -> None:
-        if self._tail is not None and self._tail.position == position:
-            self._tail.event = call
-            self._judge_again(self._tail)
+        tail = self._tail
+        place = None if self._is_tail(position) else self._place(position)
+        recorded = tail if place is None else self.queue[place]
+        if recorded is None or recorded.position != position:
             return
-        for place, each in enumerate(self.queue):
-            if each.position == position:
-                each.event = call
-                self._take_back(place)
-                for later in self.queue[place:]:
-                    self._judge_again(later)
-                    self._absorb(later)
-                if self._tail is not None:
-                    self._judge_again(self._tail)
-                if not self.violated:  # else the event may yet be dropped
-                    self._drop_settled()
-                return
+        before, violated, recorded.event = recorded.event, self.violated, call
+        try:
+            self._take_again(place)
+        except OverBudget:
+            recorded.event, self.violated, self._tail = before, violated, tail
+            with unlimited():
+                self._take_again(place, settle=False)
+            raise
+        if not self.violated:  # else the event may yet be dropped
+            self._drop_settled()
+
+    def _take_again(self, place: int | None, *, settle: bool = True) -> None:
+        """Judges and takes in again the events from a place in the queue on, and the latest one."""
+        if place is not None:
+            self._take_back(place)
+            for later in self.queue[place:]:
+                self._judge_again(later)
+                self._absorb(later)
+        if self._tail is not None:
+            self._judge_again(self._tail)
+            if settle and place is None and not self.violated:
+                self._settle_tail()  # its result is known, so it need not wait
 
     def _take_back(self, place: int = 0) -> None:
         """Takes the events in the queue from a place on out of the memories."""
         for each in reversed(self.queue[place:]):
-            while each.undo:
-                each.undo.pop()()
+            each.take_back()
 
     def drop(self, position: int) -> bool:
         self.violated = False
@@ -246,25 +280,32 @@ class Registers(Engine):
         if len(PLAIN) ** len(others) > MAX_COMBINATIONS:
             return False
         calls = [(each, each.event) for each in others]
-        for outcomes in product(PLAIN, repeat=len(others)):
-            self._take_back()
-            for (each, event), outcome in zip(calls, outcomes, strict=True):
-                assert isinstance(event, Call), "only calls have outcomes"
-                each.event = with_outcome(event, outcome)
-            for each in self.queue:
-                self._absorb(each, assume_missing=True)
-            survives = any(
-                self._judge(own, assume_missing=True) is not False
-                for own in self._own_outcomes(tail)
-            )
-            if not survives:
-                break
+        try:
+            for outcomes in product(PLAIN, repeat=len(others)):
+                self._take_back()
+                for (each, event), outcome in zip(calls, outcomes, strict=True):
+                    assert isinstance(event, Call), "only calls have outcomes"
+                    each.event = with_outcome(event, outcome)
+                for each in self.queue:
+                    self._absorb(each, assume_missing=True)
+                survives = any(
+                    self._judge(own, assume_missing=True) is not False
+                    for own in self._own_outcomes(tail)
+                )
+                if not survives:
+                    return False
+            return True
+        finally:
+            for each, event in calls:
+                each.event = event
+            self._absorb_again()
+
+    def _absorb_again(self) -> None:
+        """Lets the memories have the events in the queue, as far as they are known."""
         self._take_back()
-        for each, event in calls:
-            each.event = event
-        for each in self.queue:
-            self._absorb(each)
-        return survives
+        with unlimited():
+            for each in self.queue:
+                self._absorb(each)
 
     # ── verdicts ─────────────────────────────────────────────────────────────────────────
 
@@ -280,19 +321,18 @@ class Registers(Engine):
 
     def _holds_without_results(self) -> bool:
         """Would the rule hold if the unknown results never arrived?"""
+        spend(len(self.queue))
         self._take_back()
-        holds = True
-        for each in (*self.queue, self._tail):
-            if each is not None and holds:
-                holds = self._judge(each, assume_missing=True) is not False
+        try:
+            for each in self.queue if self._tail is None else (*self.queue, self._tail):
+                if self._judge(each, assume_missing=True) is False:
+                    return False
                 self._absorb(each, assume_missing=True)
-        if self._tail is not None:
-            while self._tail.undo:
-                self._tail.undo.pop()()
-        self._take_back()
-        for each in self.queue:
-            self._absorb(each)
-        return holds
+            return True
+        finally:
+            if self._tail is not None:
+                self._tail.take_back()
+            self._absorb_again()
 
     @property
     def keeps_events(self) -> bool:  # type: ignore[override]  # it depends on the events
@@ -303,8 +343,7 @@ class Registers(Engine):
     def save(self) -> Json:
         self._take_back()
         remembered = [memory.save() for memory in self.memories]
-        for each in self.queue:
-            self._absorb(each)
+        self._absorb_again()
         return {
             "memories": remembered,
             "queue": [_written(each) for each in self.queue],

@@ -15,6 +15,7 @@ from bylaw.vocabulary.local import EventContext, Reader, Test
 from bylaw.vocabulary.possible import UNSEEN, PossibleValue, tallied
 from bylaw.vocabulary.tally import Tally
 from bylaw.vocabulary.view import Kleene
+from bylaw.work import spend
 
 
 class Tallies(KeyedMemory):
@@ -60,6 +61,7 @@ class Tallies(KeyedMemory):
         if wanted is not None:
             for tally in under(self.tallies, wanted):
                 found.join(tally, sure=None not in wanted)
+            spend(len(self.unsure))
             for entry in self.unsure:
                 found.add(self.value(entry.moment), self.matches(entry, now))
         found.add(self.value(now), here(now))
