@@ -150,8 +150,8 @@ def test_the_command_writes_tables_figures_and_the_page(
         f"wrote {len(FIGURES)} figures to {figures}",
     ]
     assert printed.splitlines()[2].startswith(f"wrote {page} (")
-    assert {path.stem for path in tables.iterdir()} == set(ANALYSES)
-    assert {path.stem for path in figures.iterdir()} == {figure.name for figure in FIGURES}
+    assert {path.stem for path in tables.glob("*.csv")} == set(ANALYSES)
+    assert {path.stem for path in figures.glob("*.svg")} == {figure.name for figure in FIGURES}
     assert "<title>Benchmark report</title>" in page.read_text(encoding="utf-8")
 
 

@@ -83,7 +83,7 @@ def test_findings_stand_with_their_rules(desk: Path, capsys: pytest.CaptureFixtu
 
 def test_a_clean_procedure_says_so(desk: Path, capsys: pytest.CaptureFixture[str]) -> None:
     main(["lint", "clean.yaml"])
-    assert capsys.readouterr().out == "desk: 0 warnings, 0 notes on 1 rule.\n"
+    assert capsys.readouterr().out.startswith("desk: 0 warnings, 0 notes on 1 rule.\n")
 
 
 def test_json(desk: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -138,7 +138,6 @@ YAML: dict[str, tuple[str | bytes, str, str]] = {
     "rule as a list": ("constraints: [{name: n, rule: [a]}]", "E202", "expected text"),
     "rule as some object": ("constraints: [{name: n, rule: {a: b}}]", "E116", '"formula": […]'),
     "rule that is blank": ("constraints: [{name: n, rule: ' '}]", "E101", "the formula is empty"),
-    "tools as text": (f"tools: a\n{SOUND}", "E202", "expected a list of tool names"),
     "tool as a number": (f"tools: [5]\n{SOUND}", "E202", "expected text, found a number"),
     "groups in a list": (f"groups: [a]\n{SOUND}", "E202", "expected a mapping from names"),
     "group as text": (f"groups: {{A: b}}\n{SOUND}", "E202", "expected a list of tool names"),

@@ -19,10 +19,16 @@ def write_file(path: Path, text: str) -> int:
     return len(data)
 
 
-def write_files(folder: Path, files: Mapping[str, str]) -> int:
-    """Writes files by name, and returns their size in bytes; makes and marks the folder."""
+def make_folder(folder: Path) -> None:
+    """Makes a folder, if there is none."""
     with _errors_explained(folder):
         folder.mkdir(parents=True, exist_ok=True)
+
+
+def write_files(folder: Path, files: Mapping[str, str]) -> int:
+    """Writes files by name, and returns their size in bytes; makes and marks the folder."""
+    make_folder(folder)
+    with _errors_explained(folder):
         (folder / MARK).touch()
     return sum(write_file(folder / name, text) for name, text in files.items())
 

@@ -273,7 +273,7 @@ def test_metrics_that_cannot_be_shown_are_reported(
         (["={run}"], "'={run}' does not name a run"),
         (["name="], "'name=' does not name a run"),
         (["{run}", "-o", "{run}/missing/curves.svg"], "cannot write {run}/missing/curves.svg"),
-        (["{run}", "--csv", "{run}"], "cannot write {run}: Is a directory"),
+        (["{run}", "--csv", "{run}"], "{run} is a folder"),
     ],
 )
 def test_invalid_options_are_reported(

@@ -13,7 +13,7 @@ from bylaw.bench.results import RunRecord, read_results
 from bylaw.cli.arguments import add_json, add_tables
 from bylaw.cli.main import OK
 from bylaw.cli.output_options import add_output
-from bylaw.cli.outputs import write_file, write_files, write_tables
+from bylaw.cli.outputs import make_folder, write_file, write_files, write_tables
 from bylaw.cli.terminal import counted, progress
 from bylaw.errors import Diagnostic, TraceError
 from bylaw.reports.figures import FIGURES, standalone
@@ -105,5 +105,7 @@ def _figures(tables: Mapping[str, Table], folder: Path) -> list[str]:
 
 def _page(runs: Sequence[RunRecord], output: Path) -> list[str]:
     with progress("runs", len(runs)) as line:
-        size = write_file(output, render_bench(runs, line.step))
+        page = render_bench(runs, line.step)
+    make_folder(output.parent)
+    size = write_file(output, page)
     return [f"wrote {output} ({size / 1024:,.0f} KiB, {counted(len(runs), 'run')})"]
