@@ -6,13 +6,14 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 PYTEST := $(BIN)/python -m pytest
 
-.PHONY: help demo bench-demo test test-all test-oracle test-fuzz check results-check format docs clean
+.PHONY: help demo bench-demo test test-all test-rest test-oracle test-fuzz check results-check format docs clean
 
 help:
 	@echo "make demo         a procedure, a good and a bad trace, the verdict explained"
 	@echo "make bench-demo   four simulated agents on the benchmark, under all settings"
 	@echo "make test         the core suite: every test that takes less than ten seconds"
 	@echo "make test-all     also slow tests, the oracle, the browser, frameworks, models"
+	@echo "make test-rest    what test-all runs and test does not"
 	@echo "make test-oracle  1,200 random formulas against ltlf2dfa and MONA"
 	@echo "make test-fuzz    20,000 damaged files"
 	@echo "make check        style, types, layers, docs"
@@ -57,6 +58,9 @@ test: $(VENV)/test
 
 test-all: $(VENV)/test $(VENV)/oracle $(VENV)/browser $(VENV)/frameworks $(VENV)/models $(VENV)/formats
 	$(PYTEST) -n auto
+
+test-rest: $(VENV)/test $(VENV)/oracle $(VENV)/browser $(VENV)/frameworks $(VENV)/models $(VENV)/formats
+	$(PYTEST) -n auto -m "slow or oracle or browser or frameworks or models"
 
 test-oracle: $(VENV)/test $(VENV)/oracle
 	BYLAW_ORACLE_FORMULAS=1200 $(PYTEST) -m oracle -s tests/oracle
