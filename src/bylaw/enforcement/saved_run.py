@@ -44,9 +44,9 @@ MIN_KEY: Final = 16
 
 _PARTS: Final = (
     *("id", "turn", "speaking", "stopped", "finished", "answer", "warned", "approved"),
-    *("escalation", "recent", "journal", "issued", "rules"),
+    *("escalation", "recent", "journal", "kept", "issued", "rules"),
 )
-_INTERRUPTED: Final = ("id", "turn", "finished", "journal", "inside")
+_INTERRUPTED: Final = ("id", "turn", "finished", "journal", "kept", "inside")
 """The parts of a run that was interrupted; see `atomic`. Its rules are not worth saving."""
 _CHANGES: Final = ("propose", "record", "say", "approve", "withdraw", "finish", "save")
 
@@ -61,7 +61,7 @@ def save_run(run: Run, key: bytes | None) -> dict[str, Json]:
 def _state_of(run: Run) -> dict[str, Json]:
     if run.inside is not None:
         ended: dict[str, Json] = {"turn": run.turn, "finished": run.finished, "inside": run.inside}
-        return {"id": run.id, **ended, "journal": run.journal.save()}
+        return {"id": run.id, **ended, "journal": run.journal.save(), "kept": run.kept.save()}
     run.inside = "save"  # engines undo pending events while they are saved
     return {
         "id": run.id,
@@ -75,13 +75,14 @@ def _state_of(run: Run) -> dict[str, Json]:
         "escalation": run.escalation.save(),
         "recent": run.recent.save(),
         "journal": run.journal.save(),
+        "kept": run.kept.save(),
         "issued": _issued_to_json(run),
         "rules": run.judge.save(),
     }
 
 
 def restored_run(like: Run, saved: object, key: bytes | None, new_run: Callable[[], Run]) -> Run:
-    """A new run in a saved state. `like` has the procedure, the setting and the labels.
+    """A new run in a saved state. `like` has the procedure, the setting, metrics and labels.
 
     If anything is wrong with the state, a UsageError is raised.
     """
@@ -93,8 +94,8 @@ def restored_run(like: Run, saved: object, key: bytes | None, new_run: Callable[
     if type(state) is not dict or state.get("bylaw") != SAVED:
         raise _damaged("it is not one, or of another version")
     if state.get("procedure") != _fingerprint(like):
-        message = "the saved run is of another procedure, setting or set of labels"
-        help = "Restore it with the procedure file, the setting and the labels it was saved with."
+        message = "the saved run is of another procedure, setting, or set of metrics or labels"
+        help = "Restore it with the procedure, setting, metrics and labels it was saved with."
         raise UsageError(Diagnostic("E417", message, help))
     _check_seal(state, key)
     run = new_run()
@@ -120,6 +121,7 @@ def _restore(run: Run, state: dict[str, Json]) -> None:
         fields(state, *common, *_INTERRUPTED)
         run.turn, run.finished = whole(state["turn"]), flag(state["finished"])
         run.journal.restore(state["journal"])
+        run.kept.restore(state["kept"])
         run.inside = choice(state["inside"], _CHANGES)
         return
     fields(state, *common, *_PARTS)
@@ -127,6 +129,7 @@ def _restore(run: Run, state: dict[str, Json]) -> None:
     run.stopped, run.finished = flag(state["stopped"]), flag(state["finished"])
     run.recent.restore(state["recent"])
     run.journal.restore(state["journal"])
+    run.kept.restore(state["kept"])
     run.answer = None if state["answer"] is None else _answer_of(run, state["answer"])
     run.judge.restore(state["rules"])
     run.escalation.restore(state["escalation"])
@@ -177,11 +180,12 @@ def _damaged(reason: str) -> UsageError:
 
 
 def _fingerprint(run: Run) -> str:
-    """A hash of what both runs must have in common: the rules, their severities, the labels."""
+    """A hash of what both runs must have in common: the rules, the severities, what is known."""
     import hashlib
 
     severities: Json = list(run.judge.severities)
-    common = [run.procedure.to_dict(), run.setting, severities, dict(run.judge.labels)]
+    known = [run.judge.metrics, run.judge.labels]
+    common = [run.procedure.to_dict(), run.setting, severities, *known]
     return hashlib.sha256(canonical(common).encode()).hexdigest()
 
 
