@@ -22,13 +22,14 @@ A decision is named by its turn and by its place in the turn.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Final, TypeAlias
 
 from bylaw.names import FINAL_ANSWER
 from bylaw.saved import Damaged, fields, listed, optional_text, whole
-from bylaw.trace.event import MISSING, Call, Event, Message, may_get_result
+from bylaw.trace.event import MISSING, Call, Event, Message
 from bylaw.trace.refusal import Refusal
 from bylaw.trace.trace import Trace, answer_text
 from bylaw.values import Json
@@ -59,12 +60,12 @@ class RunRecord:
         """Are events kept? Not any more once there were too many."""
         self._events: list[Event] = []
         self._refusals: list[Refusal] = []
-        self._length = 0
-        """The number of events, kept or not."""
-        self._refused = 0
-        """The number of refusals, kept or not."""
+        self._left_out = (0, 0)
+        """The numbers of events and of refusals that are not kept."""
         self._outstanding: dict[DecisionKey, tuple[int, int]] = {}
         """The calls without a result: their place among the events, and their step."""
+
+    # Anything may be interrupted anywhere. Every line below leaves a record that can be used.
 
     # ── the run ──────────────────────────────────────────────────────────────────────────
 
@@ -72,29 +73,33 @@ class RunRecord:
         """Takes in a message, which has a step."""
         if self._has_room():
             self._events.append(message)
-        self._length += 1
+        else:
+            self._leave_out(1, 0)
 
     def allow(self, key: DecisionKey, call: Call, step: int) -> None:
         """Takes in a call that runs, or the answer."""
         if call.tool == FINAL_ANSWER:
             self.answer = answer_text(call)
-            return
-        if self._has_room():
+        elif self._has_room():
+            self._outstanding[key] = len(self._events), step
             self._events.append(call)
-        self._outstanding[key] = self._length, step
-        self._length += 1
+        else:
+            self._outstanding[key] = self._left_out[0], step
+            self._leave_out(1, 0)
 
     def refuse(self, refusal: Refusal) -> None:
         """Takes in a refused call; its place among the events is filled in here."""
         if self._has_room():
-            self._refusals.append(replace(refusal, events_before=self._length))
-        self._refused += 1
+            self._refusals.append(replace(refusal, events_before=len(self._events)))
+        else:
+            self._leave_out(0, 1)
 
     def settle(self, key: DecisionKey, call: Call) -> None:
         """Takes in an allowed call again, now with its result or error, if these are known."""
-        place, step = self._outstanding.pop(key, (-1, -1))
+        place, step = self._outstanding.get(key, (-1, -1))
         if self.kept and place >= 0:  # an answer has no place
             self._events[place] = call if call.step == step else replace(call, step=step)
+        self._outstanding.pop(key, None)
 
     def withdraw(self) -> None:
         """Removes the answer: the run continues."""
@@ -102,15 +107,21 @@ class RunRecord:
 
     def forget(self, keys: Iterable[DecisionKey]) -> None:
         """Removes calls that were allowed, but did not run because nobody learned of it."""
-        known = [self._outstanding.pop(key) for key in keys if key in self._outstanding]
-        for gone, _ in sorted(known, reverse=True):
-            self._length -= 1
-            del self._events[gone : gone + 1]
-            for i, each in enumerate(self._refusals):
-                if each.events_before > gone:
-                    self._refusals[i] = replace(each, events_before=each.events_before - 1)
-            for key, (place, step) in self._outstanding.items():
-                self._outstanding[key] = place - (place > gone), step
+        unknown = set(keys)
+        gone = sorted(self._outstanding[key][0] for key in unknown & self._outstanding.keys())
+        events = [event for at, event in enumerate(self._events) if at not in gone]
+        refusals = [
+            replace(each, events_before=each.events_before - bisect_left(gone, each.events_before))
+            for each in self._refusals
+        ]
+        outstanding = {
+            key: (place - bisect_left(gone, place), step)
+            for key, (place, step) in self._outstanding.items()
+            if key not in unknown
+        }
+        self._events, self._refusals, self._outstanding = events, refusals, outstanding
+        if not self.kept:
+            self._leave_out(-len(gone), 0)
 
     def finish(self, answer: str | None, metrics: Mapping[str, Json]) -> None:
         """Takes in an answer that nobody proposed, and metrics that are known only at the end."""
@@ -124,48 +135,57 @@ class RunRecord:
     def _trace(self, metrics: Mapping[str, Json], labels: Mapping[str, Json]) -> Trace:
         events = list(self._events)
         for place, step in self._outstanding.values():
-            events[place] = replace(events[place], step=step)
-        known = {"answer": self.answer, "refusals": self._refusals}
-        return Trace(events, metrics=metrics, labels=labels, **known)  # type: ignore[arg-type]
+            if place < len(events):
+                events[place] = replace(events[place], step=step)
+        return Trace(
+            events, answer=self.answer, metrics=metrics, labels=labels, refusals=self._refusals
+        )
 
     def _has_room(self) -> bool:
-        """Is one more event or refusal kept? If not, no event is."""
-        if self.kept and self._length + self._refused >= self.limit:
-            self.kept = False
-            self._events, self._refusals = [], []
+        """Is one more event or refusal kept? If not, none is."""
+        size = len(self._events), len(self._refusals)
+        if self.kept and sum(size) >= self.limit:
+            self.kept, self._events, self._refusals, self._left_out = False, [], [], size
         return self.kept
+
+    def _leave_out(self, events: int, refusals: int) -> None:
+        self._left_out = self._left_out[0] + events, self._left_out[1] + refusals
 
     # ── saving and resuming ──────────────────────────────────────────────────────────────
 
     def mark(self) -> dict[str, Json]:
         """The extent of the record, as JSON, for `rewind`."""
-        outstanding = [[*key, *place] for key, place in self._outstanding.items()]
-        return {
-            "events": self._length,
-            "refusals": self._refused,
-            "outstanding": outstanding,
-            "answer": self.answer,
-        }
+        events, refusals = self._left_out
+        events, refusals = events + len(self._events), refusals + len(self._refusals)
+        outstanding = [
+            [*key, place, step]
+            for key, (place, step) in self._outstanding.items()
+            if place < events and not (self.kept and _has_result(self._events[place]))
+        ]
+        numbers: dict[str, Json] = {"events": events, "refusals": refusals}
+        return {**numbers, "outstanding": outstanding, "answer": self.answer}
 
     def rewind(self, mark: Json) -> None:
         """Returns to a mark. What followed it is lost, as when a run is resumed from there."""
-        length, refused, outstanding, answer = fields(mark, *_MARK)
-        self._length, self._refused = whole(length), whole(refused)
-        self.answer, self.metrics = optional_text(answer), dict(self._given)
+        names = ("events", "refusals", "outstanding", "answer")
+        events, refusals, outstanding, answer = fields(mark, *names)
+        size = whole(events), whole(refusals)
         entries = [[whole(number) for number in listed(each, 4)] for each in listed(outstanding)]
         self._outstanding = {(turn, index): (at, step) for turn, index, at, step in entries}
-        if any(at >= self._length for at, _ in self._outstanding.values()):
+        self.answer, self.metrics = optional_text(answer), dict(self._given)
+        if any(at >= size[0] for at, _ in self._outstanding.values()):
             raise Damaged("a call is outstanding that was not made")
         if not self.kept:
+            self._left_out = size
             return
-        if len(self._events) < self._length or len(self._refusals) < self._refused:
+        if len(self._events) < size[0] or len(self._refusals) < size[1]:
             raise Damaged("events are missing")
-        del self._events[self._length :], self._refusals[self._refused :]
+        del self._events[size[0] :], self._refusals[size[1] :]
         for place, _ in self._outstanding.values():
             call = self._events[place]
-            if not isinstance(call, Call) or call.tool == FINAL_ANSWER:
+            if not isinstance(call, Call):
                 raise Damaged("what is outstanding is the result of a call")
-            if not may_get_result(call):
+            if _has_result(call):
                 self._events[place] = replace(call, result=MISSING, error=None)
 
     def save(self) -> Json:
@@ -183,4 +203,5 @@ class RunRecord:
         self.rewind(mark)
 
 
-_MARK: Final = ("events", "refusals", "outstanding", "answer")
+def _has_result(event: Event) -> bool:
+    return isinstance(event, Call) and (event.result is not MISSING or event.failed)
