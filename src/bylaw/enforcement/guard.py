@@ -45,7 +45,7 @@ from bylaw.names import FINAL_ANSWER
 from bylaw.plain import NotJson, OversizedValue, rebuilt
 from bylaw.procedure.procedure import Procedure
 from bylaw.trace.event import MISSING, ROLES, Call, Role
-from bylaw.trace.run_record import RunRecord
+from bylaw.trace.gate_record import GateRecord
 from bylaw.values import Json
 from bylaw.work import UNLIMITED
 
@@ -144,7 +144,7 @@ class Guard:
             judge = Judge(procedure, setting, labels, metrics=metrics, **limits)
             escalation = Escalation(soft_block, soft_block_limit)
             journal = Journal(log, hints)
-            kept = RunRecord(metrics, labels, limit=UNLIMITED if max_trace is None else max_trace)
+            kept = GateRecord(metrics, labels, limit=UNLIMITED if max_trace is None else max_trace)
             return Run(procedure, setting, hints, judge, journal, escalation, kept, run_id)
 
         self._new_run: Final = new_run

@@ -35,9 +35,9 @@ from bylaw.errors import Diagnostic, UsageError, listing
 from bylaw.names import FINAL_ANSWER
 from bylaw.procedure.procedure import Procedure
 from bylaw.trace.event import Call, Event, Message, Role
+from bylaw.trace.gate_record import GateRecord
 from bylaw.trace.refusal import Refusal
 from bylaw.trace.refusal_mark import OPENING, decision_id, marked, unmarked
-from bylaw.trace.run_record import RunRecord
 from bylaw.values import Json
 
 _WEAKER_THAN_BLOCK: Final = ("allow", "warn", "ask")
@@ -70,7 +70,7 @@ class Run:
         judge: Judge,
         journal: Journal,
         escalation: Escalation,
-        kept: RunRecord,
+        kept: GateRecord,
         id: str,
     ) -> None:
         self.id = id

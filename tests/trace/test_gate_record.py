@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 
 from bylaw import Call, Message
 from bylaw.saved import Damaged
+from bylaw.trace.gate_record import GateRecord
 from bylaw.trace.refusal import Refusal
-from bylaw.trace.run_record import RunRecord
 
 
 class _Deeds:
     """Random deeds of one run, the same on every record."""
 
-    def __init__(self, random: Random, record: RunRecord) -> None:
+    def __init__(self, random: Random, record: GateRecord) -> None:
         self.random, self.record = random, record
         self.turn = 0
         self.waiting: list[tuple[tuple[int, int], Call]] = []
@@ -58,7 +58,7 @@ def _json(value: Any) -> Any:
 @settings(max_examples=200)
 def test_a_record_is_rewound_to_any_mark(seed: int) -> None:
     random = Random(seed)
-    record = RunRecord({"seed": 1}, {"tier": "gold"})
+    record = GateRecord({"seed": 1}, {"tier": "gold"})
     deeds = _Deeds(random, record)
     for _ in range(random.randint(0, 8)):
         deeds.next()
@@ -76,11 +76,11 @@ def test_a_record_is_rewound_to_any_mark(seed: int) -> None:
 def test_a_restored_record_continues_as_if_nothing_had_happened(seed: int) -> None:
     random = Random(seed)
     limit = random.choice((0, 3, 6, float("inf")))
-    record = RunRecord(limit=limit)
+    record = GateRecord(limit=limit)
     deeds = _Deeds(random, record)
     for _ in range(random.randint(0, 8)):
         deeds.next()
-    restored = RunRecord(limit=limit)
+    restored = GateRecord(limit=limit)
     restored.restore(_json(record.save()))
     assert restored.save() == record.save()
     state, waiting, turn = random.getstate(), list(deeds.waiting), deeds.turn
@@ -94,7 +94,7 @@ def test_a_restored_record_continues_as_if_nothing_had_happened(seed: int) -> No
 
 
 def test_calls_that_nobody_learned_of_are_removed() -> None:
-    record = RunRecord()
+    record = GateRecord()
     calls = [Call("a", {"i": i}) for i in range(5)]
     for index in (0, 1, 2):
         record.allow((0, index), calls[index], 0)
@@ -110,7 +110,7 @@ def test_calls_that_nobody_learned_of_are_removed() -> None:
 
 
 def _saved() -> Any:
-    record = RunRecord()
+    record = GateRecord()
     record.hear(Message("user", "Go.", 0))
     record.allow((1, 0), Call("a"), 1)
     return _json(record.save())
@@ -131,4 +131,4 @@ def test_a_damaged_record_is_not_restored(field: str, value: Any, problem: str) 
     saved = _saved()
     saved["mark"][field] = value
     with pytest.raises(Damaged, match=problem):
-        RunRecord().restore(saved)
+        GateRecord().restore(saved)

@@ -4,7 +4,7 @@ A guard keeps one while it decides, and a reader of a gate's log can build the s
 
 | in the run | here |
 | --- | --- |
-| it starts | `RunRecord(metrics, labels)` |
+| it starts | `GateRecord(metrics, labels)` |
 | somebody says something | `hear` |
 | a call is proposed, and allowed or refused | `allow`, `refuse` |
 | the result of a call arrives | `settle` |
@@ -38,7 +38,7 @@ DecisionKey: TypeAlias = tuple[int, int]
 """A decision's turn, and its place in the turn."""
 
 
-class RunRecord:
+class GateRecord:
     """What ran and what was refused, in order. Not thread-safe: the caller holds the lock.
 
     With more than `limit` events and refusals, all of them are dropped, and there is no trace.
