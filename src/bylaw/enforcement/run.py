@@ -292,7 +292,8 @@ class Run:
         """Takes a turn back whose decisions will reach nobody; if that is impossible, the run ends.
 
         The calls that it allowed will not run, but the rules have seen them, and refusals have
-        been counted.
+        been counted. If nothing was decided, but others had turns while a person was asked, it
+        counts as a turn without calls.
         """
         self.kept.forget((each.turn, each.index) for each in turn.latest)
         if self.inside is not None or turn.number < 0:
@@ -300,10 +301,11 @@ class Run:
         self.inside = "propose"
         if turn.decided:
             self._log({"kind": "broken off", "turn": turn.number})
-        elif self.turn == turn.number + 1:
+            return
+        if self.turn == turn.number + 1:
             self.turn, self.speaking, self.warned = turn.number, turn.spoke, turn.warned
             self.journal.reopen(turn.resolved)
-            self.inside = None
+        self.inside = None
 
     # ── results, messages, approvals ─────────────────────────────────────────────────────
 
