@@ -8,6 +8,7 @@ must save as exactly the same state again.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from typing import Final, get_args
 
@@ -33,7 +34,7 @@ from bylaw.saved import (
 from bylaw.semantics.past.records import event_of, event_record
 from bylaw.trace.event import Call
 from bylaw.trace.refusal_mark import RUN_ID, decision_id
-from bylaw.values import Json, canonical
+from bylaw.values import MAX_DEPTH, Json, canonical
 
 SAVED: Final = 2
 """The version of saved runs."""
@@ -52,10 +53,15 @@ _CHANGES: Final = ("propose", "record", "say", "approve", "withdraw", "finish", 
 
 
 def save_run(run: Run, key: bytes | None) -> dict[str, Json]:
-    """The state of a run as JSON, sealed."""
+    """The state of a run as JSON, sealed. It shares nothing with the run."""
     _check_key(key)
-    state = {"bylaw": SAVED, "procedure": _fingerprint(run), **_state_of(run)}
-    return {**state, "seal": _seal(state, key)}
+    content = _content(run)
+    return {**json.loads(content), "seal": _seal(content, key)}
+
+
+def _content(run: Run) -> str:
+    """The canonical text of the state of a run."""
+    return canonical({"bylaw": SAVED, "procedure": _fingerprint(run), **_state_of(run)})
 
 
 def _state_of(run: Run) -> dict[str, Json]:
@@ -88,7 +94,7 @@ def restored_run(like: Run, saved: object, key: bytes | None, new_run: Callable[
     """
     _check_key(key)
     try:
-        state = rebuilt(saved, max_parts=MAX_PARTS)
+        state = rebuilt(saved, max_parts=MAX_PARTS, max_depth=2 * MAX_DEPTH)
     except NotJson as error:
         raise _damaged(f"it is not JSON: {error}") from None
     if type(state) is not dict or state.get("bylaw") != SAVED:
@@ -97,17 +103,18 @@ def restored_run(like: Run, saved: object, key: bytes | None, new_run: Callable[
         message = "the saved run is of another procedure, setting, or set of metrics or labels"
         help = "Restore it with the procedure, setting, metrics and labels it was saved with."
         raise UsageError(Diagnostic("E417", message, help))
-    _check_seal(state, key)
+    content = canonical({k: v for k, v in state.items() if k != "seal"})
+    _check_seal(state.get("seal"), content, key)
     run = new_run()
     try:
         _restore(run, state)
-        again = {k: v for k, v in save_run(run, None).items() if k != "seal"}
+        again = _content(run)
     except (UsageError, Damaged) as error:
         raise _damaged(str(error)) from None
     except Exception as error:  # a part that no check knows how to describe
         raise _damaged(f"{type(error).__name__}: {error}") from None
     run.inside = state.get("inside")
-    if canonical(again) != canonical({k: v for k, v in state.items() if k != "seal"}):
+    if again != content:
         raise _damaged("its parts contradict each other")
     return run
 
@@ -144,21 +151,20 @@ def _restore(run: Run, state: dict[str, Json]) -> None:
 # ── the seal ─────────────────────────────────────────────────────────────────────────────────
 
 
-def _seal(state: Mapping[str, Json], key: bytes | None) -> Json:
+def _seal(content: str, key: bytes | None) -> Json:
+    """The seal of the canonical text of a state."""
     import hashlib  # slow to import, and most runs are not saved
     import hmac
 
-    content = canonical(state).encode()
     if key is None:
-        return {"by": "sha256", "digest": hashlib.sha256(content).hexdigest()}
-    return {"by": "hmac-sha256", "digest": hmac.new(key, content, "sha256").hexdigest()}
+        return {"by": "sha256", "digest": hashlib.sha256(content.encode()).hexdigest()}
+    return {"by": "hmac-sha256", "digest": hmac.new(key, content.encode(), "sha256").hexdigest()}
 
 
-def _check_seal(state: dict[str, Json], key: bytes | None) -> None:
+def _check_seal(stated: Json, content: str, key: bytes | None) -> None:
     import hmac
 
-    stated = state.get("seal")
-    right = _seal({k: v for k, v in state.items() if k != "seal"}, key)
+    right = _seal(content, key)
     sealed_by = stated.get("by") if type(stated) is dict else None
     if key is None and sealed_by == "hmac-sha256":
         raise _damaged("it was saved with a key, and none was given")
