@@ -578,8 +578,8 @@ CODES: Final = {
     "W514": Code(
         "rules clash from the start",
         "Each of the rules can be satisfied, and each pair of them, but not all together: they "
-        "demand more calls than they allow. No agent can score 1, and a gate cannot check "
-        "whether all rules can still be met.",
+        "demand calls that they do not allow. No agent can score 1, and a gate tests these rules, "
+        "and those that share tools with them, only one by one.",
         '- {name: once, rule: "CalledN(pay, = 1)"}\n'
         '- {name: five, rule: "CalledWith(pay, amount = 5)"}\n'
         '- {name: six, rule: "CalledWith(pay, amount = 6)"}',

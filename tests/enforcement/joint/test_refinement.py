@@ -12,6 +12,7 @@ from mixed_procedures import OUTCOME_FORMS, ExactProduct, events, outcomes, rand
 
 from bylaw import Call, Guard, Procedure, Trace, holds, parse
 from bylaw.enforcement.decision import Decision
+from bylaw.enforcement.joint import machines
 from bylaw.semantics.machine.machine import Machine
 from bylaw.semantics.machine.search import Explorer
 from bylaw.semantics.verdict import Verdict
@@ -28,8 +29,8 @@ def _check(random: Random, tools: str) -> Counter[str]:
     """Lets an agent make calls at random, and compares each decision with the exact search."""
     rules = random_rules(random, tools)
     order: Order = random.choice(["position", "step"])
-    machines = [Machine(parse(rule), order) for rule in rules]
-    exact, guard = ExactProduct(machines, order, tools), _guard(rules, order)
+    exact = ExactProduct([Machine(parse(rule), order) for rule in rules], order, tools)
+    guard = _guard(rules, order)
     seen: Counter[str] = Counter()
     calls = [call for call in events(tools)[:-1] if call.tool != "zzz"]
     executed: list[Call] = []
@@ -167,3 +168,48 @@ def test_for_all_outcomes_of_others_there_is_one_of_its_own(seed: int) -> None:
         seen += _check_outcomes(random)
     assert seen["refused"] >= 5, seen
     assert seen["decided"] >= 0.8 * seen["allowed"], seen
+
+
+# ── the budget ────────────────────────────────────────────────────────────────────────────
+
+DEAD_END = ["!c W a", "G(b -> X c)"]
+
+
+def test_a_search_that_runs_out_of_moves_refuses_nothing_and_says_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(machines, "MAX_MOVES", 5)
+    monkeypatch.setattr(machines, "MIN_MOVES", 5)
+    guard = _guard(DEAD_END)
+    (decision,) = guard.propose([Call("b")])
+    assert (decision.allowed, decision.decided) == (True, False)
+    assert not guard.finish().fully_decided
+
+
+def test_with_enough_moves_the_same_call_is_refused() -> None:
+    guard = _guard(DEAD_END)
+    (decision,) = guard.propose([Call("b")])
+    assert not decision.allowed
+    assert guard.finish().fully_decided
+
+
+def test_a_saved_run_remembers_that_it_was_not_fully_decided(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(machines, "MAX_MOVES", 5)
+    monkeypatch.setattr(machines, "MIN_MOVES", 5)
+    guard = _guard(DEAD_END)
+    guard.propose([Call("b")])
+    resumed = _guard(DEAD_END)
+    resumed.restore(guard.save())
+    assert not resumed.finish().fully_decided
+
+
+def test_components_that_were_searched_in_vain_get_fewer_moves() -> None:
+    shared = machines.JointMachines([parse(rule) for rule in DEAD_END], ["calls", "calls"])
+    before = shared.budget([0]).left
+    shared.note_failure([shared.component[0]])
+    assert shared.budget([0]).left == before // 2
+    for _ in range(50):
+        shared.note_failure([shared.component[0]])
+    assert shared.budget([0]).left == machines.MIN_MOVES
