@@ -449,7 +449,7 @@ def test_a_prohibition_that_sees_siblings(rule: str, rewrite: str | None) -> Non
     (finding,) = found(rule)
     assert (finding.code, finding.rewrite) == ("W517", rewrite)
     assert "sofar" in finding.suggestion or rewrite is not None
-    assert rewrite is None or codes(rewrite) == []
+    assert rewrite is None or set(codes(rewrite)) <= {"W533"}
 
 
 @given(st.sampled_from([case for case in SIBLINGS if case[1]]), traces())
