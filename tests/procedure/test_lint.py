@@ -594,6 +594,10 @@ TYPED: list[tuple[str, list[str]]] = [
     ("G(refund & args.note > 100 -> O verify)", ["W533"]),
     ("G({refund, verify} & args.amount > 100 -> O ship)", ["W533"]),
     ("G(let a = args.amount: verify & a > 100 -> O ship)", ["W533"]),
+    ("G(verify & (let a = args.to, a = a.x: a > 100) -> O ship)", ["W533"]),
+    ("G(args.amount > 100 -> !refund)", []),
+    ("G(args.amount > 100 -> !verify)", ["W533"]),
+    ("G(!refund | O ship | !(args.amount > 100))", []),
     ("G(verify & args.amount = 100 -> O ship)", []),
 ]
 

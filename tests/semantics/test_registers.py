@@ -322,7 +322,7 @@ def test_other_uses_of_the_list_keep_the_events_and_say_so(rule: str, keeps: boo
 @settings(max_examples=150)
 @given(data_terms(future=False), data_formulas(2, ("x",), future=False), data_traces(), KINDS)
 def test_a_name_changes_nothing_live(term: Term, body: Formula, subject: Trace, kind: Any) -> None:
-    """`let` is substitution at every prefix. Only safety is sometimes found sooner without names."""
+    """`let` is substitution at every prefix. Safety may be found sooner without names."""
     named = f.Let("x", term, body)
     plain = inlined(named)
     assume(plain is not None)

@@ -47,8 +47,8 @@ class SituatedPart:
     """The tools that the event can be a call of; None if nothing is known."""
     helps: bool | None = True
     """Does the rule need it true, or false? None if both."""
-    names: Mapping[str, tuple[t.Term, ToolNames | None]] = field(default_factory=dict)
-    """The terms that `let` gives names to, and the events at which they are read."""
+    names: Mapping[str, ReadArgument | None] = field(default_factory=dict)
+    """The arguments that `let` gives names to; None for other values."""
 
 
 def situated_parts(procedure: Procedure, rule: f.Formula) -> Iterator[SituatedPart]:
@@ -69,19 +69,21 @@ def _below(procedure: Procedure, here: SituatedPart) -> Iterator[SituatedPart]:
                 others = (*operands[:i], *operands[i + 1 :])
                 yield replace(here, part=operand, tools=_narrowed(procedure, here.tools, others))
         case f.Or(operands):
-            yield from (replace(here, part=operand) for operand in operands)
+            for i, operand in enumerate(operands):
+                others = _negated(*operands[:i], *operands[i + 1 :])
+                yield replace(here, part=operand, tools=_narrowed(procedure, here.tools, others))
         case f.Implies(left, right):
-            yield replace(here, part=left, helps=_opposite(here.helps))
+            tools = _narrowed(procedure, here.tools, _negated(right))
+            yield replace(here, part=left, helps=_opposite(here.helps), tools=tools)
             yield replace(here, part=right, tools=_narrowed(procedure, here.tools, (left,)))
         case f.Iff(left, right):
             yield from (replace(here, part=side, helps=None) for side in (left, right))
         case f.Let(variable, value, body):
-            names = {**here.names, variable: (value, here.tools)}
-            yield replace(here, part=body, names=names)
+            read = argument_read(procedure, value, here.tools, here.names)
+            yield replace(here, part=body, names={**here.names, variable: read})
             yield from _inside(value, here)
         case f.ForAll(variable, _, body) | f.Exists(variable, _, body):
-            names = {name: each for name, each in here.names.items() if name != variable}
-            yield replace(here, part=body, names=names)
+            yield replace(here, part=body, names={**here.names, variable: None})
         case f.Compare():
             yield from _inside(here.part, here)
         case part:  # an operator that looks at other events
@@ -98,6 +100,11 @@ def _inside(node: Node, here: SituatedPart) -> Iterator[SituatedPart]:
             yield replace(here, part=part, tools=None, helps=None)  # type: ignore[arg-type]
         else:
             pending += part.parts()
+
+
+def _negated(*operands: f.Formula) -> tuple[f.Formula, ...]:
+    """The conditions under which none of the operands holds, as far as they are negations."""
+    return tuple(each.operand for each in operands if isinstance(each, f.Not))
 
 
 def _opposite(helps: bool | None) -> bool | None:
@@ -135,7 +142,10 @@ _ARGS: Final = t.Reading("args")
 
 
 def argument_read(
-    procedure: Procedure, term: t.Term, tools: ToolNames | None, here: SituatedPart
+    procedure: Procedure,
+    term: t.Term,
+    tools: ToolNames | None,
+    names: Mapping[str, ReadArgument | None],
 ) -> ReadArgument | None:
     """The argument that a term reads at an event of these tools; None if it reads none."""
     keys: list[str] = []
@@ -150,11 +160,8 @@ def argument_read(
         term = term.base
     if term == _ARGS:
         return _argument(procedure, tools, tuple(keys))
-    if isinstance(term, t.Variable) and term.name in here.names:
-        value, where = here.names[term.name]
-        found = argument_read(procedure, value, where, here)
-        return found and _argument(procedure, found.tools or None, (*found.path, *keys))
-    return None
+    read = names.get(term.name) if isinstance(term, t.Variable) else None
+    return read and _argument(procedure, read.tools or None, (*read.path, *keys))
 
 
 def _argument(

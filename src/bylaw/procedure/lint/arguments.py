@@ -61,7 +61,7 @@ def _compared(
 ) -> Iterator[tuple[ReadArgument, t.Term]]:
     """The arguments that a comparison reads, each with what it is compared with."""
     for term, other in ((part.left, part.right), (part.right, part.left)):
-        read = argument_read(procedure, term, here.tools, here)
+        read = argument_read(procedure, term, here.tools, here.names)
         if read is not None:
             yield read, other
 
@@ -118,7 +118,7 @@ def _unfit(procedure: Procedure, tool: t.Tool, patterns: tuple[f.Pattern, ...]) 
             continue
         yield from _unknown(procedure, tools, pattern.path)
         term = t.path_term(t.Reading("args"), *pattern.path)
-        read = argument_read(procedure, term, tools, SituatedPart(f.Truth(True)))
+        read = argument_read(procedure, term, tools, {})
         if read is not None:
             compared = f.Compare("=", term, pattern.expected)
             yield from _impossible(compared, read, "=", pattern.expected)
