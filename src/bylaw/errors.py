@@ -19,6 +19,7 @@ from itertools import islice
 from typing import Final, NamedTuple
 
 from bylaw.frozen import frozen
+from bylaw.printable import in_line, safe
 
 MAX_DIAGNOSTICS: Final = 50
 """The most mistakes that are reported of one file or record."""
@@ -106,12 +107,12 @@ class Diagnostic:
         )
         inside = f" (at {self.where})" if self.where else ""
         head = f"{place}: " if place else ""
-        lines = [f"{head}error[{self.code}]: {self.message}{inside}"]
+        lines = [in_line(f"{head}error[{self.code}]: {self.message}{inside}")]
         if self.excerpt is not None and self.line is not None and self.column is not None:
             lines += _caret(self.excerpt, self.line, self.column - self.excerpt_column, self.width)
         if self.help:
-            lines.append(f"help: {self.help}")
-        return "\n".join(lines).encode("utf-8", "backslashreplace").decode()
+            lines.append(in_line(f"help: {self.help}"))
+        return safe("\n".join(lines))
 
     def to_dict(self) -> dict[str, object]:
         """The diagnostic as JSON, without the fields that are None."""

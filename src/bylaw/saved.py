@@ -35,7 +35,7 @@ def whole(value: Json, least: int = 0, most: int = LARGEST) -> int:
 
 def number(value: Json) -> float:
     """A number."""
-    if type(value) not in (int, float):
+    if (type(value) is int and abs(value) > LARGEST) or type(value) not in (int, float):
         raise Damaged("expected a number")
     return float(value)
 

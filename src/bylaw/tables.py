@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias
 
+from bylaw.printable import in_line
 from bylaw.values import Json
 
 Cell: TypeAlias = str | int | float | None
@@ -69,7 +70,7 @@ class Table:
         repeats = len({row[0] for row in self.rows}) < len(self.rows)
         if repeats and max(map(len, lines)) > WIDTH:
             lines = self._folded_lines()
-        return "\n".join([self.title, *lines, *(_note(note) for note in self.notes)])
+        return "\n".join([in_line(self.title), *lines, *(_note(note) for note in self.notes)])
 
     def cells(self) -> list[list[str]]:
         """The formatted cells, without marks."""
@@ -89,14 +90,17 @@ class Table:
         for row, line in zip(self.rows, lines, strict=True):
             if row[0] != group:
                 group = row[0]
-                found.append(f"  {self.columns[0].text(group)}")
+                found.append(f"  {in_line(self.columns[0].text(group))}")
             found.append(f"    {line}")
         return found
 
     def _marked(self) -> list[list[str]]:
         with_marks = {column for _, column in self.marks}
         return [
-            [cell + self._mark(r, c) if c in with_marks else cell for c, cell in enumerate(row)]
+            [
+                in_line(cell) + (self._mark(r, c) if c in with_marks else "")
+                for c, cell in enumerate(row)
+            ]
             for r, row in enumerate(self.cells())
         ]
 

@@ -516,7 +516,7 @@ def test_a_run_counts_once_however_often_it_is_given(
     assert main(["bench", "report", str(results), str(results)]) == 0
     assert capsys.readouterr().out == once
     runs = list(read_results(results))
-    runs[0]["conditions"] = {"hints": "none"}
+    runs[0]["conditions"]["hints"] = "none"
     other = tmp_path / "other.jsonl"
     other.write_text(json.dumps(runs[0]) + "\n", encoding="utf-8")
     assert main(["bench", "report", str(results), str(other)]) == 2

@@ -200,7 +200,7 @@ def test_a_result_with_an_invalid_field_is_reported(asked: Path, field: str, val
     first, *_ = read_results("grounding.jsonl")
     Path("grounding.jsonl").write_text(json.dumps(first | {field: value}) + "\n")
     for arguments in ([], ["sim:reader", "--questions", "questions.json"]):
-        with pytest.raises(BylawError, match=f"has no valid '{field}'"):
+        with pytest.raises(BylawError, match=f"has no valid '{field}'|is not the result of a run"):
             _study(*arguments)
 
 

@@ -15,7 +15,8 @@ from typing import Any, Final, TypeAlias
 
 from bylaw.errors import Diagnostic, TraceError
 from bylaw.opening import open_regular
-from bylaw.values import Json
+from bylaw.saved import table, text
+from bylaw.values import Json, read_json
 
 try:
     import fcntl
@@ -146,9 +147,10 @@ def _read(path: str | Path, lines: Any) -> Iterator[dict[str, Any]]:
         if not line.endswith(b"\n"):
             return
         try:
-            result = json.loads(line)
-            found, *_ = (result[name] for name in ("bylaw", "key", "model", "conditions"))
-        except (ValueError, TypeError, KeyError):
+            result = table(read_json(line.decode()))
+            found, conditions = result["bylaw"], table(result["conditions"])
+            text(result["key"]), text(result["model"]), table(conditions.get("about", {}))
+        except (ValueError, KeyError):
             help = "Results are written by `bylaw bench run`."
             message = f"line {number} is not the result of a run"
             raise TraceError(Diagnostic("E421", message, help, source=str(path))) from None

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from bylaw.cli.terminal import coloured, wrapped
 from bylaw.enforcement.coverage import RuleCoverage
-from bylaw.printable import safe
+from bylaw.printable import in_line, safe
 
 
 def print_coverage(rules: Sequence[RuleCoverage]) -> None:
@@ -25,7 +25,7 @@ def coverage_line(rule: RuleCoverage) -> str:
 
 
 def _columns(rule: RuleCoverage) -> tuple[str, str]:
-    return safe(rule.name), rule.place
+    return in_line(rule.name), rule.place
 
 
 def _severity(rule: RuleCoverage) -> str:

@@ -14,7 +14,7 @@ from bylaw.cli.main import exit_code
 from bylaw.cli.one_line import one_line
 from bylaw.cli.terminal import coloured, counted, wrapped
 from bylaw.cli.verify_corpus import add_engine
-from bylaw.printable import safe
+from bylaw.printable import in_line, safe
 from bylaw.procedure.difference import ProcedureChange, compare
 from bylaw.procedure.procedure import Procedure
 
@@ -75,7 +75,7 @@ def _print(changes: list[ProcedureChange]) -> None:
             change.kind, "yellow"
         )
         name = change.name if change.about == "rule" else "the procedure"
-        print(f"{coloured(change.kind, colour)}  {safe(name)}")
+        print(f"{coloured(change.kind, colour)}  {in_line(name)}")
         for line in _lines(change):
             print(wrapped(safe(line), 2))
         if change.trace is not None:

@@ -11,7 +11,6 @@ from bylaw.batch.input.files import find_files, total_size
 from bylaw.cli.main import exit_code
 from bylaw.cli.terminal import counted, progress, score_text
 from bylaw.cli.verify_corpus import engine_for, watching
-from bylaw.printable import safe
 from bylaw.procedure.procedure import Procedure
 from bylaw.tables import Column, Table
 from bylaw.trace.files import MEGABYTE
@@ -62,7 +61,7 @@ def _print(found: CorpusComparison) -> None:
     print(f"mean score {score_text(found.old.mean)} → {score_text(found.new.mean)}")
     for table in (_rules(found), _most(found)):
         if table.rows:
-            print(f"\n{safe(table.text())}")
+            print(f"\n{table.text()}")
 
 
 def _rules(found: CorpusComparison) -> Table:

@@ -16,7 +16,7 @@ from bylaw.cli.terminal import WORDS, coloured, shortened, wrapped
 from bylaw.codes import CODES
 from bylaw.enforcement.coverage import RuleCoverage, coverage
 from bylaw.errors import Diagnostic, UsageError, did_you_mean
-from bylaw.printable import safe
+from bylaw.printable import in_line, safe
 from bylaw.procedure.failure import reads_failure
 from bylaw.procedure.procedure import Procedure
 from bylaw.scoring.edits import Repair
@@ -128,7 +128,7 @@ def _explain_code(code: str, *, as_json: bool) -> int:
 def _print(explanation: Explanation, trace: Trace) -> None:
     result = explanation.result
     word, colour = WORDS[result.outcome]
-    print(f"{coloured(word, colour)}  {safe(result.name)}")
+    print(f"{coloured(word, colour)}  {in_line(result.name)}")
     print(wrapped(safe(f"rule: {result.constraint.rule}"), 2))
     print(wrapped(safe(result.detail), 2))
     for label, text in (("why", result.constraint.why), ("fix", result.constraint.fix)):
@@ -200,14 +200,14 @@ def _calls(trace: Trace, indices: Sequence[int], mark: str) -> list[str]:
             row = f"  {mark}{index + 1} {call.tool} {write_json(dict(call.args))}"
         else:
             row = f"  the final answer: {trace.answer}"
-        rows.append(safe(row.replace("\n", " ")))
+        rows.append(in_line(row.replace("\n", " ")))
     return rows
 
 
 def _messages(trace: Trace, places: Sequence[int], mark: str = "") -> list[str]:
     said = [trace.events[place] for place in places]
     return [
-        safe(f"  {mark}{message.role}: {write_json(message.text)}")
+        in_line(f"  {mark}{message.role}: {write_json(message.text)}")
         for message in said
         if isinstance(message, Message)
     ]

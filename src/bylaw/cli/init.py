@@ -15,7 +15,7 @@ from bylaw.cli.output_options import add_output
 from bylaw.cli.outputs import write_file
 from bylaw.cli.terminal import counted
 from bylaw.errors import Diagnostic, TraceError
-from bylaw.printable import safe
+from bylaw.printable import in_line
 from bylaw.scoring.starter import Starter, starter
 
 EPILOG: Final = """\
@@ -42,7 +42,7 @@ def run(options: argparse.Namespace) -> int:
     for entry in entries(options.traces, options.max_line):
         if entry.trace is None:  # standard output is for the procedure
             unusable += 1
-            print(safe(str(entry.error)), file=sys.stderr)
+            print(entry.error, file=sys.stderr)
         else:
             traces.append(entry.trace)
     if not any(trace.calls for trace in traces):
@@ -56,7 +56,7 @@ def run(options: argparse.Namespace) -> int:
     if options.output is not None:
         write_file(Path(options.output), found.to_yaml())
         print(
-            f"wrote {options.output}: {counted(len(found.tools), 'tool')}, "
+            f"wrote {in_line(options.output)}: {counted(len(found.tools), 'tool')}, "
             f"{counted(len(found.kept), 'rule')} and {len(found.offered)} more in comments, "
             f"from {counted(len(traces), 'trace')}",
             file=sys.stderr if options.json else sys.stdout,

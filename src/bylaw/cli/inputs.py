@@ -13,7 +13,7 @@ from bylaw.batch.input.chunks import Limits, records
 from bylaw.batch.input.files import find_files
 from bylaw.cli.terminal import progress
 from bylaw.errors import Diagnostic, TraceError, UsageError
-from bylaw.printable import safe
+from bylaw.printable import in_line
 from bylaw.procedure.procedure import Procedure
 from bylaw.trace.files import MEGABYTE, Entry
 from bylaw.trace.trace import Trace
@@ -85,9 +85,9 @@ class UsableTraces:
         if self._as_json:
             print(json.dumps({"trace": entry.name, "errors": [d.to_dict() for d in diagnostics]}))
         else:
-            print(f"{self._row}  {safe(entry.name)}")
+            print(f"{self._row}  {in_line(entry.name)}")
         sys.stdout.flush()
-        print("\n".join(safe(d.render()) for d in diagnostics), file=sys.stderr)
+        print("\n".join(d.render() for d in diagnostics), file=sys.stderr)
 
 
 def one_trace(path: str) -> Trace:

@@ -11,8 +11,8 @@ from importlib import import_module
 from typing import Final, NoReturn
 
 from bylaw import __version__
+from bylaw.cli.printable_streams import printable_streams
 from bylaw.errors import BylawError, Diagnostic, UsageError, did_you_mean
-from bylaw.printable import safe
 
 OK: Final = 0
 VIOLATED: Final = 1
@@ -20,6 +20,9 @@ UNUSABLE: Final = 2
 INTERRUPTED: Final = 130
 CLOSED: Final = 141
 """The reader closed the pipe; shells report 128 + SIGPIPE."""
+
+TRACEBACK: Final = "BYLAW_TRACEBACK"
+"""The environment variable that shows where an unexpected exception was raised."""
 
 COMMANDS: Final = {
     "init": "write a starter procedure from recorded traces",
@@ -62,19 +65,21 @@ Checks what tool-using LLM agents did against the procedure they should follow.
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command and returns its exit code."""
-    for stream in (sys.stdout, sys.stderr):  # any text can be printed, whatever the encoding
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")
+    with printable_streams():
+        return _main(list(sys.argv[1:] if arguments is None else arguments))
+
+
+def _main(arguments: list[str]) -> int:
     if sys.stdout is None:
         print("error: standard output is closed", file=sys.stderr)
         return UNUSABLE
     try:
-        code = _run_reporting_errors(list(sys.argv[1:] if arguments is None else arguments))
+        code = _run_reporting_errors(arguments)
         sys.stdout.flush()
         return code
     except OSError as error:
         if _can_print():
-            raise
+            return _report_mistake(error, arguments)
         # Python flushes standard output once more at exit, which would fail again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if isinstance(error, BrokenPipeError):
@@ -102,16 +107,33 @@ def _run_reporting_errors(arguments: list[str]) -> int:
     try:
         return _run(arguments)
     except BylawError as error:
-        if "--json" in arguments:
-            print(json.dumps({"errors": [d.to_dict() for d in error.diagnostics]}))
-        print(safe(str(error)), file=sys.stderr)
-        return UNUSABLE
+        return _report(error, arguments)
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return INTERRUPTED
     except MemoryError:
         print("error: out of memory", file=sys.stderr)
         return UNUSABLE
+    except OSError:  # perhaps of standard output
+        raise
+    except Exception as error:
+        return _report_mistake(error, arguments)
+
+
+def _report(error: BylawError, arguments: Sequence[str]) -> int:
+    if "--json" in arguments:
+        print(json.dumps({"errors": [d.to_dict() for d in error.diagnostics]}))
+    print(error, file=sys.stderr)
+    return UNUSABLE
+
+
+def _report_mistake(error: Exception, arguments: Sequence[str]) -> int:
+    """Reports an exception that should not occur. Uncaught, it would exit with 1: violated."""
+    if TRACEBACK in os.environ:
+        raise error
+    message = f"unexpected {type(error).__name__}: {error}"
+    help = f"This is a mistake in bylaw: please report it, with what {TRACEBACK}=1 prints."
+    return _report(UsageError(Diagnostic("E499", message, help)), arguments)
 
 
 def _run(arguments: list[str]) -> int:

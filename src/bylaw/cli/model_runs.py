@@ -13,7 +13,7 @@ from bylaw.bench.recording import JobRunner
 from bylaw.cli.arguments import at_least_one
 from bylaw.cli.terminal import counted, progress
 from bylaw.enforcement.severity import SETTINGS
-from bylaw.printable import safe
+from bylaw.printable import in_line
 
 _OPTIONS: Final = (
     ("--temperature", float, "N", "sampling temperature (default: the most likely turn)"),
@@ -81,5 +81,5 @@ def print_failures(failed: Mapping[str, str], who: str = "") -> None:
     if failed:
         key, reason = next(iter(failed.items()))
         text = f"{who}{counted(len(failed), 'run')} could not be finished, such as {key}: {reason}"
-        print(safe(text), file=sys.stderr)
+        print(in_line(text), file=sys.stderr)
         print("They are not on record: repeat the command to run them again.", file=sys.stderr)

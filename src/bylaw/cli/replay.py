@@ -18,7 +18,7 @@ from bylaw.enforcement.replay import Replay, ReplayedRefusal, Replayer
 from bylaw.enforcement.severity import SETTINGS
 from bylaw.errors import listing
 from bylaw.names import FINAL_ANSWER
-from bylaw.printable import safe
+from bylaw.printable import in_line
 
 EPILOG: Final = """\
 The steps of a trace are the agent's turns. A recorded call that the gate
@@ -96,10 +96,10 @@ def run(options: argparse.Namespace) -> int:
 def _print(name: str, found: list[Replay]) -> None:
     if not any(each.refusals or each.lost for each in found):
         return
-    print(safe(name))
+    print(in_line(name))
     for each in found:
         for line in (*_refused(each), *_lost(each)):
-            print(safe(shortened(f"  {each.setting:<15} {line}")))
+            print(in_line(shortened(f"  {each.setting:<15} {line}")))
 
 
 def _refused(found: Replay) -> Iterator[str]:
@@ -148,4 +148,4 @@ def _print_rules(title: str, rules: Counter[str]) -> None:
         longest = max(4, *map(len, rules))
         print(f"\n{'rule':<{longest}}  {title}")
         for name, number in sorted(rules.items(), key=lambda each: (-each[1], each[0])):
-            print(f"{safe(name):<{longest}}  {number:>{len(title)}}")
+            print(f"{in_line(name):<{longest}}  {number:>{len(title)}}")

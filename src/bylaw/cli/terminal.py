@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final, TextIO
 
+from bylaw.cli.printable_streams import own
 from bylaw.semantics.verdict import Outcome
 
 _COLOURS: Final = {"red": "31", "green": "32", "yellow": "33", "grey": "90", "bold": "1"}
@@ -34,7 +35,7 @@ def coloured(text: str, colour: str, stream: TextIO | None = None) -> str:
     target = stream or sys.stdout
     if not target.isatty() or "NO_COLOR" in os.environ:
         return text
-    return f"\x1b[{_COLOURS[colour]}m{text}\x1b[0m"
+    return f"{own(_COLOURS[colour])}{text}{own('0')}"
 
 
 def wrapped(text: str, indent: int) -> str:
@@ -88,7 +89,7 @@ class ProgressLine:
         now = time.monotonic()
         if self.visible and now - self.shown > 0.2:
             self.shown = now
-            sys.stderr.write(f"\r\x1b[K{self._line(now - self.started)}")
+            sys.stderr.write(f"{own('erase')}{self._line(now - self.started)}")
             sys.stderr.flush()
 
     def _line(self, seconds: float) -> str:
@@ -107,7 +108,7 @@ class ProgressLine:
     def clear(self) -> None:
         """Erases the line."""
         if self.visible:
-            sys.stderr.write("\r\x1b[K")
+            sys.stderr.write(own("erase"))
             sys.stderr.flush()
 
 

@@ -26,7 +26,7 @@ from bylaw.cli.terminal import (
 from bylaw.cli.verify_corpus import add_corpus, check_output, is_corpus, verify_corpus
 from bylaw.codes import CODES
 from bylaw.errors import Diagnostic, UsageError
-from bylaw.printable import safe
+from bylaw.printable import in_line, safe
 from bylaw.procedure.known_tools import KnownTools
 from bylaw.procedure.procedure import Procedure
 from bylaw.scoring.edits import Repair
@@ -147,12 +147,15 @@ def _print_repair(found: Repair | None, *, edit_results: bool) -> None:
 
 def _print_report(report: Report) -> None:
     calls = len(report.trace.calls)
-    print(safe(f"{report.procedure.name} on {report.trace.name} ({counted(calls, 'call')})\n"))
+    print(in_line(f"{report.procedure.name} on {report.trace.name} ({counted(calls, 'call')})"))
+    print()
     for result in report.constraints:
         word, colour = WORDS[result.outcome]
         layer = result.constraint.layer or ""
         notes = f"{layer} weight {result.constraint.weight:g}".strip()
-        print(f"{coloured(f'{word:<8}', colour)}  {safe(result.name)}  {coloured(notes, 'grey')}")
+        print(
+            f"{coloured(f'{word:<8}', colour)}  {in_line(result.name)}  {coloured(notes, 'grey')}"
+        )
         print(wrapped(safe(result.detail), 10))
         if times := summary(result.occurrences):
             print(wrapped(safe(times), 10))
@@ -214,9 +217,9 @@ def _verify_many(procedure: Procedure, found: Iterator[Entry], *, as_json: bool)
 
 def _row(report: Report) -> str:
     label = report.label or "UNDECIDED"
-    row = f"{score_text(report.score):>6}  {label:<9} {safe(report.trace.name or '')}"
+    row = f"{score_text(report.score):>6}  {label:<9} {in_line(report.trace.name or '')}"
     broken = ", ".join(result.name for result in (*report.undecided, *report.violated))
-    text = shortened(f"{row}  {safe(broken)}" if broken else row)
+    text = shortened(f"{row}  {in_line(broken)}" if broken else row)
     return text.replace(label, coloured(label, LABEL_COLOURS[report.label]), 1)
 
 
@@ -237,4 +240,4 @@ def _print_summary(procedure: Procedure, tally: _Tally, unusable: int) -> None:
     print(f"\n{'rule':<{longest}}  in play  violated")
     for constraint in procedure.constraints:
         broken, in_play = tally.violations[constraint.name], traces - tally.vacuous[constraint.name]
-        print(f"{safe(constraint.name):<{longest}}  {in_play:>7}  {broken:>8}")
+        print(f"{in_line(constraint.name):<{longest}}  {in_play:>7}  {broken:>8}")

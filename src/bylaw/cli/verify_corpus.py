@@ -18,7 +18,7 @@ from bylaw.cli.outputs import write_file
 from bylaw.cli.terminal import ProgressLine, coloured, counted, progress, score_text
 from bylaw.codes import CODES
 from bylaw.errors import Diagnostic, UsageError
-from bylaw.printable import safe
+from bylaw.printable import in_line
 from bylaw.procedure.procedure import Procedure
 from bylaw.trace.files import MEGABYTE
 
@@ -107,7 +107,7 @@ def verify_corpus(
     if options.out:
         output = ResultsFile(options.out, procedure, corpus, limits, restart=options.restart)
         if output.state.parts:
-            print(f"resuming the run in {output.folder}", file=sys.stderr)
+            print(in_line(f"resuming the run in {output.folder}"), file=sys.stderr)
     with progress("traces", size=total_size(corpus)) as line:
         summary = score_corpus(
             procedure,
@@ -128,7 +128,7 @@ def verify_corpus(
         _print(summary)
         for kind, path in (("scores", options.out), ("report", options.report)):
             if path:
-                print(safe(f"{kind} written to {path}"))
+                print(in_line(f"{kind} written to {path}"))
     labels = summary.label_counts()
     return exit_code(
         unusable=summary.unusable or "UNDECIDED" in labels, violated=set(labels) - {"FULL"}
@@ -141,7 +141,7 @@ def watching(line: ProgressLine) -> Callable[[CorpusProgress], None]:
     def watch(step: CorpusProgress) -> None:
         if step.problems:
             line.clear()
-            print("\n".join(safe(each.render()) for each in step.problems), file=sys.stderr)
+            print("\n".join(each.render() for each in step.problems), file=sys.stderr)
         if step.resumed:
             line.resume(step.traces, step.size)
         else:
@@ -172,5 +172,5 @@ def _print(summary: Summary) -> None:
     from bylaw.batch.output.summary_tables import tables
 
     for table in tables(summary):
-        print(f"\n{safe(table.text())}")
+        print(f"\n{table.text()}")
     print()

@@ -12,6 +12,7 @@ from bylaw.cli.inputs import load_procedure, one_trace
 from bylaw.cli.main import OK
 from bylaw.cli.output_options import OutputOption, add_output, check_output
 from bylaw.cli.outputs import write_file
+from bylaw.printable import in_line
 from bylaw.reports.html.viewer import render_trace
 from bylaw.scoring.verify import verify_trace
 
@@ -46,7 +47,7 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         print(json.dumps({"output": str(output), "bytes": size}))
     else:
-        print(f"wrote {output} ({size / 1024:.0f} KiB)")
+        print(in_line(f"wrote {output} ({size / 1024:.0f} KiB)"))
     return OK
 
 

@@ -248,3 +248,23 @@ def test_files_that_vanish_are_reported(tmp_path: Path) -> None:
     (chunk,) = chunks(found, Cursor(), Limits())
     (entry,) = load(chunk.content).entries()
     assert "cannot be read: No such file" in str(entry.error)
+
+
+@pytest.mark.parametrize("ending", [".parquet", ".arrow"])
+def test_text_that_is_not_utf8_hides_no_other_row(tmp_path: Path, ending: str) -> None:
+    arrow = pytest.importorskip("pyarrow")
+    good = json.dumps({"tool_calls": [{"tool_name": "refund"}]}).encode()
+    column = arrow.array([good, b'\xff\xfe{"tool_calls": []}', good, None], arrow.binary())
+    texts = arrow.Array.from_buffers(arrow.string(), len(column), column.buffers())
+    path = tmp_path / f"odd{ending}"
+    with arrow.OSFile(str(path), "wb") as file:
+        if ending == ".parquet":
+            arrow.parquet.write_table(arrow.table({"record": texts}), file)
+        else:
+            found = arrow.table({"record": texts})
+            with arrow.ipc.new_file(file, found.schema) as writer:
+                writer.write_table(found)
+    entries = list(records(find_files([str(path)]), Limits()))
+    assert [each.trace is not None for each in entries] == [True, False, True, False]
+    assert entries[1].error is not None
+    assert entries[1].error.diagnostics[0].code == "E314"

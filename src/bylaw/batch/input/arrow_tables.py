@@ -20,6 +20,9 @@ _WHOLE_RECORDS: Final = ("record", "trace")
 _NESTED: Final = ("tool_calls", "messages", "labels")
 """Fields of a record that are lists or objects: where they are text, it is JSON."""
 
+_NOT_UTF8: Final = "UTF8"
+"""A word of Arrow's message about text that is not UTF-8."""
+
 
 def row_batches(table: OpenedFile, first: int, size: int) -> Iterator[tuple[int, Any]]:
     """Record batches of about `size` bytes from row `first` on, each with its first row."""
@@ -60,10 +63,21 @@ def _arrow(table: OpenedFile, _: int, size: int) -> Iterator[tuple[int, Any]]:
         file = ipc.open_file(table.raw)
         batches = (file.get_batch(number) for number in range(file.num_record_batches))
     for batch in batches:
+        _check_structure(batch)
         rows = max(1, batch.num_rows * size // max(1, batch.nbytes))
         for start in range(0, batch.num_rows, rows):
             some = batch.slice(start, rows)
             yield some.num_rows, some
+
+
+def _check_structure(batch: Any) -> None:
+    """Raises ArrowInvalid if Arrow would read beyond its buffers. Text is checked row by row."""
+    arrow = import_extra("pyarrow", "reading Arrow")
+    try:
+        batch.validate(full=True)
+    except arrow.ArrowInvalid as error:
+        if _NOT_UTF8 not in str(error):
+            raise
 
 
 def _whole_record(names: Sequence[str]) -> str | None:
@@ -72,14 +86,30 @@ def _whole_record(names: Sequence[str]) -> str | None:
 
 
 def as_lines(batch: Any) -> bytes:
-    """The rows of a record batch, a line each."""
+    """The rows of a record batch, a line each. An unreadable row becomes a line that says so."""
+    try:
+        lines = _lines(batch)
+    except Exception:  # text that is not UTF-8, dates that Python does not have, and more
+        lines = [_line(batch.slice(row, 1)) for row in range(batch.num_rows)]
+    return b"".join(line + b"\n" for line in lines)
+
+
+def _lines(batch: Any) -> list[bytes]:
+    batch.validate(full=True)
     whole = _whole_record(batch.schema.names)
     if whole is not None:
         column = batch.column(batch.schema.names.index(whole))
-        lines = [_one_line(text) for text in column.to_pylist()]
-    else:
-        lines = [_dumped(_record(row)) for row in batch.to_pylist(maps_as_pydicts="lossy")]
-    return b"".join(line + b"\n" for line in lines)
+        return [_one_line(text) for text in column.to_pylist()]
+    return [_dumped(_record(row)) for row in batch.to_pylist(maps_as_pydicts="lossy")]
+
+
+def _line(row: Any) -> bytes:
+    """The line of one row; a line that is not JSON if the row cannot be read."""
+    try:
+        return _lines(row)[0]
+    except Exception as error:
+        reason = " ".join(f"{error}".split()).encode("utf-8", "backslashreplace")
+        return b"\xff" if _NOT_UTF8.encode() in reason else b"this row cannot be read: " + reason
 
 
 def _one_line(text: object) -> bytes:

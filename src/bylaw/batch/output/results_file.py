@@ -1,10 +1,11 @@
 """The results file of a run that can be killed at any moment and resumed.
 
 Next to `scores.parquet` there is a folder `scores.parquet.parts` while the run is unfinished: the
-rows in numbered parts, and a journal with the number of valid parts, the summary so far and the
-cursor at which to resume. A part is written before the journal counts it; a part that the journal
-does not count is written again. At the end the parts are joined, the file is put in place, and the
-folder is removed.
+rows in numbered parts, and a journal with the digests of the parts, the summary so far and the
+cursor at which to resume. A part is written before the journal lists it; a part that the journal
+does not list is written again. At the end the parts are joined, the file is put in place, and the
+folder is removed. A run is not resumed if its journal or a part has changed since, and a folder
+with anything else in it is left alone.
 """
 
 from __future__ import annotations
@@ -12,7 +13,9 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import shutil
+import stat
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -26,7 +29,8 @@ from bylaw.batch.output.summary import Summary
 from bylaw.batch.scoring.scores import Scores
 from bylaw.errors import Diagnostic, UsageError
 from bylaw.procedure.procedure import Procedure
-from bylaw.values import Json
+from bylaw.saved import fields
+from bylaw.values import Json, read_json
 
 try:
     import fcntl
@@ -36,6 +40,8 @@ except ImportError:  # not on every system; there, concurrent runs are not detec
 VERSION: Final = 1
 SECONDS: Final = 5.0
 """The time between two parts."""
+_OURS: Final = re.compile(r"lock|journal\.(json|draft)|whole|\d{6,}\.(part|draft)")
+"""The names of the files in the folder of an unfinished run."""
 MAX_ROWS: Final = 500_000
 """The largest number of rows that are held in memory."""
 
@@ -46,8 +52,8 @@ class RunState:
 
     cursor: Cursor = field(default_factory=Cursor)
     """The next chunk."""
-    parts: int = 0
-    """The number of parts that hold the rows up to there."""
+    parts: tuple[str, ...] = ()
+    """The digests of the parts that hold the rows up to there."""
     size: int = 0
     """The number of bytes of the corpus that are done."""
     summary: Mapping[str, Any] = field(default_factory=dict)
@@ -76,6 +82,8 @@ class ResultsFile:
         self.folder: Final = self._path.with_name(self._path.name + PARTS_SUFFIX)
         self._journal: Final = self.folder / "journal.json"
         try:
+            self._before: Final = _identity(self._path)
+            self._check_folder()
             self.folder.mkdir(exist_ok=True)
             self._lock: Final[BinaryIO] = (self.folder / "lock").open("wb")
             self._claim()
@@ -100,9 +108,14 @@ class ResultsFile:
             self._write(cursor, size, summary)
         whole = self.folder / "whole"
         try:
-            self._format.join([self._part(number) for number in range(self.state.parts)], whole)
+            parts = [self._part(number) for number in range(len(self.state.parts))]
+            self._format.join(parts, whole)
             with whole.open("rb") as file:
                 os.fsync(file.fileno())
+            if _identity(self._path) != self._before:
+                message = f"{self._path} was written by somebody else during the run"
+                help = "Move it away, and repeat the command: what was scored is kept."
+                raise UsageError(Diagnostic("E403", message, help))
             whole.replace(self._path)
             self._journal.unlink(missing_ok=True)  # first: without it, the parts do not count
             self.close()
@@ -116,19 +129,21 @@ class ResultsFile:
 
     def _write(self, cursor: Cursor, size: int, summary: Summary) -> None:
         """Writes the rows to a part, then the journal. When this returns, both are on disk."""
-        part, rows = self.state.parts, self._format.part(self._waiting, self._procedure)
+        before, rows = self.state.parts, self._format.part(self._waiting, self._procedure)
         try:
-            _write_file(self._part(part), rows)
-            self.state = RunState(cursor, part + 1, size, summary.state())
+            _write_file(self._part(len(before)), rows)
+            self.state = RunState(cursor, (*before, _digest(rows)), size, summary.state())
             if self._key is not None:
-                journal = {
+                run = {
                     "key": self._key,
                     "cursor": list(cursor),
-                    "parts": part + 1,
+                    "parts": list(self.state.parts),
                     "size": size,
                     "summary": self.state.summary,
                 }
-                _write_file(self._journal, json.dumps(journal).encode())
+                text = json.dumps(run)
+                sealed = json.dumps({"digest": _digest(text.encode()), "run": text})
+                _write_file(self._journal, sealed.encode())
         except OSError as error:
             raise self._unwritable(error) from None
         self._waiting.clear()
@@ -150,17 +165,24 @@ class ResultsFile:
 
     def _saved_state(self) -> RunState:
         try:
-            saved = json.loads(self._journal.read_bytes())
-            key, cursor = saved["key"], Cursor(*saved["cursor"])
-            state = RunState(cursor, saved["parts"], saved["size"], saved["summary"])
+            digest, text = fields(read_json(self._journal.read_text()), "digest", "run")
+            saved = json.loads(text)
+            intact = digest == _digest(text.encode())
+            if intact and saved["key"] != self._key:
+                help = "Run its command again to finish it, or add --restart to discard it."
+                raise self._not_resumed("has other rules, inputs or options", help)
+            for number, part in enumerate(saved["parts"]):
+                intact = intact and part == _digest(self._part(number).read_bytes())
         except FileNotFoundError:
-            return RunState()
-        except (ValueError, TypeError, KeyError):
-            raise self._not_resumed("is damaged", "Add --restart to discard it.") from None
-        if key != self._key:
-            help = "Run its command again to finish it, or add --restart to discard it."
-            raise self._not_resumed("has other rules, inputs or options", help)
-        return state
+            if not self._journal.exists():
+                return RunState()
+            intact = False
+        except (ValueError, TypeError, KeyError, RecursionError):
+            intact = False
+        if not intact:
+            raise self._not_resumed("is damaged", "Add --restart to discard it.")
+        parts, cursor = tuple(saved["parts"]), Cursor(*saved["cursor"])
+        return RunState(cursor, parts, saved["size"], saved["summary"])
 
     def _not_resumed(self, reason: str, help: str) -> UsageError:
         self.close()
@@ -168,14 +190,25 @@ class ResultsFile:
         return UsageError(Diagnostic("E431", message, help))
 
     def _remove_uncounted(self) -> None:
-        """Removes files that the journal does not count."""
+        """Removes files that the journal does not list."""
         if not self.state.parts:
             self._journal.unlink(missing_ok=True)
-        kept = {self._part(number) for number in range(self.state.parts)}
+        kept = {self._part(number) for number in range(len(self.state.parts))}
         kept |= {self._journal, self.folder / "lock"}
         for path in self.folder.iterdir():
             if path not in kept:
                 path.unlink()
+
+    def _check_folder(self) -> None:
+        """Raises a UsageError if the folder is not one that a run left behind."""
+        if not os.path.lexists(self.folder):
+            return
+        entries = list(self.folder.iterdir()) if not self.folder.is_symlink() else [self.folder]
+        for entry in entries:
+            if not stat.S_ISREG(entry.lstat().st_mode) or not _OURS.fullmatch(entry.name):
+                message = f"{self.folder} holds files, and this command did not write them"
+                help = "Move them away, or write to another file."
+                raise UsageError(Diagnostic("E403", message, help))
 
     def _unwritable(self, error: OSError) -> UsageError:
         message = f"cannot write {self._path}: {error.strerror or error}"
@@ -197,6 +230,19 @@ def _key(
         "chunk": limits.chunk,
         "max_line": limits.max_line,
     }
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def _identity(path: Path) -> tuple[int, ...] | None:
+    """What tells whether a file has been replaced or changed; None if there is none."""
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return None
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 
 
 def _write_file(path: Path, content: bytes) -> None:

@@ -18,7 +18,7 @@ from bylaw.cli.main import OK
 from bylaw.cli.output_options import add_output
 from bylaw.cli.outputs import write_files
 from bylaw.cli.terminal import shortened
-from bylaw.printable import safe
+from bylaw.printable import in_line
 from bylaw.procedure.constraint import LAYERS
 from bylaw.procedure.procedure import Procedure
 
@@ -97,7 +97,7 @@ def print_gold(calls: Iterable[GoldCall], answer: object) -> None:
     """Prints the gold calls, numbered, and the answer."""
     for number, call in enumerate(calls, 1):
         arguments = ", ".join(f"{key} = {value}" for key, value in call.arguments.items())
-        print(safe(f"{number:>3}. {call.tool}({arguments}) -> {call.result}"))
+        print(in_line(f"{number:>3}. {call.tool}({arguments}) -> {call.result}"))
     print(f"     final_answer(answer = {answer})")
 
 

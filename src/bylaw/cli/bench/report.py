@@ -9,13 +9,15 @@ from pathlib import Path
 from typing import Final
 
 from bylaw.bench.analysis import ANALYSES
-from bylaw.bench.results import RunRecord, read_results
+from bylaw.bench.result_fields import read_runs
+from bylaw.bench.results import RunRecord
 from bylaw.cli.arguments import add_json, add_tables
 from bylaw.cli.main import OK
 from bylaw.cli.output_options import add_output
 from bylaw.cli.outputs import make_folder, write_file, write_files, write_tables
 from bylaw.cli.terminal import counted, progress
 from bylaw.errors import Diagnostic, TraceError
+from bylaw.printable import in_line
 from bylaw.reports.figures import FIGURES, standalone
 from bylaw.reports.html.bench import render_bench
 from bylaw.tables import Table
@@ -53,7 +55,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Prints the tables, and writes the files asked for."""
-    runs = _distinct(read_results(*options.results))
+    runs = _distinct(read_runs(*options.results))
     if not runs:
         raise TraceError(Diagnostic("E421", "there are no runs in these files"))
     tables = {name: analysis(runs) for name, analysis in ANALYSES.items()}
@@ -93,14 +95,14 @@ def _text(tables: Mapping[str, Table], wanted: Sequence[str] | None) -> str:
 
 def _csv(tables: Mapping[str, Table], folder: str) -> list[str]:
     write_tables(folder, tables.values())
-    return [f"wrote {counted(len(tables), 'table')} to {folder}"]
+    return [f"wrote {counted(len(tables), 'table')} to {in_line(folder)}"]
 
 
 def _figures(tables: Mapping[str, Table], folder: Path) -> list[str]:
     drawn = {figure.name: figure.svg(tables[figure.table]) for figure in FIGURES}
     written = {name: svg for name, svg in drawn.items() if svg is not None}
     write_files(folder, {f"{name}.svg": standalone(svg) for name, svg in written.items()})
-    return [f"wrote {counted(len(written), 'figure')} to {folder}"]
+    return [f"wrote {counted(len(written), 'figure')} to {in_line(str(folder))}"]
 
 
 def _page(runs: Sequence[RunRecord], output: Path) -> list[str]:
@@ -108,4 +110,4 @@ def _page(runs: Sequence[RunRecord], output: Path) -> list[str]:
         page = render_bench(runs, line.step)
     make_folder(output.parent)
     size = write_file(output, page)
-    return [f"wrote {output} ({size / 1024:,.0f} KiB, {counted(len(runs), 'run')})"]
+    return [f"wrote {in_line(str(output))} ({size / 1024:,.0f} KiB, {counted(len(runs), 'run')})"]

@@ -13,7 +13,8 @@ from bylaw.bench.analysis.runs import BASELINE, FLOOR
 from bylaw.bench.instance import SEEDS, TRIALS, template_named
 from bylaw.bench.jobs import jobs
 from bylaw.bench.models import model_named
-from bylaw.bench.results import Results, read_results
+from bylaw.bench.result_fields import read_runs
+from bylaw.bench.results import Results
 from bylaw.bench.runner import HARNESSES, BenchRunner
 from bylaw.bench.templates import TEMPLATES
 from bylaw.bench.templates.template import DIFFICULTIES
@@ -29,6 +30,7 @@ from bylaw.cli.model_runs import (
 )
 from bylaw.cli.output_options import add_output
 from bylaw.enforcement.decision import HINTS
+from bylaw.printable import in_line
 
 EPILOG: Final = f"""\
 Each model makes 360 runs per setting: twelve templates, five difficulties, two
@@ -114,7 +116,8 @@ def _print(done: dict[str, BenchRunner], options: argparse.Namespace) -> None:
         models = {name: {"made": each.made, "failed": each.failed} for name, each in done.items()}
         print(json.dumps({"results": options.output, "models": models}))
     else:
-        print(f"\n{overview(list(read_results(options.output))).text()}")
-        print(f"\nResults: {options.output}. For more: bylaw bench report {options.output}")
+        print(f"\n{overview(list(read_runs(options.output))).text()}")
+        output = in_line(options.output)
+        print(f"\nResults: {output}. For more: bylaw bench report {output}")
     for name, runner in done.items():
         print_failures(runner.failed, f"{name}: ")

@@ -14,7 +14,7 @@ from bylaw.cli.terminal import coloured, counted, wrapped
 from bylaw.grounding.entities.extraction import CODE, EntityClass
 from bylaw.grounding.predicate import READ_FILE, Grounding, entity_classes
 from bylaw.grounding.report import GroundingReport, GroundingVerdict
-from bylaw.printable import safe
+from bylaw.printable import in_line, safe
 
 EPILOG: Final = f"""\
 An answer is grounded if every file, function and identifier that it names
@@ -96,7 +96,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _print(name: str, report: GroundingReport) -> None:
     word = coloured(f"{report.verdict:<{_COLUMN}}", _COLOURS[report.verdict])
-    print(f"{word}  {safe(name)}")
+    print(f"{word}  {in_line(name)}")
     print(wrapped(report.reason, _COLUMN + 2))
     for kind, found in report.by_class().items():
         for entity in found[:_SHOWN]:

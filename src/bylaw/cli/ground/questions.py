@@ -26,7 +26,7 @@ from bylaw.groundstudy.questions.questions import (
 )
 from bylaw.groundstudy.repositories.download import index_url
 from bylaw.groundstudy.repositories.pinned import PINNED
-from bylaw.printable import safe
+from bylaw.printable import in_line
 
 EPILOG: Final = f"""\
 Each question asks in which file a public function or class is defined. The
@@ -129,8 +129,8 @@ def _print(asked: QuestionSet, options: argparse.Namespace) -> None:
     for each in asked.repositories:
         few = "" if counts[each.name] >= options.count else ", as many as there are"
         many = counted(counts[each.name], "question")
-        print(safe(f"{each.name} {each.version} ({each.bucket}): {many}{few}"))
-    print(f"\n{counted(len(asked.questions), 'question')} written to {options.output}")
+        print(in_line(f"{each.name} {each.version} ({each.bucket}): {many}{few}"))
+    print(f"\n{counted(len(asked.questions), 'question')} written to {in_line(options.output)}")
 
 
 def _check(options: argparse.Namespace) -> int:
@@ -140,5 +140,6 @@ def _check(options: argparse.Namespace) -> int:
         print(json.dumps({"questions": len(asked.questions), "problems": found}))
     else:
         many = counted(len(asked.questions), "question")
-        print(safe("\n".join(found) or f"{many}: the repositories and the answers are as recorded"))
+        sound = f"{many}: the repositories and the answers are as recorded"
+        print("\n".join(map(in_line, found)) or sound)
     return exit_code(violated=found)

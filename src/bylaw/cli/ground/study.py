@@ -41,6 +41,7 @@ from bylaw.groundstudy.questions.questions import (
     read_questions,
 )
 from bylaw.groundstudy.study import SEEDS, STUDY, StudyRunner, study_jobs
+from bylaw.printable import in_line
 from bylaw.tables import Table
 
 SHORT: Final = ("categories", "strict")
@@ -207,5 +208,5 @@ def _print(tables: Mapping[str, Table], options: argparse.Namespace) -> None:
     if any(name not in tables for name in names):
         raise UsageError(Diagnostic("E402", "no answer has been judged yet", "Add --judge MODEL."))
     print("\n\n".join(tables[name].text() for name in names))
-    more = f"bylaw ground study -o {options.output} --table all"
-    print(f"\nResults: {options.output}. All tables: {more}")
+    output = in_line(options.output)
+    print(f"\nResults: {output}. All tables: bylaw ground study -o {output} --table all")

@@ -10,6 +10,7 @@ from typing import Final
 from bylaw.cli.arguments import add_json, add_number
 from bylaw.cli.main import OK
 from bylaw.cli.output_options import add_output
+from bylaw.printable import in_line
 from bylaw.training.data.corpus import SEED, TRAIN, corpus
 from bylaw.training.data.rows import write_rows
 from bylaw.training.data.splits import SPLITS, splits
@@ -60,5 +61,6 @@ def run(options: argparse.Namespace) -> int:
         print(json.dumps({"seed": options.seed, "files": files, "summary": table.to_dict()}))
     else:
         print(table.text())
-        print(f"\nWritten to {options.output}: {', '.join(path.name for path in paths.values())}")
+        names = ", ".join(path.name for path in paths.values())
+        print(f"\nWritten to {in_line(options.output)}: {names}")
     return OK

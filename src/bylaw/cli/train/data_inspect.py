@@ -11,7 +11,6 @@ from bylaw.cli.bench.instance import print_gold, print_rules
 from bylaw.cli.main import OK
 from bylaw.cli.terminal import wrapped
 from bylaw.errors import Diagnostic, UsageError
-from bylaw.printable import safe
 from bylaw.training.data.corpus import SEED, corpus
 from bylaw.training.data.example import Example
 from bylaw.training.data.rows import from_row, read_rows, to_row
@@ -62,7 +61,7 @@ def _index(number: int, count: int) -> int:
 
 def _print(example: Example) -> None:
     print(f"{example.name}   augmentation: {example.augmentation}, D{example.difficulty}\n")
-    print(safe("\n".join(wrapped(line, 0) if line else "" for line in example.prompt.split("\n"))))
+    print("\n".join(wrapped(line, 0) if line else "" for line in example.prompt.split("\n")))
     print(f"\nGOLD CALLS   {len(example.gold)}")
     print_gold(example.gold, example.answer)
     print_rules(example.procedure)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from bylaw.agents.local import fingerprint
+from bylaw.bench.result_fields import FieldCheck, maybe, require_fields, share
 from bylaw.bench.results import Results, read_results
 from bylaw.cli.arguments import add_choice, add_csv, add_json, add_names, add_number, at_least_one
 from bylaw.cli.main import OK
@@ -18,6 +19,7 @@ from bylaw.cli.outputs import write_tables
 from bylaw.cli.terminal import counted, progress
 from bylaw.cli.train.options import add_base, printer, with_libraries, within_memory
 from bylaw.errors import Diagnostic, TraceError
+from bylaw.saved import Damaged, flag, listed, table, text, whole
 from bylaw.training.data.corpus import SEED
 from bylaw.training.data.example import PRODUCTION
 from bylaw.training.data.splits import SPLITS
@@ -25,7 +27,31 @@ from bylaw.training.data.transfer_groups import GROUPS
 from bylaw.training.run.eval_tables import tables
 
 _SETS: Final = (*SPLITS, PRODUCTION)
-_FIELDS: Final = ("name", "trial", "compliance", "correct", "calls", "messages")
+
+
+def _messages(value: Any) -> None:
+    """A conversation: the second message is what was asked."""
+    if len(listed(value)) < 2:
+        raise Damaged("expected two messages or more")
+    text(table(value[1]).get("content"))
+
+
+def _condition(value: Any) -> None:
+    """Conditions are compared, so each is a plain value."""
+    for each in table(value).values():
+        if isinstance(each, dict | list):
+            raise Damaged("expected a plain value")
+
+
+_FIELDS: Final[Mapping[str, FieldCheck]] = {
+    "name": text,
+    "trial": whole,
+    "compliance": maybe(share),
+    "correct": flag,
+    "calls": whole,
+    "messages": _messages,
+    "conditions": _condition,
+}
 """The fields of a result that the tables read."""
 
 EPILOG: Final = """\
@@ -88,20 +114,19 @@ def run(options: argparse.Namespace) -> int:
 def _on_record(path: str) -> list[dict[str, Any]]:
     """The recorded runs; results of another command are an error."""
     found = list(read_results(path))
-    if not all(map(_is_result, found)):
+    if not all(map(_is_evaluation, found)):
         help = "`bylaw bench report` reports on runs of the benchmark."
         message = "these are not results of `bylaw train eval`"
         raise TraceError(Diagnostic("E421", message, help, source=path))
+    for each in found:
+        require_fields(each, _FIELDS, path)
     return found
 
 
-def _is_result(found: Mapping[str, Any]) -> bool:
-    known = GROUPS if found.get("split") == PRODUCTION else {found.get("template")}
-    return (
-        found.get("split") in _SETS
-        and found.get("template") in known
-        and all(field in found for field in _FIELDS)
-    )
+def _is_evaluation(found: Mapping[str, Any]) -> bool:
+    """Is it a run on one of the sets?"""
+    split, template = str(found.get("split")), str(found.get("template"))
+    return split in _SETS and (split != PRODUCTION or template in GROUPS)
 
 
 def _evaluate(options: argparse.Namespace) -> str:

@@ -7,32 +7,45 @@ from pathlib import Path
 from typing import Any, Final
 
 from bylaw.bench.analysis.runs import grouped, mean, simulated
+from bylaw.bench.result_fields import FieldCheck, conditions, maybe, one_of, require_fields
 from bylaw.bench.results import RunRecord, read_results
 from bylaw.errors import Diagnostic, TraceError
 from bylaw.grounding.report import GroundingVerdict
 from bylaw.groundstudy.judges import JUDGEMENT
 from bylaw.groundstudy.prompts import PROMPTS
 from bylaw.groundstudy.study import CATEGORIES, STUDY
+from bylaw.saved import flag, table, text, whole
 
 CATEGORY_NOTE: Final = "C, I: the answer is correct, incorrect; G, U: it is grounded, ungrounded"
-_FIELDS: Final[Mapping[str, Mapping[str, type | tuple[type, ...]]]] = {
+
+
+def _grounding(value: Any) -> None:
+    stated = table(value)
+    text(stated.get("verdict")), flag(stated.get("satisfied"))
+
+
+_FIELDS: Final[Mapping[str, Mapping[str, FieldCheck]]] = {
     STUDY: {
-        **dict.fromkeys(("key", "model", "prompt", "category", "ending"), str),
-        **dict.fromkeys(("repository", "bucket", "symbol", "question"), str),
-        **dict.fromkeys(("seed", "reads", "calls"), int),
-        **dict.fromkeys(("correct", "located"), bool),
-        **dict.fromkeys(("conditions", "grounding", "trace"), dict),
-        "answer": (str, type(None)),
+        **dict.fromkeys(("key", "model", "ending"), text),
+        **dict.fromkeys(("repository", "bucket", "symbol", "question"), text),
+        "prompt": one_of(*PROMPTS),
+        "category": one_of(*CATEGORIES),
+        **dict.fromkeys(("seed", "reads", "calls"), whole),
+        **dict.fromkeys(("correct", "located"), flag),
+        "conditions": conditions,
+        "grounding": _grounding,
+        "trace": table,
+        "answer": maybe(text),
     },
     JUDGEMENT: {
-        **dict.fromkeys(("key", "judge", "view", "model", "prompt"), str),
-        "conditions": dict,
-        "verdict": (bool, type(None)),
-        "measured": bool,
+        **dict.fromkeys(("key", "judge", "view", "model"), text),
+        "prompt": one_of(*PROMPTS),
+        "conditions": conditions,
+        "verdict": maybe(flag),
+        "measured": flag,
     },
 }
 """The fields that analyses and judges read, for each kind of result."""
-_VALUES: Final[Mapping[str, Sequence[str]]] = {"prompt": PROMPTS, "category": CATEGORIES}
 
 
 def read_study(*paths: str | Path, study: str = STUDY) -> Iterator[dict[str, Any]]:
@@ -40,24 +53,11 @@ def read_study(*paths: str | Path, study: str = STUDY) -> Iterator[dict[str, Any
     for path in paths:
         for run in read_results(path):
             if run.get("study") != study:
-                message = f"the run '{run.get('key')}' is not from the grounding study"
+                message = f"the run '{run['key']}' is not from the grounding study"
                 help = "Its results are written by `bylaw ground study`."
                 raise TraceError(Diagnostic("E421", message, help, source=str(path)))
-            wrong = _invalid_field(run, _FIELDS[study])
-            if wrong is not None:
-                message = f"the run '{run.get('key')}' has no valid '{wrong}'"
-                raise TraceError(Diagnostic("E421", message, source=str(path)))
+            require_fields(run, _FIELDS[study], path)
             yield run
-
-
-def _invalid_field(run: RunRecord, fields: Mapping[str, type | tuple[type, ...]]) -> str | None:
-    """The first field that is missing or has an invalid value."""
-    for name, kind in fields.items():
-        value = run.get(name, ...)  # None is a valid value of some fields
-        if not isinstance(value, kind) or value not in _VALUES.get(name, (value,)):
-            return name
-    judged = run.get("grounding", {"verdict": "", "satisfied": True})
-    return None if judged.keys() >= {"verdict", "satisfied"} else "grounding"
 
 
 def by_model_and_prompt(runs: Iterable[RunRecord]) -> dict[tuple[str, str], list[RunRecord]]:

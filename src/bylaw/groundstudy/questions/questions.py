@@ -13,6 +13,8 @@ from bylaw.errors import Diagnostic, TraceError, UsageError
 from bylaw.groundstudy.questions.symbols import SymbolKind
 from bylaw.groundstudy.repositories.file_tools import Repository
 from bylaw.opening import read_regular
+from bylaw.saved import table
+from bylaw.values import read_json
 
 VERSION: Final = 1
 """The version of the format of question files."""
@@ -106,7 +108,7 @@ def write_questions(path: Path, asked: QuestionSet) -> None:
 def read_questions(path: Path) -> QuestionSet:
     """The questions in a question file."""
     try:
-        document: dict[str, Any] = json.loads(read_regular(path))
+        document = table(read_json(read_regular(path)))
         if document["bylaw"] != VERSION:
             raise ValueError(f"format {document['bylaw']} is not supported, only {VERSION}")
         if type(document["seed"]) is not int:

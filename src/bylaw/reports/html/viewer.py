@@ -183,7 +183,10 @@ def _result(call: Call) -> dict[str, str] | None:
 def _seconds(call: Call) -> float | None:
     if call.start is None or call.end is None:
         return None
-    seconds = call.end - call.start
+    try:
+        seconds = float(call.end - call.start)
+    except OverflowError:  # whole numbers beyond any time
+        return None
     return seconds if 0 <= seconds < float("inf") else None
 
 

@@ -6,7 +6,6 @@ rules) are JSON text, so that every row has the same columns of the same types.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -18,7 +17,7 @@ from bylaw.opening import read_regular
 from bylaw.procedure.procedure import Procedure
 from bylaw.training.data.alias import Alias
 from bylaw.training.data.example import Example
-from bylaw.values import Json, write_json
+from bylaw.values import Json, read_json, write_json
 
 COLUMNS: Final[Mapping[str, str]] = {
     "name": "the name of the example",
@@ -75,13 +74,13 @@ def from_row(row: Mapping[str, Any], source: str | None = None) -> Example:
             template=row["template"],
             transform=row["transform"],
             augmentation=row["augmentation"],
-            parameters=_checked(json.loads(row["parameters"]), {"seed": int}),
+            parameters=_checked(read_json(row["parameters"]), {"seed": int}),
             difficulty=row["difficulty"],
             prompt=_checked(row["prompt"][-1], {"content": str})["content"],
-            tools=tuple(_alias(alias) for alias in json.loads(row["aliases"])),
-            gold=tuple(_gold_from_dict(call) for call in json.loads(row["gold"])),
+            tools=tuple(_alias(alias) for alias in read_json(row["aliases"])),
+            gold=tuple(_gold_from_dict(call) for call in read_json(row["gold"])),
             answer=row["answer"],
-            procedure=Procedure.from_dict(json.loads(row["procedure"])),
+            procedure=Procedure.from_dict(read_json(row["procedure"])),
         )
     except (KeyError, TypeError, ValueError, IndexError, BylawError) as error:
         reason = f"{error} is missing" if isinstance(error, KeyError) else str(error)
@@ -104,7 +103,7 @@ def write_rows(path: Path, examples: Iterable[Example]) -> None:
 def read_rows(path: Path) -> list[dict[str, Any]]:
     """The rows of a file of examples."""
     try:
-        return [json.loads(line) for line in read_regular(path).splitlines()]
+        return [read_json(line) for line in read_regular(path).splitlines()]
     except OSError as error:
         message = f"cannot be read: {error.strerror or error}"
         raise TraceError(Diagnostic("E310", message, source=str(path))) from None

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from math import isfinite
 from pathlib import Path
 from statistics import fmean
 from typing import Any, Final
 
 from bylaw.errors import Diagnostic, TraceError
 from bylaw.opening import read_regular
+from bylaw.saved import Damaged, number, table, text, whole
 from bylaw.tables import Column, Table
 from bylaw.values import Json
 
@@ -54,7 +56,7 @@ def _rows(path: Path) -> list[dict[str, Any]]:
         lines = read_regular(path).splitlines(keepends=True)
         rows = [json.loads(line) for line in lines if line.endswith("\n")]
         odd = next((n for n, row in enumerate(rows, 1) if not _is_metric(row)), None)
-    except ValueError as error:  # not UTF-8, or not JSON
+    except (ValueError, RecursionError) as error:  # not UTF-8, or not JSON
         raise TraceError(
             Diagnostic("E315", f"not a metrics file: {error}", source=str(path))
         ) from error
@@ -65,9 +67,17 @@ def _rows(path: Path) -> list[dict[str, Any]]:
 
 
 def _is_metric(row: Any) -> bool:
-    if not isinstance(row, dict) or not {"phase", "step"} <= row.keys():
+    try:
+        stated = table(row)
+        text(stated.get("phase")), whole(stated.get("step"))
+        if stated.get("reward") is not None:
+            whole(stated.get("after"))
+            for term in TERMS:
+                if not isfinite(number(stated.get(term))):
+                    return False
+    except Damaged:
         return False
-    return row.get("reward") is None or {"after", *TERMS} <= row.keys()
+    return True
 
 
 def curves(runs: Mapping[str, Sequence[Mapping[str, Any]]]) -> Table:

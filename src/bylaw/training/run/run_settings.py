@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import Final
 
 from bylaw.errors import Diagnostic, UsageError
+from bylaw.opening import read_regular
+from bylaw.saved import table
 from bylaw.training.data.example import Example
 from bylaw.training.run.plan import GrpoPlan
-from bylaw.values import Json, canonical
+from bylaw.values import Json, canonical, read_json
 
 SETTINGS: Final = "settings.json"
 _CHANGEABLE: Final = {"micro_batch_size", "width", "checkpointing", "save_every"}
@@ -41,10 +43,18 @@ class RunSettings:
     def check(self, output: Path) -> None:
         """Raises an error if the run was started with other settings."""
         path = output / SETTINGS
-        saved = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+        saved = _read(path) if path.exists() else {}
         other = [name for name, value in self.values.items() if saved.get(name, value) != value]
         if other:
             named = ", ".join(f"{name} {saved[name]}" for name in other)
             help = "Resume with the original options, or start another run."
             message = f"the run was started with other settings: {named}"
             raise UsageError(Diagnostic("E402", message, help, source=str(output)))
+
+
+def _read(path: Path) -> Mapping[str, Json]:
+    try:
+        return table(read_json(read_regular(path)))
+    except (OSError, ValueError) as error:
+        message = f"the settings of the run cannot be read: {error}"
+        raise UsageError(Diagnostic("E402", message, source=str(path))) from None
