@@ -585,8 +585,8 @@ CODES: Final = {
     "W514": Code(
         "rules clash from the start",
         "Each of the rules can be satisfied, and each pair of them, but not all together: they "
-        "demand more calls than they allow. No agent can score 1, and a gate cannot check "
-        "whether all rules can still be met.",
+        "demand calls that they do not allow. No agent can score 1, and a gate tests these rules, "
+        "and those that share tools with them, only one by one.",
         '- {name: once, rule: "CalledN(pay, = 1)"}\n'
         '- {name: five, rule: "CalledWith(pay, amount = 5)"}\n'
         '- {name: six, rule: "CalledWith(pay, amount = 6)"}',
@@ -624,6 +624,38 @@ CODES: Final = {
         "refused any more, so no guard can be made (E216). The finding says why, and what to do.",
         "{name: no-failures, rule: G !call(pay, failed), severity: SOFT_BLOCK}",
         "{name: no-failures, rule: G !call(pay, failed), severity: HARD_STOP}",
+    ),
+    "W530": Code(
+        "a value that the schema excludes",
+        "The rule compares an argument with a value that no call has whose arguments fit the "
+        "tool's schema: of another type, not among the values of an enum, out of bounds. Such a "
+        "comparison is always false (with != always true), so it checks nothing.",
+        'G(refund -> args.amount <= "100")   # amount is a number',
+        "G(refund -> args.amount <= 100)",
+    ),
+    "W531": Code(
+        "an argument that the schema does not have",
+        "The tool's schema lists its arguments and excludes others (additionalProperties: false), "
+        "and this one is not among them. Usually it is misspelt.",
+        "G(refund -> args.amout <= 100)",
+        "G(refund -> args.amount <= 100)",
+    ),
+    "W532": Code(
+        "exact arguments lack one that is required",
+        "CalledExactly compares all arguments of a call. The tool's schema requires one that the "
+        "rule does not list, so no call that fits the schema can match.",
+        "CalledExactly(refund, amount = 5)   # the schema also requires order",
+        'CalledExactly(refund, amount = 5, order = "W7")',
+    ),
+    "W533": Code(
+        "an order comparison on an argument of any type",
+        "Numbers are ordered among numbers, texts among texts, and every other comparison is "
+        'false: "5000" > 100 is false. Where the rule applies only if the comparison is true, a '
+        "call escapes it with a value of another type. A schema fixes the type, and a gate refuses "
+        "calls that do not fit it. Without one, negate the opposite: it is true of everything "
+        "else.",
+        "G(refund & args.amount > 100 -> O approve)",
+        "G(refund & !(args.amount <= 100) -> O approve)",
     ),
     # ── notes on traces ──────────────────────────────────────────────────────────────────
     "W520": Code(

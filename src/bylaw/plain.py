@@ -33,7 +33,13 @@ class OversizedValue(NotJson):
     """A value has too many parts, or too much text."""
 
 
-def rebuilt(value: object, *, max_parts: int = MAX_PARTS, max_text: float = UNLIMITED) -> Json:
+def rebuilt(
+    value: object,
+    *,
+    max_parts: int = MAX_PARTS,
+    max_text: float = UNLIMITED,
+    max_depth: int = MAX_DEPTH,
+) -> Json:
     """A copy of a JSON value, made of exactly JSON's types; tuples become lists.
 
     Raises NotJson for any other object. Instances of subclasses are such objects. Keys and texts
@@ -43,7 +49,7 @@ def rebuilt(value: object, *, max_parts: int = MAX_PARTS, max_text: float = UNLI
         copy = dict(value)
         if _is_flat(copy, max_text):
             return copy
-    return _Rebuilding(max_parts, max_text).rebuilt(value, 0)
+    return _Rebuilding(max_parts, max_text, max_depth).rebuilt(value, 0)
 
 
 def _is_flat(copy: dict[Any, Any], max_text: float) -> bool:
@@ -68,9 +74,10 @@ def _is_flat(copy: dict[Any, Any], max_text: float) -> bool:
 class _Rebuilding:
     """One value while it is rebuilt."""
 
-    __slots__ = ("left", "max_parts", "max_text", "text_left")
+    __slots__ = ("left", "max_depth", "max_parts", "max_text", "text_left")
 
-    def __init__(self, max_parts: int, max_text: float) -> None:
+    def __init__(self, max_parts: int, max_text: float, max_depth: int) -> None:
+        self.max_depth = max_depth
         self.max_parts = self.left = max_parts
         self.max_text = self.text_left = max_text
 
@@ -98,8 +105,8 @@ class _Rebuilding:
         if kind is not dict and kind is not list and kind is not tuple:
             raise NotJson(f"{type_name(kind)} is not a JSON type")
         self.left -= len(value)
-        if depth >= MAX_DEPTH:
-            raise NotJson(f"it nests more than {MAX_DEPTH} deep")
+        if depth >= self.max_depth:
+            raise NotJson(f"it nests more than {self.max_depth} deep")
         if self.left < 0:
             raise OversizedValue(f"it has more than {self.max_parts:,} parts")
         # Copied before it is walked: another thread may be changing it.

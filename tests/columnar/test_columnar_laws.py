@@ -7,10 +7,20 @@ import json
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from strategies import data_formulas, data_traces, formulas, past_rules, quantified, traces
+from strategies import (
+    data_formulas,
+    data_terms,
+    data_traces,
+    formulas,
+    past_rules,
+    quantified,
+    traces,
+)
 
 from bylaw import Constraint, Procedure, Trace
-from bylaw.logic.formula import Formula
+from bylaw.logic.formula import Formula, Let
+from bylaw.logic.inlining import inlined
+from bylaw.logic.terms import Term
 from bylaw.scoring.verify import CheckedTrace, verify_trace
 from bylaw.semantics.evaluation import evaluate, view_of
 from bylaw.semantics.verdict import FALSE, TRUE, VACUOUS, Value
@@ -32,6 +42,7 @@ from bylaw.columnar.from_traces import columns_of
 from bylaw.columnar.segments import TruthColumn
 from bylaw.columnar.subject import Subject
 from bylaw.columnar.support import unsupported_because
+from bylaw.columnar.values import named as by_instances
 
 ORDERS = st.sampled_from(["position", "step"])
 EVENTS = st.sampled_from(["all", "calls"])
@@ -75,6 +86,24 @@ def _agree(formula: Formula, corpus: list[Trace], order: Order, events: Events) 
         span = slice(columns.segments.starts[number], columns.segments.ends[number])
         assert _values(column.at(np.arange(span.start, span.stop))) == expected
         assert _values(starts.at(np.array([number]))) == expected[:1]
+
+
+@FEW
+@given(data_terms(), data_formulas(3, ("x",)), CORPORA, ORDERS, EVENTS)
+def test_in_columns_a_name_changes_nothing(
+    term: Term, body: Formula, corpus: list[Trace], order: Order, events: Events
+) -> None:
+    """`let` is substitution; its instances say what the term itself says."""
+    named = Let("x", term, body)
+    plain = inlined(named)
+    if plain is None or unsupported_because(named) is not None:
+        return
+    columns, there = columns_of(corpus, Codes(), events)
+    if not len(there):
+        return
+    over = ColumnarEvaluation(Subject(columns, order))
+    places = over.segments.everywhere
+    assert _values(by_instances(over, named, places)) == _values(over.at(plain, places))
 
 
 def _values(column: TruthColumn) -> list[Value]:

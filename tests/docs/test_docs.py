@@ -23,7 +23,7 @@ from bylaw.logic.operators import COMPARISONS, KEYWORDS, OPERATORS
 from bylaw.procedure.constraint import SEVERITIES
 from bylaw.procedure.files import CONSTRAINT_FIELDS, PROCEDURE_FIELDS
 from bylaw.trace.formats import FORMATS
-from bylaw.trace.record import _CALL_FIELDS, _OWN_FIELDS
+from bylaw.trace.record import _CALL_FIELDS, OWN_FIELDS
 from bylaw.vocabulary.predicates import PREDICATES
 
 ROOT = Path(__file__).parents[2]
@@ -132,7 +132,7 @@ def test_every_field_of_a_procedure_is_described() -> None:
 
 def test_every_field_of_a_record_is_described() -> None:
     code = set(_reference("trace-records.md").code())
-    assert code >= {*_OWN_FIELDS, *_CALL_FIELDS}
+    assert code >= {*OWN_FIELDS, *_CALL_FIELDS}
 
 
 def test_every_format_is_described() -> None:

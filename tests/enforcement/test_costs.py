@@ -71,3 +71,30 @@ def test_saving_and_restoring_cost_as_much_as_was_seen(rule: str) -> None:
         return lambda: _guard(rule).restore(guard.save())
 
     assert _growth(saved, 50) < 120
+
+
+@pytest.mark.parametrize("rule", RULES.values(), ids=RULES.keys())
+def test_a_decision_costs_at_most_as_much_as_was_listed_since_a_result_is_outstanding(
+    rule: str,
+) -> None:
+    def decided(size: int) -> Callable[[], object]:
+        guard = _guard(rule)
+        guard.propose([Call("list", {"ids": []})])  # its result never arrives
+        for first in range(0, size, 10):
+            ids: list[object] = [f"id-{number}" for number in range(first, first + 10)]
+            (decision,) = guard.propose([Call("list", {"ids": ids})])
+            guard.record(decision, {"ids": ids})
+        return lambda: guard.propose([Call("check", {"id": "id-7"})])
+
+    assert work_of(decided(400)) / work_of(decided(40)) < 12
+
+
+def test_an_event_with_many_values_is_saved_once() -> None:
+    rule = "G(open -> let i = args.id: earlier (list & i in result.ids))"
+
+    def saved(size: int) -> Callable[[], object]:
+        guard = _guard(rule)
+        _listed(guard, size)
+        return guard.save
+
+    assert _growth(saved, 50) < 120

@@ -5,6 +5,8 @@ from __future__ import annotations
 import functools
 import json
 import linecache
+import random
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -216,3 +218,109 @@ def _interrupt(change: str, folder: Path, *, all_of_them: bool) -> None:
     assert unharmed, "what is checked first leaves the run as it is"
     with scene() as undisturbed:
         assert make(undisturbed) == expected, "what runs share is intact"
+
+
+# ── while a person is asked, and in functions of the user's ───────────────────────────────
+
+
+def _asking(ask: Callable[..., bool]) -> Guard:
+    constraints = [
+        {"name": "asked", "rule": "G !wire", "severity": "ASK"},
+        {"name": "warned", "rule": "G !pay", "severity": "BLOCK_AND_WARN"},
+    ]
+    stated = {"unlisted": "allow", "constraints": constraints}
+    return Guard(Procedure.from_dict(stated), ask=ask)
+
+
+WIRE, PAY = Call("wire"), Call("pay")
+
+
+def test_a_turn_in_which_nothing_was_decided_is_taken_back() -> None:
+    def ask(*_: object) -> bool:
+        raise Interrupt
+
+    guard = _asking(ask)
+    guard.propose([PAY])
+    guard.say("assistant", "I insist.")
+    before = _state(guard)
+    with pytest.raises(Interrupt):
+        guard.propose([WIRE])
+    assert _state(guard) == before
+    assert guard.propose([PAY])[0].overridden == ("warned",), "the turn never happened"
+
+
+def test_the_turns_of_others_stay() -> None:
+    def ask(*_: object) -> bool:
+        assert guard.propose([Call("other")])[0].allowed
+        raise Interrupt
+
+    guard = _asking(ask)
+    with pytest.raises(Interrupt):
+        guard.propose([WIRE])
+    assert not guard.stopped
+    assert [each.call.tool for each in guard.awaiting] == ["other"]
+    assert guard.propose([PAY])[0].action == "warn"
+
+
+def test_a_function_that_is_interrupted_ends_the_run() -> None:
+    vocabulary = Vocabulary()
+
+    @vocabulary.predicate(false_is_final=True)
+    def slow(trace: Trace, at: int, metrics: Any) -> bool:
+        if trace[at].args:
+            signal.raise_signal(signal.SIGUSR1)
+        return True
+
+    def interrupt(*_: object) -> None:
+        raise Interrupt
+
+    constraints = [{"name": "slow", "rule": "G(pay -> slow())"}]
+    stated = {"finish": "free", "unlisted": "allow", "constraints": constraints}
+    guard = Guard(Procedure.from_dict(stated, vocabulary=vocabulary))
+    handler = signal.signal(signal.SIGUSR1, interrupt)
+    try:
+        assert guard.propose([PAY])[0].allowed
+        with pytest.raises(Interrupt):
+            guard.propose([Call("other"), Call("pay", {"now": True})])
+    finally:
+        signal.signal(signal.SIGUSR1, handler)
+    (refused,) = guard.propose([PAY])
+    assert refused.action == "stop"
+    assert "`propose` was interrupted" in refused.message
+    assert guard.finish().score is None
+
+
+def test_signals_at_any_moment() -> None:
+    """A turn that an interrupt took away never counts: it was not decided, or the run is over."""
+
+    def interrupt(*_: object) -> None:
+        raise Interrupt
+
+    handler = signal.signal(signal.SIGALRM, interrupt)
+    choose = random.Random(7)
+    constraints = [{"name": "few", "rule": "CalledN(pay, <= 3)"}]
+    few = Procedure.from_dict({"unlisted": "allow", "constraints": constraints})
+    over = 0
+    try:
+        for _ in range(3000):
+            guard = Guard(few)
+            guard.propose([PAY])
+            decisions: list[Decision] = []
+            try:
+                signal.setitimer(signal.ITIMER_REAL, choose.uniform(1e-6, 2e-4))
+                decisions = guard.propose([PAY, PAY])
+                signal.setitimer(signal.ITIMER_REAL, 0)
+            except Interrupt:
+                pass
+            if decisions:  # they arrived, so that the caller can run them or give them up
+                continue
+            if guard.stopped:
+                over += 1
+                assert guard.propose([PAY])[0].action == "stop"
+            else:
+                actions = [each.action for each in guard.propose([PAY, PAY, PAY])]
+                assert actions == ["allow", "allow", "block"]
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, handler)
+    assert over

@@ -17,7 +17,7 @@ from saved_states import FORBIDDEN, KEY, damaged, new_guard, states
 
 from bylaw import Call, Guard, UsageError
 from bylaw.enforcement.saved_run import _seal
-from bylaw.values import canonical
+from bylaw.values import MAX_DEPTH, canonical
 
 STATES = int(os.environ.get("BYLAW_FUZZ_STATES", "1500"))
 SEED = 20250720
@@ -81,7 +81,7 @@ def _renamed(guard: Guard) -> Any:
 
 
 def _resealed(mutant: Any) -> Any:
-    return {**mutant, "seal": _seal({k: v for k, v in mutant.items() if k != "seal"}, None)}
+    return _sealed_by(None)(mutant)
 
 
 def _forge(number: int) -> None:
@@ -113,10 +113,10 @@ def _attack_key(number: int) -> None:
     assert not guard.stopped
 
 
-def _sealed_by(key: bytes) -> Callable[[Any], Any]:
+def _sealed_by(key: bytes | None) -> Callable[[Any], Any]:
     def seal(mutant: Any) -> Any:
         state = {k: v for k, v in mutant.items() if k != "seal"}
-        return {**state, "seal": _seal(state, key)}
+        return {**state, "seal": _seal(canonical(state), key)}
 
     return seal
 
@@ -163,6 +163,34 @@ def test_a_key_is_secret_bytes(key: Any) -> None:
         guard.save(key=key)
     with pytest.raises(UsageError, match="key"):
         guard.restore(guard.save(), key=key)
+
+
+def test_what_may_be_judged_can_be_saved() -> None:
+    """A value that nests as deep as values may, inside a state that nests itself."""
+    nested: Any = "K9"
+    for _ in range(MAX_DEPTH - 1):
+        nested = [nested]
+    guard = new_guard()
+    (decision,) = guard.propose([Call("verify", {"id": nested})])
+    guard.record(decision, [nested])
+    saved = guard.save()
+    new_guard().restore(saved)
+    assert canonical(guard.save()) == canonical(saved)
+
+
+def test_a_saved_run_is_a_copy() -> None:
+    guard = new_guard()
+    (decision,) = guard.propose([Call("verify", {"id": 7})])
+    guard.record(decision, {"most": 500, "ids": [3], "note": "K9"})
+    saved = guard.save()
+    before = canonical(saved)
+    pending = [saved]
+    while pending:
+        container: Any = pending.pop()
+        pending += container.values() if isinstance(container, dict) else container
+        pending = [each for each in pending if isinstance(each, dict | list)]
+        container.clear()
+    assert canonical(guard.save()) == before
 
 
 def test_labels_belong_to_a_saved_run() -> None:

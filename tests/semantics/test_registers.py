@@ -11,16 +11,20 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from notation import trace
-from strategies import data_formulas, data_traces, past_rules
+from strategies import data_formulas, data_terms, data_traces, past_rules
 
 from bylaw import Call, Monitor, Trace, Verdict, holds, parse
+from bylaw.logic import formula as f
 from bylaw.logic.formula import Formula
+from bylaw.logic.inlining import inlined
+from bylaw.logic.terms import Term
 from bylaw.logic.walk import sees_answer
 from bylaw.semantics.history import History
 from bylaw.semantics.monitors import Monitors
 from bylaw.semantics.past.compiled import past_bodies
 from bylaw.semantics.past.keyed import Index
 from bylaw.semantics.past.registers import Registers
+from bylaw.semantics.past.tallies import Tallies
 from bylaw.trace.event import MISSING, Event
 from bylaw.vocabulary.registry import EMPTY
 
@@ -165,6 +169,56 @@ UNKNOWN = [
     ("G(call(pay, result.x > 1) -> false)", "get", "pay", False),
     ("G(pay -> !Y call(get, failed))", "get", "pay", False),
     ("G(pay -> args.id = 1)", "get", 'pay{"id":2}', True),
+    # let is substitution: what does not depend on the unknown value is decided.
+    ("G(pay -> let r = result.x: r = 1)", "get", "pay", False),
+    ("G(pay -> let r = result.x: r = 1 & args.id = 1)", "get", 'pay{"id":2}', True),
+    ("G(pay -> let r = last(get).result: r = 1)", "get", "pay", False),
+    ("G(pay -> let r = last(get).result: r = 1)", "other", "pay", True),
+    ("G(pay -> let g = last(get): g.args.id = 1)", 'get{"id":2}', "pay", True),
+    # sofar: an outstanding call may yet be in the list.
+    ("G(pay -> length(sofar(pay)) <= 1)", "pay", "pay", True),
+    ("G(pay -> length(sofar(call(pay, ok))) <= 1)", "pay", "pay", False),
+    ("G(pay -> length(sofar(call(pay, ok))) <= 1)", "pay=>1 pay=>1", "get", True),
+    ("G(pay -> length(sofar(call(get, ok))) = 0)", "get", "pay", False),
+    ("G(pay -> length(sofar(call(get, ok))) = 0)", "get=>1", "pay", True),
+    ("G(pay -> length(sofar(call(get, ok))) >= 1)", "get", "pay", False),
+    ("G(pay -> length(sofar(call(get, ok))) >= 2)", "get", "pay", True),
+    ("G(pay -> length(sofar(call(get, ok))) >= 2)", "get get", "pay", False),
+    ("G(pay -> sum(sofar(call(pay, ok)).args.n) <= 5)", 'pay{"n":6}=>1', "get", True),
+    ("G(pay -> sum(sofar(call(get, ok)).args.n) <= 5)", 'get{"n":3} get{"n":3}', "pay", False),
+    ("G(pay -> sum(sofar(call(get, ok)).args.n) > 7)", 'get{"n":3} get{"n":3}', "pay", True),
+    ("G(pay -> sum(sofar(get).result.n) <= 5)", 'get=>{"n":6} get', "pay", False),
+    ("G(pay -> sum(sofar(get).args.n) <= 5)", 'get{"n":6}=>1 get', "pay", True),
+    ("G(pay -> max(sofar(call(get, ok)).args.n) > 3)", 'get{"n":3} get{"n":2}', "pay", True),
+    ("G(pay -> max(sofar(call(get, ok)).args.n) > 2)", 'get{"n":3} get{"n":2}', "pay", False),
+    (
+        "G(pay -> length(unique(sofar(call(get, ok)).args.n)) >= 2)",
+        'get{"n":1} get{"n":1}',
+        "pay",
+        True,
+    ),
+    (
+        "G(pay -> length(unique(sofar(call(get, ok)).args.n)) >= 2)",
+        'get{"n":1} get{"n":2}',
+        "pay",
+        False,
+    ),
+    ("G(pay -> forall g in sofar(call(get, ok)): g.args.n = 1)", 'get{"n":1}', "pay", False),
+    ("G(pay -> exists g in sofar(call(get, ok)): g.args.n = 1)", 'get{"n":2}', "pay", True),
+    (
+        "G(pay -> let i = args.id: length(sofar(call(get, id = i))) = 0)",
+        'get{"id":1}',
+        'pay{"id":1}',
+        True,
+    ),
+    (
+        "G(pay -> let i = args.id: length(sofar(call(get, id = i))) = 0)",
+        'get{"id":1}',
+        'pay{"id":2}',
+        False,
+    ),
+    ("G(pay -> let i = args.id: !Y O call(get, id = i, ok))", 'get{"id":1}', 'pay{"id":1}', False),
+    ("G(pay -> let i = args.id: !Y O call(get, id = i))", 'get{"id":1}', 'pay{"id":1}', True),
 ]
 
 
@@ -216,6 +270,69 @@ def test_nothing_is_kept_that_no_question_can_ask_for() -> None:
     kept = sum(len(bucket) for each in buckets for bucket in each)
     assert kept <= 2 * 7
     assert len(monitor._monitors.outstanding) <= 64
+
+
+TALLIES = [
+    "G(pay -> let i = args.id: length(sofar(call(pay, id = i))) <= 5000)",
+    "G(pay -> let i = args.id: sum(sofar(call(pay, id = i)).args.n) <= 100000)",
+    "G(pay -> max(sofar(call(pay, ok)).args.n) <= 7)",
+    "G(pay -> min(sofar(pay).args.n) >= 0 & avg(sofar(pay).args.n) < 7)",
+    "G(pay -> sum(sofar(call(pay, ok)).result.paid) <= 100000)",
+]
+
+
+@pytest.mark.parametrize("rule", TALLIES)
+def test_a_tally_takes_no_more_room_than_its_keys(rule: str) -> None:
+    """Lengths, sums and extremes are kept as they grow, not the events."""
+    monitor = Monitor(parse(rule))
+    for number in range(2_000):
+        monitor.step(Call("pay", {"id": number % 7, "n": number % 7 + 0.5}))
+        monitor.record(monitor.length - 1, {"paid": 1})
+    engine = monitor._engine
+    assert isinstance(engine, Registers)
+    assert monitor.verdict is Verdict.PRESUMABLY_SATISFIED
+    assert not engine.keeps_events
+    assert not engine.queue
+    tallies = [memory for memory in engine.memories if isinstance(memory, Tallies)]
+    assert tallies
+    assert all(len(each.tallies) <= 7 and not each.unsure for each in tallies)
+    assert len(json.dumps(monitor.save())) < 10_000
+
+
+KEPT = [
+    ("G(pay -> length(unique(sofar(get).args.n)) >= 0)", True),
+    ("G(pay -> exists g in sofar(get): g.args.n >= 0)", True),
+    ("G(pay -> let n = args.n: length(sofar(get & args.n > n)) >= 0)", True),
+    ("G(pay -> let n = args.n: length(sofar(get & args.l contains n)) >= 0)", True),
+    ("G(pay -> length(sofar(get)) >= 0)", False),
+    ("G(pay -> let n = args.n: length(sofar(get & args.n = n)) >= 0)", False),
+]
+
+
+@pytest.mark.parametrize(("rule", "keeps"), KEPT)
+def test_other_uses_of_the_list_keep_the_events_and_say_so(rule: str, keeps: bool) -> None:
+    monitor = Monitor(parse(rule))
+    for number in range(5):
+        monitor.step(Call("get", {"n": number, "l": [number]}, result=1))
+    monitor.step(Call("pay", {"n": 1}, result=1))
+    assert monitor.verdict is Verdict.PRESUMABLY_SATISFIED
+    assert monitor._engine.keeps_events is keeps
+
+
+@settings(max_examples=150)
+@given(data_terms(future=False), data_formulas(2, ("x",), future=False), data_traces(), KINDS)
+def test_a_name_changes_nothing_live(term: Term, body: Formula, subject: Trace, kind: Any) -> None:
+    """`let` is substitution at every prefix. Safety may be found sooner without names."""
+    named = f.Let("x", term, body)
+    plain = inlined(named)
+    assume(plain is not None)
+    assert plain is not None
+    one, other = (_monitor(f.Always(rule), kind, subject) for rule in (named, plain))
+    for event in subject.seen(kind, sees_answer(named)):
+        one.step(event)
+        other.step(event)
+        assert one.verdict.holds_now is other.verdict.holds_now
+        assert (one.verdict is Verdict.VIOLATED) is (other.verdict is Verdict.VIOLATED)
 
 
 def test_texts_are_kept_only_for_evidence_by_substring() -> None:

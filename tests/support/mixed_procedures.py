@@ -11,9 +11,10 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from random import Random
 
-from bylaw import Call, parse
+from bylaw import Call
 from bylaw.names import FINAL_ANSWER
 from bylaw.semantics.machine.machine import Machine, Move
+from bylaw.trace.event import MISSING
 from bylaw.vocabulary.view import Order
 
 States = tuple[int, ...]
@@ -61,7 +62,7 @@ FORMS = (
 )
 
 
-def random_rules(random: Random, tools: str) -> list[str]:
+def random_rules(random: Random, tools: str, forms: Sequence[str] = FORMS) -> list[str]:
     """Two to five rules about these tools."""
 
     def rule() -> str:
@@ -69,9 +70,37 @@ def random_rules(random: Random, tools: str) -> list[str]:
         n, x = random.randint(0, 2), random.randint(0, 2)
         i, j = random.randint(0, 1), random.randint(0, 1)
         op = random.choice(["=", "<=", ">=", "!="])
-        return random.choice(FORMS).format(a=a, b=b, c=c, n=n, x=x, i=i, j=j, op=op)
+        return random.choice(forms).format(a=a, b=b, c=c, n=n, x=x, i=i, j=j, op=op)
 
     return [rule() for _ in range(random.randint(2, 5))]
+
+
+OUTCOME_FORMS = (
+    "G(call({a}, ok) -> F {b})",
+    "G(call({a}, failed) -> G !{b})",
+    "G(call({a}, failed) -> X {b})",
+    "G({a} -> O call({b}, ok))",
+    "G({a} -> !O call({b}, failed))",
+    "!{a} W call({b}, ok)",
+    "F call({a}, ok)",
+    "G({a} -> F {b})",
+    "G({a} -> X {b})",
+    "!{a} W {b}",
+    "CalledN({a}, <= 1)",
+    "CalledN({a}, >= 2)",
+    "InOrder({a}, {b}, {c})",
+)
+"""Forms of rules that depend on the outcomes of calls, and others."""
+
+
+def outcomes(tools: str) -> list[Call]:
+    """Calls that succeeded, calls that failed, and calls without a result."""
+    names = (*tools, "other")
+    return [
+        Call(name, result=result, error=error)
+        for name in names
+        for result, error in (("done", None), (MISSING, "failed"), (MISSING, None))
+    ]
 
 
 def events(tools: str) -> list[Call]:
@@ -91,12 +120,12 @@ def events(tools: str) -> list[Call]:
 class ExactProduct:
     """The rules of a procedure, each with its machine, and their states after some calls."""
 
-    def __init__(self, rules: Sequence[str], order: Order, tools: str) -> None:
-        self.machines = [Machine(parse(rule), order) for rule in rules]
+    def __init__(self, machines: Sequence[Machine], order: Order, tools: str) -> None:
+        self.machines = machines
         self.states: States = tuple(machine.start for machine in self.machines)
         by_step = order == "step"
         self._moves: dict[tuple[Move, ...], tuple[Call, bool]] = {}
-        for call in events(tools):
+        for call in (*events(tools), *outcomes(tools)):
             final = call.tool == FINAL_ANSWER
             for new_step in (True, False) if by_step and not final else (True,):
                 moves = tuple((m.alphabet.letter(call), new_step, final) for m in self.machines)

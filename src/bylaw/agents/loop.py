@@ -19,7 +19,7 @@ from bylaw.enforcement.open_gate import OpenGate
 from bylaw.names import FINAL_ANSWER
 from bylaw.trace.event import Call, Event, Message
 from bylaw.trace.refusal_mark import unmarked
-from bylaw.values import Json
+from bylaw.values import Json, copied
 
 Ending: TypeAlias = Literal["answered", "stopped", "truncated", "silent"]
 """A run ends with an answer, when the gate stops it, at a limit (of turns or of the model's
@@ -139,7 +139,7 @@ class Episode:
         if call.tool == FINAL_ANSWER:
             self.answer, self.ending = call.args.get("answer"), "answered"
             return "{}"
-        result, error_text = self._run(call)
+        result, error_text = self._run(decision.call)
         self.guard.record(decision, result, error=error_text)
         made = Call(call.tool, call.args, result, decision.call.step, error_text, call.id)
         self.executed.append(made)
@@ -150,7 +150,7 @@ class Episode:
         if call.tool not in self.tools:
             return None, f"there is no tool '{call.tool}'"
         try:
-            return self.tools[call.tool](**call.args), None
+            return self.tools[call.tool](**copied(call.args)), None
         except Exception as error:  # the model reads what was wrong with its arguments
             return None, str(error)
 

@@ -106,9 +106,9 @@ class _Followed:
         self._step += not self._speaking
 
     def _take(self, calls: Sequence[Call]) -> None:
-        occupied, executed = self._speaking, list[tuple[int, Call]]()
+        executed: list[tuple[int, Call]] = []
         for call in calls:
-            step = self._step + (call.tool == FINAL_ANSWER and occupied)
+            step = self._judge.answer_step if call.tool == FINAL_ANSWER else self._step
             trial = self._judge.attempt(
                 Call(call.tool, call.args, step=step, agent=call.agent), step
             )
@@ -122,7 +122,6 @@ class _Followed:
             trial.keep()
             self._judge.excused = dict.fromkeys(trial.violations, "") | self._judge.excused
             executed.append((self._judge.monitors.length - 1, call))
-            occupied = True
         self._step, self._speaking = self._step + 1, False
         for position, call in executed:
             if call.tool != FINAL_ANSWER and (call.result is not MISSING or call.failed):

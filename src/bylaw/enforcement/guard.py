@@ -34,7 +34,9 @@ from bylaw.enforcement.validation import (
     check_asking,
     check_positive,
     check_procedure,
+    checked_metrics,
     checked_run_id,
+    checked_table,
     not_json,
     unusable,
 )
@@ -43,6 +45,7 @@ from bylaw.names import FINAL_ANSWER
 from bylaw.plain import NotJson, OversizedValue, rebuilt
 from bylaw.procedure.procedure import Procedure
 from bylaw.trace.event import MISSING, ROLES, Call, Role
+from bylaw.trace.gate_record import GateRecord
 from bylaw.values import Json
 from bylaw.work import UNLIMITED
 
@@ -53,6 +56,8 @@ MAX_WORK: Final = 1_000_000
 """The steps that one rule may take to judge one event."""
 MAX_TEXT: Final = 1_000_000
 """The characters of a call, a result or a message that are judged."""
+MAX_TRACE: Final = 10_000
+"""The events and refusals of a run whose trace is kept."""
 
 
 class Guard:
@@ -64,7 +69,7 @@ class Guard:
     is called for severity ASK with the call and the rules that it breaks, and has `ask_timeout`
     seconds to return True or False. Without `ask`, such calls are refused until `approve` is
     called. `save` and `restore` move a run to another process. `run_id` is in the log and in the
-    mark of every refusal; it is random unless given.
+    mark of every refusal; it is random unless given. `metrics` and `labels` are known to rules.
 
     A call may depend on the result of another that is still outstanding. With `outstanding`
     "refuse", it is refused as too early, and the refusal counts towards nothing. With "wait",
@@ -76,7 +81,8 @@ class Guard:
     rules are only scored. `coverage` says for each rule where it is enforced.
 
     A rule may take `max_work` steps to judge an event, and a call may have `max_text` characters; a
-    call that cannot be judged within these limits is refused. None stands for no limit.
+    call that cannot be judged within these limits is refused. The report has the trace of what ran,
+    unless there were more than `max_trace` events. None stands for no limit.
 
     `with Guard(procedure) as guard:` finishes the run at the end of the block, also after an
     exception, unless `finish` was called in it. The answer is the one that was proposed, if any.
@@ -94,11 +100,13 @@ class Guard:
         ask_timeout: float | None = None,
         outstanding: Outstanding = "refuse",
         unenforceable: Unenforceable = "error",
+        metrics: Mapping[str, Json] | None = None,
         labels: Mapping[str, Json] | None = None,
         log: AuditLog | None = None,
         run_id: str | None = None,
         max_work: int | None = MAX_WORK,
         max_text: int | None = MAX_TEXT,
+        max_trace: int | None = MAX_TRACE,
     ) -> None:
         check_procedure(procedure)
         run_id = checked_run_id(run_id)
@@ -113,9 +121,10 @@ class Guard:
             if given not in choices:
                 raise unusable(*not_a_choice(name, given, choices))
         check_positive("soft_block_limit", soft_block_limit)
-        for name, limit in (("max_work", max_work), ("max_text", max_text)):
+        limits = {"max_work": max_work, "max_text": max_text, "max_trace": max_trace}
+        for name, limit in limits.items():
             if limit is not None:
-                check_positive(name, limit)
+                check_positive(name, limit, 0 if name == "max_trace" else 1)
         if unenforceable == "error" and any(rule.severity for rule in procedure.constraints):
             from bylaw.enforcement.coverage import check_promises  # slow to import
 
@@ -128,13 +137,15 @@ class Guard:
         self.outstanding: Final[Outstanding] = outstanding
         unlimited = max_text is None or setting == "baseline"
         self._max_text: Final = UNLIMITED if max_text is None or unlimited else max_text
-        labels = _labels(labels)
+        metrics, labels = checked_metrics(metrics), checked_table("labels", labels)
 
         def new_run() -> Run:
-            judge = Judge(procedure, setting, labels, outstanding=outstanding, max_work=max_work)
+            limits: dict[str, Any] = {"outstanding": outstanding, "max_work": max_work}
+            judge = Judge(procedure, setting, labels, metrics=metrics, **limits)
             escalation = Escalation(soft_block, soft_block_limit)
             journal = Journal(log, hints)
-            return Run(procedure, setting, hints, judge, journal, escalation, run_id)
+            kept = GateRecord(metrics, labels, limit=UNLIMITED if max_trace is None else max_trace)
+            return Run(procedure, setting, hints, judge, journal, escalation, kept, run_id)
 
         self._new_run: Final = new_run
         self._run = new_run()
@@ -278,6 +289,8 @@ class Guard:
         too_large = ""
         try:
             error = None if error is None else _text("error", error)
+            if result is None and error is not None:
+                result = MISSING  # null would be a part of what rules read as the call's text
             rest = self._max_text - len(error or "")
             if result is not MISSING:
                 result = rebuilt(result, max_text=rest)
@@ -355,12 +368,19 @@ class Guard:
 
     # ── the end ──────────────────────────────────────────────────────────────────────────
 
-    def finish(self, answer: str | None = None) -> GuardReport:
-        """Ends the run and scores it. `answer` is ignored if one was proposed."""
+    def finish(
+        self, answer: str | None = None, *, metrics: Mapping[str, Json] | None = None
+    ) -> GuardReport:
+        """Ends the run and scores it. `answer` is ignored if one was proposed.
+
+        `metrics` are those known only now, such as the tokens used; rules that read metrics are
+        scored with them.
+        """
         answer = None if answer is None else _text("answer", answer)
+        known = checked_metrics(metrics)
         with self._lock, AtomicChange(self._run) as intact:
             run = self._run
-            self._report = run.finish(answer) if intact else run.finish_interrupted()
+            self._report = run.finish(answer, known) if intact else run.finish_interrupted()
             return self._report
 
     @property
@@ -381,7 +401,7 @@ class Guard:
             return save_run(self._run, key)
 
     def restore(self, saved: Mapping[str, Json], *, key: bytes | None = None) -> None:
-        """Resumes a run that a guard of the same procedure, setting and labels saved.
+        """Resumes a run that a guard of the same procedure, setting, metrics and labels saved.
 
         Everything is checked first: if the state cannot be restored, this guard stays as it is.
         With a key, only a state that was saved with that key is restored. Decisions made before
@@ -390,17 +410,6 @@ class Guard:
         run = restored_run(self._run, saved, key, self._new_run)
         with self._lock:
             self._run, self._report = run, None
-
-
-def _labels(given: object) -> dict[str, Json]:
-    """The labels of a run, copied."""
-    try:
-        labels = rebuilt({} if given is None else given)
-    except NotJson as reason:
-        raise not_json("the labels are", str(reason)) from None
-    if type(labels) is not dict:
-        raise unusable(f"labels cannot be {shown(given)}", "They are a dictionary.")
-    return labels
 
 
 def _text(name: str, given: object) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal, TypeAlias, get_args
 
 from bylaw.enforcement.decision import Violation, ViolationKind
@@ -13,7 +13,8 @@ from bylaw.enforcement.joint.rules import JointRules
 from bylaw.enforcement.report import ConstraintStanding
 from bylaw.enforcement.severity import Setting, severity_of
 from bylaw.errors import listing
-from bylaw.logic.walk import tools_in
+from bylaw.logic import formula as f
+from bylaw.logic.walk import everything, tools_in
 from bylaw.names import FINAL_ANSWER
 from bylaw.procedure.procedure import Procedure
 from bylaw.saved import fields, flag, listed, places, text, whole
@@ -21,11 +22,13 @@ from bylaw.semantics.machine.machine_cache import MachineCache
 from bylaw.semantics.monitors import Attempt, Monitors
 from bylaw.semantics.verdict import Verdict
 from bylaw.trace.event import Call, Message
+from bylaw.trace.trace import answer_text
 from bylaw.values import Json
 from bylaw.work import UNLIMITED, OverBudget, allot
 
 _EXCUSES: Final = ("doomed", "error", "early", "joint")
 """The violations after which a rule is followed as if the call had not been made."""
+_READ_METRICS: Final = (f.FromMetrics, f.OpenPredicate, f.Extracted)
 
 
 class PreparedRules:
@@ -35,6 +38,12 @@ class PreparedRules:
         formulas = [constraint.formula for constraint in procedure.constraints]
         self.named: Final = [frozenset(tools_in(formula)) for formula in formulas]
         """The tools that each rule names."""
+        self.reads_metrics: Final = tuple(
+            i
+            for i, formula in enumerate(formulas)
+            if any(isinstance(part, _READ_METRICS) for part in everything(formula))
+        )
+        """The rules that may read metrics."""
         self.forms: Final = JointRules(formulas, procedure.order)
         self.machines: Final = MachineCache(procedure.vocabulary)
         self.products: Final = JointMachines.of(procedure, {})
@@ -73,17 +82,20 @@ class Judge:
         setting: Setting,
         labels: Mapping[str, Json] | None,
         *,
+        metrics: Mapping[str, Json] | None = None,
         outstanding: Outstanding = "refuse",
         max_work: int | None = None,
     ) -> None:
         self.procedure: Final = procedure
         self.labels: Final = dict(labels or {})
+        self.metrics: Final = dict(metrics or {})
         self._hopes: Final = outstanding == "hope"
         rules = procedure.constraints
         self.severities: Final = [severity_of(c, setting) for c in rules]
         shared = procedure.derived(PreparedRules)
         self.named: Final = shared.named
         """The tools that each rule names."""
+        self.reads_metrics: Final = shared.reads_metrics
         limited = max_work is not None and setting != "baseline"
         self._max_work: Final = max_work if max_work is not None and limited else UNLIMITED
         self.monitors: Final = Monitors(
@@ -91,6 +103,7 @@ class Judge:
             order=procedure.order,
             events=[procedure.events_of(constraint) for constraint in rules],
             vocabulary=procedure.vocabulary,
+            metrics=self.metrics,
             labels=labels,
             cache=shared.machines,
             excuses=True,
@@ -124,7 +137,9 @@ class Judge:
         return verdict is not Verdict.SATISFIED and verdict is not Verdict.VIOLATED
 
     def attempt(self, call: Call, step: int) -> Trial:
-        """Appends a call on trial."""
+        """Appends a call on trial. An answer is judged as a trace has it: as a text."""
+        if call.tool == FINAL_ANSWER:
+            call = replace(call, args={"answer": answer_text(call)})
         trial, clashing = self._tried(call, step, joint=self._enforcing)
         if clashing:
             # Rules that have clashed before would refuse everything, so they are not asked.
@@ -236,6 +251,15 @@ class Judge:
         return bool(self.monitors.exhausted & self._blocking)
 
     # ── the end ──────────────────────────────────────────────────────────────────────────
+
+    @property
+    def answer_step(self) -> int:
+        """The step of an answer that is given now: its own, right after the last event."""
+        return self.monitors.next_step
+
+    def give_answer(self, text: str) -> None:
+        """Takes in an answer that nobody proposed."""
+        self.monitors.step(Call(FINAL_ANSWER, {"answer": text}, step=self.answer_step))
 
     def outcomes(self) -> list[ConstraintStanding]:
         """The standing of each rule, on what was executed."""

@@ -19,13 +19,19 @@ class OpenGate:
     def __init__(self) -> None:
         self.turn = 0
         self._speaking = False
+        self._last_step = -1
 
     def propose(self, calls: Iterable[Call]) -> list[Decision]:
         """Allows the calls of one turn."""
-        number, spoke = self.turn, self._speaking
+        number = self.turn
         self.turn, self._speaking = number + 1, False
-        made = (_at(call, number + (spoke and call.tool == FINAL_ANSWER)) for call in calls)
-        return [Decision(call, "allow", number, at) for at, call in enumerate(made)]
+        decisions: list[Decision] = []
+        for index, call in enumerate(calls):
+            # An answer has a step of its own, right after the last event.
+            self._last_step = self._last_step + 1 if call.tool == FINAL_ANSWER else number
+            made = Call(call.tool, call.args, step=self._last_step, id=call.id, agent=call.agent)
+            decisions.append(Decision(made, "allow", number, index))
+        return decisions
 
     def record(self, decision: Decision, result: Json, *, error: str | None = None) -> None:
         """Takes in the result of a call."""
@@ -33,9 +39,5 @@ class OpenGate:
     def say(self, role: Role, text: str) -> None:
         """Takes in a message. An assistant's message belongs to the calls of its next turn."""
         self.turn += self._speaking
-        self._speaking = role == "assistant"
+        self._last_step, self._speaking = self.turn, role == "assistant"
         self.turn += not self._speaking
-
-
-def _at(call: Call, step: int) -> Call:
-    return Call(call.tool, call.args, step=step, id=call.id, agent=call.agent)

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
 
 from bylaw.enforcement.events import NO_CHOICE, EnforcementEvent, Resolution
+from bylaw.errors import Diagnostic, UsageError
 from bylaw.frozen import frozen
+from bylaw.procedure.procedure import Procedure
 from bylaw.scoring.score import UNDECIDED, score_of
+from bylaw.trace.trace import Trace
 from bylaw.values import Json
 
 
@@ -33,6 +37,24 @@ class ConstraintStanding:
             "passed": self.passed,
             "excused": self.excused,
         }
+
+
+def judged_on(
+    trace: Trace,
+    procedure: Procedure,
+    standings: Sequence[ConstraintStanding],
+    rules: Collection[int],
+) -> list[ConstraintStanding]:
+    """The standings, where these rules are judged on the complete trace."""
+    from bylaw.scoring.verify import CheckedTrace  # slow to import
+
+    checked = CheckedTrace(trace, procedure)
+    return [
+        replace(each, passed=checked.outcome(procedure.constraints[i]).passed)
+        if i in rules
+        else each
+        for i, each in enumerate(standings)
+    ]
 
 
 @frozen
@@ -104,6 +126,8 @@ class GuardReport:
     fully_decided: bool = True
     """Was it certain, at every call, whether the rules could be satisfied together?"""
     reason: str | None = None
+    kept: Trace | None = None
+    """The trace, if it was kept."""
 
     @classmethod
     def of(
@@ -114,6 +138,7 @@ class GuardReport:
         stopped: bool,
         fully_decided: bool,
         reason: str | None,
+        trace: Trace | None,
     ) -> GuardReport:
         """The report on these standings. With a reason, there is no score."""
         undecided = [each.name for each in standings if each.passed is None]
@@ -132,7 +157,17 @@ class GuardReport:
             stopped,
             fully_decided,
             reason,
+            trace,
         )
+
+    @property
+    def trace(self) -> Trace:
+        """The trace of what ran, with the refusals. `verify_trace` gives it the same score."""
+        if self.kept is None:
+            message = "the trace of the run was not kept: there were too many events"
+            help = "Make the guard with `max_trace=None`, or read the trace from the gate's log."
+            raise UsageError(Diagnostic("E413", message, help))
+        return self.kept
 
     @property
     def violated(self) -> tuple[ConstraintStanding, ...]:

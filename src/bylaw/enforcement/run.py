@@ -27,14 +27,17 @@ from bylaw.enforcement.events import Journal, RecentCalls
 from bylaw.enforcement.issued import Issued
 from bylaw.enforcement.judge import Judge, Trial
 from bylaw.enforcement.open_tools import open_tools
-from bylaw.enforcement.report import GuardReport
+from bylaw.enforcement.report import GuardReport, judged_on
 from bylaw.enforcement.severity import Setting
 from bylaw.enforcement.turn import Turn, call_key, handed_out
-from bylaw.errors import Diagnostic, UsageError
+from bylaw.enforcement.validation import unusable
+from bylaw.errors import Diagnostic, UsageError, listing
 from bylaw.names import FINAL_ANSWER
 from bylaw.procedure.procedure import Procedure
 from bylaw.trace.event import Call, Event, Message, Role
-from bylaw.trace.refusal_mark import OPENING, decision_id, marked
+from bylaw.trace.gate_record import GateRecord
+from bylaw.trace.refusal import Refusal
+from bylaw.trace.refusal_mark import OPENING, decision_id, marked, unmarked
 from bylaw.values import Json
 
 _WEAKER_THAN_BLOCK: Final = ("allow", "warn", "ask")
@@ -67,6 +70,7 @@ class Run:
         judge: Judge,
         journal: Journal,
         escalation: Escalation,
+        kept: GateRecord,
         id: str,
     ) -> None:
         self.id = id
@@ -77,6 +81,8 @@ class Run:
         self.judge: Final = judge
         self.journal: Final = journal
         self.escalation: Final = escalation
+        self.kept: Final = kept
+        """What ran and what was refused."""
         self._admission: Final = None if setting == "baseline" else procedure.derived(Admission)
         self.recent: Final = RecentCalls(judge.named)
         self.warned: dict[str, set[int]] = {}
@@ -138,7 +144,7 @@ class Run:
             return
         # A new turn. Or others had turns while a person was asked: the rest comes after theirs.
         turn.number, self.turn = self.turn, self.turn + 1
-        turn.occupied, self.speaking = self.speaking, False
+        self.speaking = False
 
     def _decide(self, turn: Turn, *, asks: bool) -> Decision | Question | None:
         """Decides the next call, or asks about it; None if it waits for results of its turn."""
@@ -159,7 +165,7 @@ class Run:
             refused = handed_out(proposed)
             return Decision(refused, "block", turn.number, index, message=message, problem=wrong)
         ends = proposed.tool == FINAL_ANSWER
-        step = turn.number + (ends and turn.occupied)  # an answer has a step of its own
+        step = self.judge.answer_step if ends else turn.number
         call = Call(proposed.tool, proposed.args, step=step, id=proposed.id, agent=proposed.agent)
         before = (self.judge.save(), self.escalation.save()) if ends else None
         trial = self.judge.attempt(call, step)
@@ -202,7 +208,6 @@ class Run:
         if self.approved:  # an approval is for one call, whether or not that call needed it
             self.approved.pop(call_key(call), None)
         self.escalation.count_allowed()
-        turn.occupied = True
         if call.tool != FINAL_ANSWER:
             self.recent.add(call.tool)
         return Decision(
@@ -287,17 +292,20 @@ class Run:
         """Takes a turn back whose decisions will reach nobody; if that is impossible, the run ends.
 
         The calls that it allowed will not run, but the rules have seen them, and refusals have
-        been counted.
+        been counted. If nothing was decided, but others had turns while a person was asked, it
+        counts as a turn without calls.
         """
+        self.kept.forget((each.turn, each.index) for each in turn.latest)
         if self.inside is not None or turn.number < 0:
             return  # it was interrupted in the middle of a decision, or before the first
         self.inside = "propose"
         if turn.decided:
             self._log({"kind": "broken off", "turn": turn.number})
-        elif self.turn == turn.number + 1:
+            return
+        if self.turn == turn.number + 1:
             self.turn, self.speaking, self.warned = turn.number, turn.spoke, turn.warned
             self.journal.reopen(turn.resolved)
-            self.inside = None
+        self.inside = None
 
     # ── results, messages, approvals ─────────────────────────────────────────────────────
 
@@ -309,6 +317,7 @@ class Run:
         position = decision.position
         assert position is not None, "an allowed call has a position"
         call = replace(call, step=decision.call.step, result=result, error=error)
+        self.kept.settle((decision.turn, decision.index), call)
         if self.answer is not None:
             self.answer.since.append((position, call))
         self._learn(position, call)
@@ -318,6 +327,7 @@ class Run:
         call = self.issued.allowed(decision)
         self.inside = "record"
         self.issued.settle(decision)
+        self.kept.settle((decision.turn, decision.index), call)
         self._log({"kind": "unread", "turn": decision.turn, "tool": call.tool, "reason": reason})
 
     def say(self, role: Role, text: str) -> None:
@@ -327,6 +337,7 @@ class Run:
         number, self.speaking = self.turn, role == "assistant"
         self.turn += not self.speaking
         message = Message(role, text, number)
+        self.kept.hear(message)
         if self.answer is not None:
             self.answer.since.append((None, message))
         self._learn(None, message)
@@ -348,15 +359,20 @@ class Run:
             help = "An answer can be withdrawn between its proposal and `finish`."
             raise UsageError(Diagnostic("E413", message, help))
         self.inside = "withdraw"
-        answer = self.answer
         self.issued.forget_answer()
+        self.finished = False
+        self.kept.withdraw()
+        self._take_back(self.answer)
+        self._log({"kind": "withdraw", "turn": self.turn})
+
+    def _take_back(self, answer: AcceptedAnswer) -> None:
+        """Returns to the state before the answer, and takes in again what came after it."""
         self.judge.restore(answer.rules)
         self.escalation.restore(answer.escalation)
-        self.finished, self.answer = False, None
+        self.answer = None
         for number, (position, event) in enumerate(answer.since):
             if position != answer.position:
                 self._learn(position, event, {i for n, i in answer.noted if n == number})
-        self._log({"kind": "withdraw", "turn": self.turn})
 
     def _learn(self, position: int | None, event: Event, known: Container[int] = ()) -> None:
         """Takes in a call's result or a message. Lost rules are noted, unless already known."""
@@ -384,19 +400,28 @@ class Run:
 
     # ── the end ──────────────────────────────────────────────────────────────────────────
 
-    def finish(self, answer: str | None) -> GuardReport:
+    def finish(self, answer: str | None, metrics: Mapping[str, Json]) -> GuardReport:
         """Ends the run and scores it. An answer that was proposed is not added again."""
+        rereading = self.judge.reads_metrics if metrics else ()
+        if rereading and not self.kept.kept:
+            names = listing([self.procedure.constraints[i].name for i in rereading], 3)
+            help = "Give the metrics to `Guard`, or keep the trace: `max_trace=None`."
+            raise unusable(f"there is no trace on which metrics could be read by {names}", help)
         self.inside = "finish"
-        if not self.finished and answer is not None:
-            step = self.turn + self.speaking
-            self.judge.monitors.step(Call(FINAL_ANSWER, {"answer": answer}, step=step))
+        self._put_answer_last(answer)
         self.finished, self.answer = True, None
+        self.kept.finish(answer, metrics)
+        trace = self.kept.trace()
+        standings = self.judge.outcomes()
+        if rereading and trace is not None:
+            standings = judged_on(trace, self.procedure, standings, rereading)
         report = GuardReport.of(
-            self.judge.outcomes(),
+            standings,
             self.journal.events,
             stopped=self.stopped,
             fully_decided=self.judge.fully_decided,
             reason=self.journal.unlogged,
+            trace=trace,
         )
         ended = {"score": report.score, "label": report.label, "reason": report.reason}
         self._log({"kind": "finish", **ended})
@@ -411,7 +436,20 @@ class Run:
             stopped=True,
             fully_decided=False,
             reason=interruption(self.inside or "finish"),
+            trace=self.kept.trace(),
         )
+
+    def _put_answer_last(self, answer: str | None) -> None:
+        """Takes in an answer that nobody proposed, or one after which something was said again."""
+        accepted = self.answer
+        if accepted is not None and any(at is None for at, _ in accepted.since):
+            excused = self.judge.excused
+            self._take_back(accepted)
+            self.judge.excused, answer = self.judge.excused | excused, self.kept.answer
+        elif self.finished:
+            return
+        if answer is not None:
+            self.judge.give_answer(answer)
 
     # ── the log ──────────────────────────────────────────────────────────────────────────
 
@@ -429,6 +467,16 @@ class Run:
         else:
             for place in fresh:
                 self.issued.add(turn.decided[place], turn.calls[place])
+        for place in fresh:
+            self._keep(turn.decided[place], turn.calls[place])
+
+    def _keep(self, decision: Decision, call: Call) -> None:
+        """Keeps a call for the trace, or its refusal."""
+        if decision.action == "allow":
+            self.kept.allow((decision.turn, decision.index), call, decision.call.step or 0)
+        else:
+            call, message = replace(call, step=decision.turn), unmarked(decision.message)
+            self.kept.refuse(Refusal(call, decision.action, message, decision.id))
 
     def _log(self, entry: dict[str, Json]) -> None:
         """Logs anything else. A run whose log is incomplete ends."""

@@ -8,6 +8,7 @@ must save as exactly the same state again.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from typing import Final, get_args
 
@@ -33,7 +34,7 @@ from bylaw.saved import (
 from bylaw.semantics.past.records import event_of, event_record
 from bylaw.trace.event import Call
 from bylaw.trace.refusal_mark import RUN_ID, decision_id
-from bylaw.values import Json, canonical
+from bylaw.values import MAX_DEPTH, Json, canonical
 
 SAVED: Final = 2
 """The version of saved runs."""
@@ -44,24 +45,29 @@ MIN_KEY: Final = 16
 
 _PARTS: Final = (
     *("id", "turn", "speaking", "stopped", "finished", "answer", "warned", "approved"),
-    *("escalation", "recent", "journal", "issued", "rules"),
+    *("escalation", "recent", "journal", "kept", "issued", "rules"),
 )
-_INTERRUPTED: Final = ("id", "turn", "finished", "journal", "inside")
+_INTERRUPTED: Final = ("id", "turn", "finished", "journal", "kept", "inside")
 """The parts of a run that was interrupted; see `atomic`. Its rules are not worth saving."""
 _CHANGES: Final = ("propose", "record", "say", "approve", "withdraw", "finish", "save")
 
 
 def save_run(run: Run, key: bytes | None) -> dict[str, Json]:
-    """The state of a run as JSON, sealed."""
+    """The state of a run as JSON, sealed. It shares nothing with the run."""
     _check_key(key)
-    state = {"bylaw": SAVED, "procedure": _fingerprint(run), **_state_of(run)}
-    return {**state, "seal": _seal(state, key)}
+    content = _content(run)
+    return {**json.loads(content), "seal": _seal(content, key)}
+
+
+def _content(run: Run) -> str:
+    """The canonical text of the state of a run."""
+    return canonical({"bylaw": SAVED, "procedure": _fingerprint(run), **_state_of(run)})
 
 
 def _state_of(run: Run) -> dict[str, Json]:
     if run.inside is not None:
         ended: dict[str, Json] = {"turn": run.turn, "finished": run.finished, "inside": run.inside}
-        return {"id": run.id, **ended, "journal": run.journal.save()}
+        return {"id": run.id, **ended, "journal": run.journal.save(), "kept": run.kept.save()}
     run.inside = "save"  # engines undo pending events while they are saved
     return {
         "id": run.id,
@@ -75,38 +81,40 @@ def _state_of(run: Run) -> dict[str, Json]:
         "escalation": run.escalation.save(),
         "recent": run.recent.save(),
         "journal": run.journal.save(),
+        "kept": run.kept.save(),
         "issued": _issued_to_json(run),
         "rules": run.judge.save(),
     }
 
 
 def restored_run(like: Run, saved: object, key: bytes | None, new_run: Callable[[], Run]) -> Run:
-    """A new run in a saved state. `like` has the procedure, the setting and the labels.
+    """A new run in a saved state. `like` has the procedure, the setting, metrics and labels.
 
     If anything is wrong with the state, a UsageError is raised.
     """
     _check_key(key)
     try:
-        state = rebuilt(saved, max_parts=MAX_PARTS)
+        state = rebuilt(saved, max_parts=MAX_PARTS, max_depth=2 * MAX_DEPTH)
     except NotJson as error:
         raise _damaged(f"it is not JSON: {error}") from None
     if type(state) is not dict or state.get("bylaw") != SAVED:
         raise _damaged("it is not one, or of another version")
     if state.get("procedure") != _fingerprint(like):
-        message = "the saved run is of another procedure, setting or set of labels"
-        help = "Restore it with the procedure file, the setting and the labels it was saved with."
+        message = "the saved run is of another procedure, setting, or set of metrics or labels"
+        help = "Restore it with the procedure, setting, metrics and labels it was saved with."
         raise UsageError(Diagnostic("E417", message, help))
-    _check_seal(state, key)
+    content = canonical({k: v for k, v in state.items() if k != "seal"})
+    _check_seal(state.get("seal"), content, key)
     run = new_run()
     try:
         _restore(run, state)
-        again = {k: v for k, v in save_run(run, None).items() if k != "seal"}
+        again = _content(run)
     except (UsageError, Damaged) as error:
         raise _damaged(str(error)) from None
     except Exception as error:  # a part that no check knows how to describe
         raise _damaged(f"{type(error).__name__}: {error}") from None
     run.inside = state.get("inside")
-    if canonical(again) != canonical({k: v for k, v in state.items() if k != "seal"}):
+    if again != content:
         raise _damaged("its parts contradict each other")
     return run
 
@@ -120,6 +128,7 @@ def _restore(run: Run, state: dict[str, Json]) -> None:
         fields(state, *common, *_INTERRUPTED)
         run.turn, run.finished = whole(state["turn"]), flag(state["finished"])
         run.journal.restore(state["journal"])
+        run.kept.restore(state["kept"])
         run.inside = choice(state["inside"], _CHANGES)
         return
     fields(state, *common, *_PARTS)
@@ -127,6 +136,7 @@ def _restore(run: Run, state: dict[str, Json]) -> None:
     run.stopped, run.finished = flag(state["stopped"]), flag(state["finished"])
     run.recent.restore(state["recent"])
     run.journal.restore(state["journal"])
+    run.kept.restore(state["kept"])
     run.answer = None if state["answer"] is None else _answer_of(run, state["answer"])
     run.judge.restore(state["rules"])
     run.escalation.restore(state["escalation"])
@@ -141,21 +151,20 @@ def _restore(run: Run, state: dict[str, Json]) -> None:
 # ── the seal ─────────────────────────────────────────────────────────────────────────────────
 
 
-def _seal(state: Mapping[str, Json], key: bytes | None) -> Json:
+def _seal(content: str, key: bytes | None) -> Json:
+    """The seal of the canonical text of a state."""
     import hashlib  # slow to import, and most runs are not saved
     import hmac
 
-    content = canonical(state).encode()
     if key is None:
-        return {"by": "sha256", "digest": hashlib.sha256(content).hexdigest()}
-    return {"by": "hmac-sha256", "digest": hmac.new(key, content, "sha256").hexdigest()}
+        return {"by": "sha256", "digest": hashlib.sha256(content.encode()).hexdigest()}
+    return {"by": "hmac-sha256", "digest": hmac.new(key, content.encode(), "sha256").hexdigest()}
 
 
-def _check_seal(state: dict[str, Json], key: bytes | None) -> None:
+def _check_seal(stated: Json, content: str, key: bytes | None) -> None:
     import hmac
 
-    stated = state.get("seal")
-    right = _seal({k: v for k, v in state.items() if k != "seal"}, key)
+    right = _seal(content, key)
     sealed_by = stated.get("by") if type(stated) is dict else None
     if key is None and sealed_by == "hmac-sha256":
         raise _damaged("it was saved with a key, and none was given")
@@ -177,11 +186,12 @@ def _damaged(reason: str) -> UsageError:
 
 
 def _fingerprint(run: Run) -> str:
-    """A hash of what both runs must have in common: the rules, their severities, the labels."""
+    """A hash of what both runs must have in common: the rules, the severities, what is known."""
     import hashlib
 
     severities: Json = list(run.judge.severities)
-    common = [run.procedure.to_dict(), run.setting, severities, dict(run.judge.labels)]
+    known = [run.judge.metrics, run.judge.labels]
+    common = [run.procedure.to_dict(), run.setting, severities, *known]
     return hashlib.sha256(canonical(common).encode()).hexdigest()
 
 

@@ -100,8 +100,6 @@ class Turn:
     """The number of decisions before the latest round."""
     unlogged: list[int] = field(default_factory=list)
     """The calls whose decisions are not on record yet."""
-    occupied: bool = False
-    """Does the step already have an event?"""
     excused: set[int] = field(default_factory=set)
     """The rules that the next call is let past."""
     approved: set[int] = field(default_factory=set)

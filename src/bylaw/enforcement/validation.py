@@ -7,8 +7,11 @@ from threading import TIMEOUT_MAX
 from typing import Any
 
 from bylaw.errors import Diagnostic, UsageError, shown
+from bylaw.plain import NotJson, rebuilt
 from bylaw.procedure.procedure import Procedure
+from bylaw.trace.record import OWN_FIELDS
 from bylaw.trace.refusal_mark import RUN_ID
+from bylaw.values import Json
 
 
 def unusable(message: str, help: str) -> UsageError:
@@ -40,10 +43,31 @@ def check_asking(ask: object, timeout: Any) -> None:
         raise unusable(f"ask_timeout cannot be {shown(timeout)}", help)
 
 
-def check_positive(name: str, given: object) -> None:
-    """A limit is a whole number, 1 or more."""
-    if type(given) is not int or given < 1:
-        raise unusable(f"{name} cannot be {shown(given)}", "It is a whole number, 1 or more.")
+def check_positive(name: str, given: object, least: int = 1) -> None:
+    """A limit is a whole number, 1 or more unless `least` says otherwise."""
+    if type(given) is not int or given < least:
+        raise unusable(
+            f"{name} cannot be {shown(given)}", f"It is a whole number, {least} or more."
+        )
+
+
+def checked_table(name: str, given: object) -> dict[str, Json]:
+    """The labels or the metrics of a run, copied."""
+    try:
+        table = rebuilt({} if given is None else given)
+    except NotJson as reason:
+        raise not_json(f"the {name} are", str(reason)) from None
+    if type(table) is not dict:
+        raise unusable(f"{name} cannot be {shown(given)}", "They are a dictionary.")
+    return table
+
+
+def checked_metrics(given: object) -> dict[str, Json]:
+    """The metrics of a run, copied. In a record they stand beside its other fields."""
+    metrics = checked_table("metrics", given)
+    for name in metrics.keys() & set(OWN_FIELDS):
+        raise unusable(f"a metric cannot be called '{name}'", "A record has a field of that name.")
+    return metrics
 
 
 def checked_run_id(given: object) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from bisect import bisect_right
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from functools import lru_cache
@@ -142,7 +141,9 @@ class EvaluationScope:
 
     def with_value(self, variable: str, value: PossibleValue) -> EvaluationScope:
         """The scope in which a variable has a value."""
-        inner = copy.copy(self)
+        inner = object.__new__(EvaluationScope)  # `copy` takes six times as long
+        for name in self.__slots__:
+            setattr(inner, name, getattr(self, name))
         inner.values = {**self.values, variable: value}
         return inner
 

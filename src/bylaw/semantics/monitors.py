@@ -321,6 +321,11 @@ class Monitors:
         """Counts the step of a message that no formula sees; the message has no position."""
         self._opened = self._steps.of(message)[1] or self._opened
 
+    @property
+    def next_step(self) -> int:
+        """The step after that of the latest event."""
+        return self._steps.next
+
     def end_step(self) -> None:
         """Ends the current step: the next event is in a new one."""
         self._steps.end()

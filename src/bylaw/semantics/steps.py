@@ -32,6 +32,11 @@ class StepCounter:
         self._said = isinstance(event, Message) and event.role == "assistant"
         return step, new
 
+    @property
+    def next(self) -> int:
+        """The step after the current one."""
+        return 0 if self._last is None else self._last + 1
+
     def end(self) -> None:
         """Ends the current step."""
         self._over = True

@@ -25,9 +25,10 @@ from bylaw.values import LARGEST, Json, kind_of, problem
 
 VERSION: Final = 1
 
-_OWN_FIELDS: Final = (
+OWN_FIELDS: Final = (
     *("bylaw", "tool_calls", "answer", "final_answer", "messages", "refusals", "labels"),
 )
+"""The fields of a record that are not metrics."""
 _Item = TypeVar("_Item")
 
 
@@ -123,7 +124,7 @@ class _RecordReader:
         labels = record.get("labels") or {}
         if not isinstance(labels, Mapping):
             self.complain("E303", "labels", f"expected an object, found {kind_of(labels)}")
-        metrics = {key: value for key, value in record.items() if key not in _OWN_FIELDS}
+        metrics = {key: value for key, value in record.items() if key not in OWN_FIELDS}
         answer = self.answer(record)
         for where, value in (("labels", labels), *metrics.items()):
             self.json(value, str(where))

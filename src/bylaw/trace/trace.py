@@ -45,7 +45,7 @@ class Trace:
         listed = list(events)
         last = listed[-1] if listed else None
         if isinstance(last, Call) and last.tool == FINAL_ANSWER:
-            answer = _agreed(answer, _answer_of(last))
+            answer = _agreed(answer, answer_text(last))
             listed.pop()
         self.events: Final = _stepped(listed)
         self.calls: Final = tuple(event for event in self.events if isinstance(event, Call))
@@ -162,8 +162,8 @@ class _ReadOnlyTrace(Trace):
         return self
 
 
-def _answer_of(call: Call) -> str:
-    """The answer in a `final_answer` call."""
+def answer_text(call: Call) -> str:
+    """The answer in a `final_answer` call, as a trace has it."""
     given = call.args.get("answer", dict(call.args) or "")
     return given if isinstance(given, str) else write_json(given)
 

@@ -62,10 +62,12 @@ def value_at(term: t.Term, place: Place) -> Seen:
 def possible_at(term: t.Term, place: Place) -> PossibleValue:
     """The value of a term at a place, or what is known of it."""
     match term:
-        case t.Literal():
+        case t.Literal():  # the most frequent ones first
             return term.value
         case t.Reading(field):
             return place.field(field)
+        case t.Variable(name):
+            return place.variable(name)
         case t.At(base, key):
             return found_at(possible_at(base, place), value_at(key, place))
         case t.Apply(function, operands):
@@ -85,8 +87,6 @@ def possible_at(term: t.Term, place: Place) -> PossibleValue:
             return place.answer()
         case t.Labels():
             return place.labels()
-        case t.Variable(name):
-            return place.variable(name)
 
 
 class NoEvent:

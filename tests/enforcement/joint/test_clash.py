@@ -24,3 +24,10 @@ def test_pairs_have_a_code_of_their_own() -> None:
     once = {"name": "once", "rule": "CalledN(pay, = 1)"}
     twice = {"name": "twice", "rule": "CalledN(pay, >= 2)"}
     assert list(find_clash(Procedure.from_dict({"constraints": [once, twice]}))) == []
+
+
+def test_rules_of_other_forms_are_found_too() -> None:
+    rules = {"used": "Called(x)", "next": "G(x -> X y)", "never": "CalledN(y, = 0)", "also": "F z"}
+    constraints = [{"name": name, "rule": rule} for name, rule in rules.items()]
+    (finding,) = find_clash(Procedure.from_dict({"constraints": constraints}))
+    assert finding.constraints == ("used", "next", "never")

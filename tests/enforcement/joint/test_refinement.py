@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection, Sequence
+from itertools import product
 from random import Random
 
 import pytest
-from mixed_procedures import ExactProduct, events, random_rules
+from mixed_procedures import OUTCOME_FORMS, ExactProduct, events, outcomes, random_rules
 
 from bylaw import Call, Guard, Procedure, Trace, holds, parse
+from bylaw.enforcement.decision import Decision
+from bylaw.enforcement.joint import machines
+from bylaw.semantics.machine.machine import Machine
+from bylaw.semantics.machine.search import Explorer
+from bylaw.semantics.verdict import Verdict
 from bylaw.vocabulary.view import Order
 
 
@@ -22,7 +29,8 @@ def _check(random: Random, tools: str) -> Counter[str]:
     """Lets an agent make calls at random, and compares each decision with the exact search."""
     rules = random_rules(random, tools)
     order: Order = random.choice(["position", "step"])
-    exact, guard = ExactProduct(rules, order, tools), _guard(rules, order)
+    exact = ExactProduct([Machine(parse(rule), order) for rule in rules], order, tools)
+    guard = _guard(rules, order)
     seen: Counter[str] = Counter()
     calls = [call for call in events(tools)[:-1] if call.tool != "zzz"]
     executed: list[Call] = []
@@ -82,3 +90,126 @@ def test_agrees_with_an_exact_search_on_thousands_of_procedures(seed: int) -> No
         seen += _check(random, random.choice(["ab", "abc", "abcd"]))
     assert seen["refused together"] >= 5, seen
     assert seen["decided"] >= 0.99 * seen["allowed"], seen
+
+
+# ── outcomes of outstanding calls ─────────────────────────────────────────────────────────
+
+
+def _check_outcomes(random: Random) -> Counter[str]:
+    """The same, with results that arrive late, in any order or never."""
+    tools = "abc"
+    rules = random_rules(random, tools, OUTCOME_FORMS)
+    explorers = [Explorer(Machine(parse(rule))) for rule in rules]
+    guard, seen = _guard(rules), Counter[str]()
+    executed: list[Call] = []
+    waiting: dict[int, Decision] = {}
+    for _ in range(4):
+        (decision,) = guard.propose([Call(random.choice(tools))])
+        told = f"{rules} after {executed}: {decision.call.tool} {decision.violations}"
+        question = explorers, executed, decision.call.tool, waiting
+        if not decision.allowed:
+            assert _hopeless(*question, newly=False), told
+            seen["refused"] += 1
+            continue
+        seen["allowed"] += 1
+        seen["decided"] += decision.decided
+        assert not decision.decided or not _hopeless(*question, newly=True), told
+        waiting[len(executed)] = decision
+        executed.append(Call(decision.call.tool))
+        for at in [at for at in waiting if random.random() < 0.5]:
+            result, error = random.choice([("done", None), (None, "failed")])
+            guard.record(waiting.pop(at), result, error=error)
+            executed[at] = Call(executed[at].tool, result=result, error=error)
+        if any(event.action == "lost" for event in guard.events):
+            break
+    return seen
+
+
+def _hopeless(
+    explorers: list[Explorer],
+    executed: list[Call],
+    tool: str,
+    waiting: Collection[int],
+    *,
+    newly: bool,
+) -> bool:
+    """Is there an outcome of the others for which none of its own leaves a continuation?
+
+    With `newly`, outcomes that leave none before the call do not count.
+    """
+    choices = {
+        name: [call for call in outcomes("abc") if call.tool == name] for name in ("a", "b", "c")
+    }
+    ways = [choices[c.tool] if at in waiting else [c] for at, c in enumerate(executed)]
+    return any(_stuck(explorers, assumed, choices[tool], newly) for assumed in product(*ways))
+
+
+def _stuck(explorers: list[Explorer], calls: Sequence[Call], own: list[Call], newly: bool) -> bool:
+    """Have the rules that are alive after these calls no continuation after any of its own?"""
+    alive, states = [], []
+    for explorer in explorers:
+        machine, state = explorer.machine, explorer.machine.start
+        for call in calls:
+            state = machine.advance(state, (machine.alphabet.letter(call), True, False))
+        if explorer.verdict(state) is not Verdict.VIOLATED:
+            alive.append(machine)
+            states.append(state)
+    exact = ExactProduct(alive, "position", "abc")
+    exact.states = tuple(states)
+    if newly and exact.continuation(exact.states) is None:
+        return False
+    return all(exact.continuation(exact.after(call, True)) is None for call in own)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_for_all_outcomes_of_others_there_is_one_of_its_own(seed: int) -> None:
+    random, seen = Random(seed), Counter[str]()
+    for _ in range(30):
+        seen += _check_outcomes(random)
+    assert seen["refused"] >= 5, seen
+    assert seen["decided"] >= 0.8 * seen["allowed"], seen
+
+
+# ── the budget ────────────────────────────────────────────────────────────────────────────
+
+DEAD_END = ["!c W a", "G(b -> X c)"]
+
+
+def test_a_search_that_runs_out_of_moves_refuses_nothing_and_says_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(machines, "MAX_MOVES", 5)
+    monkeypatch.setattr(machines, "MIN_MOVES", 5)
+    guard = _guard(DEAD_END)
+    (decision,) = guard.propose([Call("b")])
+    assert (decision.allowed, decision.decided) == (True, False)
+    assert not guard.finish().fully_decided
+
+
+def test_with_enough_moves_the_same_call_is_refused() -> None:
+    guard = _guard(DEAD_END)
+    (decision,) = guard.propose([Call("b")])
+    assert not decision.allowed
+    assert guard.finish().fully_decided
+
+
+def test_a_saved_run_remembers_that_it_was_not_fully_decided(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(machines, "MAX_MOVES", 5)
+    monkeypatch.setattr(machines, "MIN_MOVES", 5)
+    guard = _guard(DEAD_END)
+    guard.propose([Call("b")])
+    resumed = _guard(DEAD_END)
+    resumed.restore(guard.save())
+    assert not resumed.finish().fully_decided
+
+
+def test_components_that_were_searched_in_vain_get_fewer_moves() -> None:
+    shared = machines.JointMachines([parse(rule) for rule in DEAD_END], ["calls", "calls"])
+    before = shared.budget([0]).left
+    shared.note_failure([shared.component[0]])
+    assert shared.budget([0]).left == before // 2
+    for _ in range(50):
+        shared.note_failure([shared.component[0]])
+    assert shared.budget([0]).left == machines.MIN_MOVES

@@ -128,17 +128,24 @@ class Conflicts:
         if not counted and not touched:
             return []
 
+        self._machines.refill(attempt.moved)
+        found = self._clash(counted, touched, doomed, own)
+        if not found:
+            return []
+
         def clash(left_out: Collection[int]) -> Rules:
             return self._clash(counted, touched, {*doomed, *left_out}, own)
 
         conflicts: list[Conflict] = []
         blamed: set[int] = set()
-        while found := clash(blamed):
+        while found:
             outstanding = [self._monitors.outstanding[p][0] for p in self._machines.early]
+            self._machines.refill(attempt.moved)
             rules = minimal(lambda more: clash(blamed.union(more)), found, len(self._component))
             conflict = self._conflict(rules, outstanding)
             conflicts.append(conflict)
             blamed.update(conflict.blamed)
+            found = clash(blamed)
         return conflicts
 
     def _touched(self, call: Call, attempt: Attempt, everywhere: bool) -> set[int]:
@@ -156,14 +163,16 @@ class Conflicts:
             return touched & self._mixed.union(component[i] for i in diverged)
         return touched & self._mixed
 
-    def clash_before(self, tool: str, rules: Iterable[int]) -> Rules:
+    def clash_before(self, tool: str, rules: Collection[int]) -> Rules:
         """Rules that clash before a call of a tool, in the components of some rules."""
         touched = {self._component[i] for i in rules}
+        self._machines.refill(rules)
         return self._clash(self._counted(tool), touched, (), None)
 
     def clash_of(self, rules: Collection[int]) -> Rules:
         """Rules that clash after the latest call, from which some rules were excused."""
         touched = {self._component[i] for i in rules}
+        self._machines.refill(rules)
         return self._clash((), touched, (), self._monitors.length - 1)
 
     def clash_anywhere(self) -> list[int]:
@@ -171,6 +180,7 @@ class Conflicts:
         touched = self._mixed
 
         def clash(left_out: Collection[int]) -> Rules:
+            self._machines.refill(())
             return self._clash(self._counting.forms, touched, left_out, None)
 
         found = clash(())
@@ -187,8 +197,9 @@ class Conflicts:
         left_out: Collection[int],
         own: int | None,
     ) -> Rules:
-        apart = {*left_out, *self._diverged()}
-        alive = [i for i in counted if i not in apart and self._takes_part(i)]
+        alive = [i for i in counted if self._takes_part(i)]
+        if apart := {*left_out, *self._diverged()}:
+            alive = [i for i in alive if i not in apart]
         self.certain = True
         if alive and not self._counting.possible(alive):
             return frozenset(alive)

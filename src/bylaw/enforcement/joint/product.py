@@ -16,14 +16,10 @@ from bylaw.frozen import frozen
 from bylaw.names import FINAL_ANSWER
 from bylaw.semantics.machine.alphabet import Alphabet, Letter, Sample
 from bylaw.semantics.machine.machine import Machine, Move, StateNumber
-from bylaw.semantics.machine.reachability import OutOfBudget, search
+from bylaw.semantics.machine.reachability import MoveBudget, OutOfBudget, search
 from bylaw.semantics.machine.residual import TooLarge
 from bylaw.trace.event import Call
 
-MAX_MOVES: Final = 40_000
-"""The budget of one question, in moves of single machines."""
-MAX_FAILURES: Final = 3
-"""After this many questions that ran out of budget, no more searches are started."""
 MAX_KNOWN: Final = 100_000
 """The number of answers that are kept."""
 
@@ -158,7 +154,8 @@ class Product:
         """States from which the goal can be reached, with the next move; None at the goal."""
         self._hopeless: Final[set[tuple[JointGoal, States]]] = set()
         self._plans: Final[dict[tuple[JointGoal, States], JointPlan]] = {}
-        self._failures = 0
+        self._undecided: Final[dict[tuple[JointGoal, States], int]] = {}
+        """Questions that ran out of budget, with the moves that they had."""
         self._lock: Final = threading.Lock()
 
     @cached_property
@@ -200,10 +197,10 @@ class Product:
             m for m in self._all_moves if isinstance(m.sample.event, Call) and not m.sample.final
         ]
 
-    def plan(self, states: States, goal: JointGoal) -> JointPlan | None:
+    def plan(self, states: States, goal: JointGoal, budget: MoveBudget) -> JointPlan | None:
         """Events that lead to the goal; None proves that there are none.
 
-        Raises `OutOfBudget` if the budget is too small to decide.
+        Raises `OutOfBudget` if the budget, in moves of single machines, is too small to decide.
         """
         key = (goal, states)
         plan = self._plans.get(key)
@@ -211,7 +208,7 @@ class Product:
             return plan
         with self._lock:  # runs in several threads may share the product
             if key not in self._onward:
-                self._explore(states, goal)
+                self._explore(states, goal, budget)
             if key in self._onward:
                 self._plans[key] = JointPlan(list(self._moves_onward(key)))
             return self._plans.get(key)
@@ -221,26 +218,25 @@ class Product:
             yield link[0]
             key = key[0], link[1]
 
-    def _explore(self, states: States, goal: JointGoal) -> None:
-        if len(self._onward) + len(self._hopeless) > MAX_KNOWN:
-            self._onward.clear()
-            self._hopeless.clear()
-            self._plans.clear()
+    def _explore(self, states: States, goal: JointGoal, budget: MoveBudget) -> None:
+        if len(self._onward) + len(self._hopeless) + len(self._undecided) > MAX_KNOWN:
+            for cache in (self._onward, self._hopeless, self._undecided, self._plans):
+                cache.clear()
+        key, available = (goal, states), budget.left
         if self._reached(states, goal):
-            self._onward[goal, states] = None
-            return
-        if self._dead(states, goal):
-            self._hopeless.add((goal, states))
-            return
-        if self._failures >= MAX_FAILURES:
+            self._onward[key] = None
+        elif self._dead(states, goal):
+            self._hopeless.add(key)
+        elif self._undecided.get(key, -1) >= available:
             raise OutOfBudget
-        try:
-            self._search(states, goal)
-        except (OutOfBudget, TooLarge):
-            self._failures += 1
-            raise OutOfBudget from None
+        else:
+            try:
+                self._search(states, goal, budget)
+            except (OutOfBudget, TooLarge):
+                self._undecided[key] = available
+                raise OutOfBudget from None
 
-    def _search(self, start: States, goal: JointGoal) -> None:
+    def _search(self, start: States, goal: JointGoal, budget: MoveBudget) -> None:
         machines, onward = self._machines, self._onward
         choices = self._own_calls if goal == "calm" else self._all_moves
 
@@ -260,7 +256,8 @@ class Product:
             is_goal=lambda states: (goal, states) in onward or self._reached(states, goal),
             is_dead=lambda states: self._dead(states, goal),
             distance=distance,
-            max_moves=MAX_MOVES // len(machines),
+            budget=budget,
+            cost=len(machines),
         )
         if visited.found is not None:
             onward.setdefault((goal, visited.found), None)

@@ -23,7 +23,7 @@ from bylaw.enforcement.joint.product import JointGoal, JointPlan
 from bylaw.enforcement.joint.situation import Outcomes, Situation, combinations, outcomes_of
 from bylaw.semantics.machine.follower import PlainFollower
 from bylaw.semantics.machine.machine import StateNumber
-from bylaw.semantics.machine.reachability import OutOfBudget
+from bylaw.semantics.machine.reachability import MoveBudget, OutOfBudget
 from bylaw.semantics.monitors import Monitors
 from bylaw.trace.event import Call
 
@@ -100,6 +100,8 @@ class MachineTest:
         """The components whose plan once depended on others: they are asked after every call."""
         self._left_out: Collection[int] = ()
         self._lost: Collection[int] = ()
+        self._asked: Iterable[int] = ()
+        self._budget: MoveBudget | None = None
         self.certain = True
         """Was the latest answer certain?"""
         self.early: Collection[int] = ()
@@ -117,6 +119,10 @@ class MachineTest:
         """Does it make no difference to a rule if a call of another tool comes first?"""
         state = Situation(self._shared, self._monitors, {}).state(rule)
         return state is not None and state[0].ignores_start
+
+    def refill(self, rules: Iterable[int]) -> None:
+        """Begins a decision about some rules, with a new budget of moves."""
+        self._asked, self._budget = rules, None
 
     def _others_wait(self, own: int | None) -> bool:
         """Do rules wait for results of calls other than the one at the position `own`?"""
@@ -230,7 +236,10 @@ class MachineTest:
             for chosen, scope in ((unmet, cluster), (self._among(here.unmet), None)):
                 if found := self._refined(here, frozenset(chosen), "met", scope):
                     return found
-        except (OutOfBudget, _Unclear):
+        except OutOfBudget:
+            self._shared.note_failure(cluster)
+            self.certain = False
+        except _Unclear:
             self.certain = False
         return NONE
 
@@ -261,7 +270,9 @@ class MachineTest:
     def _plan(self, here: Situation, chosen: Rules, goal: JointGoal) -> JointPlan | None:
         pairs = [pair for i in sorted(chosen) if (pair := here.state(i)) is not None]
         product = self._shared.product(tuple([member for member, _ in pairs]))
-        return product.plan(tuple([state for _, state in pairs]), goal)
+        if self._budget is None:
+            self._budget = self._shared.budget(self._asked)
+        return product.plan(tuple([state for _, state in pairs]), goal, self._budget)
 
     def _objecting(
         self, here: Situation, plan: JointPlan, goal: JointGoal, scope: set[int] | None

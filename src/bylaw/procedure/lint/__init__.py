@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final, NamedTuple
 
+from bylaw.procedure.lint.arguments import find_excluded_arguments, find_untyped_orders
 from bylaw.procedure.lint.data import find_data_traps
 from bylaw.procedure.lint.evidence import find_open_guards
 from bylaw.procedure.lint.finding import Finding
@@ -39,6 +40,8 @@ CHECKS: Final = (
     Check(find_constant),
     Check(find_data_traps),
     Check(find_open_guards),
+    Check(find_excluded_arguments),
+    Check(find_untyped_orders, unless=frozenset({"W510", "W517"})),
     Check(find_demands),
     Check(find_vacuous, unless=_CONSTANT | _DATA),
     Check(find_first_only, unless=_CONSTANT),

@@ -21,6 +21,19 @@ class OutOfBudget(Exception):
     """A question needs more moves than the budget allows."""
 
 
+class MoveBudget:
+    """A number of moves that one or more searches may make."""
+
+    def __init__(self, moves: int) -> None:
+        self.left = moves
+
+    def spend(self, moves: int = 1) -> None:
+        """Counts moves. Raises `OutOfBudget` if there are none left."""
+        self.left -= moves
+        if self.left < 0:
+            raise OutOfBudget
+
+
 @frozen
 class Search(Generic[State, Edge]):
     """The states that a search visited."""
@@ -47,18 +60,19 @@ def search(
     is_goal: Callable[[State], bool],
     is_dead: Callable[[State], bool],
     distance: Callable[[State], int],
-    max_moves: int,
+    budget: MoveBudget,
+    cost: int = 1,
 ) -> Search[State, Edge]:
     """Looks for a goal. `is_dead` says that no goal is reachable from a state.
 
-    The start is neither a goal nor dead. Raises `OutOfBudget` after `max_moves` moves.
+    The start is neither a goal nor dead. Each move takes `cost` from the budget; raises
+    `OutOfBudget` if it is spent.
     """
     came_from: dict[State, tuple[State, Edge] | None] = {start: None}
     tie = itertools.count()
     heap = [(distance(start), next(tie), start)]
     stack: list[State] = []
     expanded: set[State] = set()
-    made = 0
     best_first = True
     while heap or stack:
         source = heapq.heappop(heap)[2] if heap and (best_first or not stack) else stack.pop()
@@ -67,9 +81,7 @@ def search(
         best_first = not best_first
         expanded.add(source)
         for edge, target in moves(source):
-            made += 1
-            if made > max_moves:
-                raise OutOfBudget
+            budget.spend(cost)
             if target in came_from:
                 continue
             came_from[target] = (source, edge)

@@ -14,7 +14,7 @@ from typing import Final, TypeAlias
 from bylaw.frozen import frozen
 from bylaw.semantics.machine.alphabet import Sample
 from bylaw.semantics.machine.machine import Machine, Move, StateNumber
-from bylaw.semantics.machine.reachability import OutOfBudget, search
+from bylaw.semantics.machine.reachability import MoveBudget, OutOfBudget, search
 from bylaw.semantics.machine.residual import TooLarge
 from bylaw.semantics.verdict import Verdict
 from bylaw.trace.event import Event
@@ -150,7 +150,7 @@ class Explorer:
             is_goal=lambda state: known.get(state) or machine.accepts(state) is goal,
             is_dead=lambda s: known.get(s) is False or machine.decided(s) is (not goal),
             distance=lambda state: machine.distance(state, goal),
-            max_moves=self.max_moves,
+            budget=MoveBudget(self.max_moves),
         )
         if visited.found is not None:
             known[start] = True

@@ -100,7 +100,7 @@ class Slices(Engine):
         self.special_in_domain: frozenset[str] = frozenset()
         self.fresh = self.machine.start
         """The state of every value not seen yet."""
-        self.groups = ValueGroups(self._log)
+        self.groups = ValueGroups[StateNumber](self._log)
         self._slots = [
             (number, probe)
             for number, probe in enumerate(self.machine.alphabet.probes)
@@ -186,8 +186,11 @@ class Slices(Engine):
         """Does the result of this call matter, and may it still arrive?"""
         if not isinstance(event, Call) or event.result is not MISSING or event.failed:
             return False
-        read = isinstance(self.domain, f.FromResults) and is_tool(event, self.domain.tool)
-        return read or self.machine.alphabet.depends_on_result(event.tool)
+        return self.adds_by_result(event) or self.machine.alphabet.depends_on_result(event.tool)
+
+    def adds_by_result(self, call: Call) -> bool:
+        """May the result of this call add values to the domain?"""
+        return isinstance(self.domain, f.FromResults) and is_tool(call, self.domain.tool)
 
     def _take(self, event: Event, new_step: bool) -> None:
         self._remember()
@@ -196,7 +199,7 @@ class Slices(Engine):
         mentioned = self.mentioned_by(event)
         spend(len(joining) + len(mentioned) + len(self.groups) + len(self.special))
         self.special_in_domain |= joining.keys() & self.special.keys()
-        moved: list[tuple[str, Standing]] = []
+        moved: list[tuple[str, Standing[StateNumber]]] = []
         for key in joining | mentioned:
             if key not in self.special:
                 own = self.letter_for(event, mentioned[key]) if key in mentioned else _NOTHING
@@ -362,7 +365,7 @@ class Slices(Engine):
         )
         self.fresh = self.machine.read(fresh)
         self._log = UndoLog()
-        self.groups = ValueGroups(self._log)
+        self.groups = ValueGroups[StateNumber](self._log)
         for each in listed(groups):
             state, joined, values = listed(each, 3)
             standing = Standing(self.machine.read(state), flag(joined))

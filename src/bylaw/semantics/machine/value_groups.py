@@ -8,16 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
-from bylaw.semantics.machine.machine import StateNumber
 from bylaw.semantics.undo import UndoLog
 
+_State = TypeVar("_State")
 
-class Standing(NamedTuple):
-    """The state of an instance, and whether its value is in the domain."""
 
-    state: StateNumber
+class Standing(NamedTuple, Generic[_State]):
+    """The state of an instance (or all possible ones), and whether its value is in the domain."""
+
+    state: _State
     in_domain: bool
 
 
@@ -34,16 +35,16 @@ class _Group:
         """The number of values in the tree."""
 
 
-class ValueGroups:
+class ValueGroups(Generic[_State]):
     """The values seen, by their identities. Changes are noted in an undo log."""
 
     def __init__(self, log: UndoLog) -> None:
         self._log = log
         self._where: dict[str, _Group] = {}
-        self._groups: dict[Standing, _Group] = {}
-        self._standings: dict[_Group, Standing] = {}
+        self._groups: dict[Standing[_State], _Group] = {}
+        self._standings: dict[_Group, Standing[_State]] = {}
 
-    def __iter__(self) -> Iterator[Standing]:
+    def __iter__(self) -> Iterator[Standing[_State]]:
         """The standings that values have."""
         return (standing for standing, group in self._groups.items() if group.size)
 
@@ -51,12 +52,12 @@ class ValueGroups:
         """The number of groups."""
         return sum(1 for _ in self)
 
-    def get(self, key: str) -> Standing | None:
+    def get(self, key: str) -> Standing[_State] | None:
         """The standing of a value; None if it was not seen yet."""
         found = self._where.get(key)
         return None if found is None else self._standings[_root(found)]
 
-    def move(self, advance: Callable[[StateNumber], StateNumber]) -> None:
+    def move(self, advance: Callable[[_State], _State]) -> None:
         """Moves all values."""
         groups, standings = self._groups, self._standings
         self._log.changed(partial(self._set, groups, standings))
@@ -65,10 +66,12 @@ class ValueGroups:
             if group.size:
                 self._unite(group, Standing(advance(state), in_domain))
 
-    def _set(self, groups: dict[Standing, _Group], standings: dict[_Group, Standing]) -> None:
+    def _set(
+        self, groups: dict[Standing[_State], _Group], standings: dict[_Group, Standing[_State]]
+    ) -> None:
         self._groups, self._standings = groups, standings
 
-    def _unite(self, group: _Group, standing: Standing) -> None:
+    def _unite(self, group: _Group, standing: Standing[_State]) -> None:
         """Gives a group its new standing, together with the group that has it already."""
         other = self._groups.get(standing)
         if other is not None:
@@ -80,7 +83,7 @@ class ValueGroups:
             self._standings.pop(lower, None)
         self._groups[standing], self._standings[group] = group, standing
 
-    def remove(self, key: str) -> Standing | None:
+    def remove(self, key: str) -> Standing[_State] | None:
         """Takes a value out; its standing, or None if it was not seen yet."""
         group = self._where.get(key)
         if group is None:
@@ -94,7 +97,7 @@ class ValueGroups:
     def _put_back(self, key: str, group: _Group, root: _Group, size: int) -> None:
         self._where[key], root.size = group, size
 
-    def add(self, key: str, standing: Standing) -> None:
+    def add(self, key: str, standing: Standing[_State]) -> None:
         """Puts in a value that is not there. To be called after `move`."""
         group = self._groups.get(standing)
         if group is None:
@@ -108,9 +111,9 @@ class ValueGroups:
         del self._where[key]
         group.size = size
 
-    def members(self) -> dict[Standing, list[str]]:
+    def members(self) -> dict[Standing[_State], list[str]]:
         """The values of each standing."""
-        found: dict[Standing, list[str]] = {standing: [] for standing in self}
+        found: dict[Standing[_State], list[str]] = {standing: [] for standing in self}
         for key, group in self._where.items():
             found[self._standings[_root(group)]].append(key)
         return found

@@ -9,7 +9,7 @@ from itertools import product
 from math import prod
 from typing import Final, Literal, TypeAlias, TypeVar
 
-from bylaw.saved import fields, flag, listed, text
+from bylaw.saved import fields, flag, listed, text, whole
 from bylaw.semantics.past.records import MemoryEntry, entry_of, entry_record
 from bylaw.semantics.undo import Undo
 from bylaw.trace.event import MISSING
@@ -272,25 +272,33 @@ class Index(KeyedMemory):
     # ── saving ───────────────────────────────────────────────────────────────────────────
 
     def save(self) -> Json:
-        """The memory as JSON."""
+        """The memory as JSON. An event that is found under many keys is written once."""
+        numbers: dict[int, int] = {}
+        entries: list[Json] = []
+        buckets: list[Json] = []
+        for place, bucket in self.buckets.items():
+            for entry in bucket:
+                if id(entry) not in numbers:
+                    numbers[id(entry)] = len(entries)
+                    entries.append(entry_record(entry))
+            if bucket:
+                buckets.append([list(place), [numbers[id(entry)] for entry in bucket]])
         return {
-            "buckets": [
-                [list(place), [entry_record(entry) for entry in bucket]]
-                for place, bucket in self.buckets.items()
-                if bucket
-            ],
+            "entries": entries,
+            "buckets": buckets,
             "unsure": [entry_record(entry) for entry in self.unsure],
             "texts": self._texts,
         }
 
     def restore(self, saved: Json, size: int) -> None:
         """Goes back to a saved memory; `size` is the number of variables."""
-        buckets, unsure, texts = fields(saved, "buckets", "unsure", "texts")
+        entries, buckets, unsure, texts = fields(saved, "entries", "buckets", "unsure", "texts")
+        kept = [entry_of(entry, size) for entry in listed(entries)]
         self.buckets = {}
         for each in listed(buckets):
             place, bucket = listed(each, 2)
-            entries = [entry_of(entry, size) for entry in listed(bucket)]
-            self.buckets[self.place_of(place)] = entries
+            numbers = [whole(number, 0, len(kept) - 1) for number in listed(bucket)]
+            self.buckets[self.place_of(place)] = [kept[number] for number in numbers]
         self.unsure = [entry_of(entry, size) for entry in listed(unsure)]
         self._texts = flag(texts)
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final
 
-from bylaw.saved import flag, listed, whole
-from bylaw.trace.event import Event
-from bylaw.trace.trace import Trace
+from bylaw.saved import Damaged, choice, fields, flag, listed, number, table, text, whole
+from bylaw.trace.event import MISSING, ROLES, Call, Event, Message
 from bylaw.values import Json
 from bylaw.vocabulary.local import EventContext
 
@@ -20,16 +21,46 @@ class MemoryEntry:
     """Is it known to meet the condition, or does that depend on its result?"""
 
 
+_OPTIONAL: Final[Mapping[str, Callable[[Json], object]]] = {
+    "error": text,
+    "id": text,
+    "start": number,
+    "end": number,
+    "agent": text,
+}
+"""The fields of a call that may be absent, and how each is checked."""
+
+
 def event_record(event: Event) -> Json:
     """An event as JSON."""
-    return [Trace([replace(event, step=0)]).to_record(), event.step]
+    if isinstance(event, Message):
+        return {"role": event.role, "text": event.text, "step": event.step}
+    record = {"tool": event.tool, "args": dict(event.args), "step": event.step}
+    if event.result is not MISSING:
+        record["result"] = event.result
+    for name in _OPTIONAL:
+        value = getattr(event, name)
+        if value is not None:
+            record[name] = value
+    return record
 
 
 def event_of(record: Json) -> Event:
     """The event that `event_record` wrote."""
-    alone, step = listed(record, 2)
-    (event,) = Trace.from_record(alone).seen("all", answer=True)
-    return replace(event, step=None if step is None else whole(step))
+    given = dict(table(record))
+    step = given.pop("step", None)
+    step = None if step is None else whole(step)
+    if "role" in given:
+        role, said = fields(given, "role", "text")
+        return Message(choice(role, ROLES), text(said), step)  # type: ignore[arg-type]  # checked
+    tool, args, result = given.pop("tool", None), given.pop("args", None), MISSING
+    if "result" in given:
+        result = given.pop("result")
+    for name, value in given.items():
+        if name not in _OPTIONAL:
+            raise Damaged(f"an event has no field {name!r}")
+        _OPTIONAL[name](value)
+    return Call(text(tool), table(args), result, step, **given)
 
 
 def moment_record(moment: EventContext) -> Json:
