@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bylaw import Call, Message, Procedure, Report, Trace, verify_trace
+from bylaw import Call, Guard, GuardReport, Message, Procedure, Report, Trace, verify_trace
 
 PROCEDURE = Procedure.from_dict(
     {
@@ -56,3 +56,35 @@ def long_run(calls: int) -> Trace:
     ]
     events[-100] = Call("refund", {"order": 1})
     return Trace(events, name="long.json")
+
+
+# ── a run at a gate ───────────────────────────────────────────────────────────────────────────
+
+_WHY = "Money moves only for a known customer."
+GUARDED_PROCEDURE = Procedure.from_dict(
+    {
+        "tools": ["verify", "refund"],
+        "constraints": [
+            {"name": "verify-first", "rule": "G(refund -> O verify)", "why": _WHY},
+            {"name": "small", "rule": "G(refund -> args.amount < 10)", "severity": "TOLERATE"},
+        ],
+    }
+)
+
+
+def _guarded() -> GuardReport:
+    """A refund is refused; another tool is unknown; two refunds of one turn are too large."""
+    guard = Guard(GUARDED_PROCEDURE, run_id="r")
+    guard.say("user", "Refund me.")
+    for calls in (
+        [Call("refund", {"amount": 5}), Call("verify")],
+        [Call("pay")],
+        [Call("refund", {"amount": 20}), Call("refund", {"amount": 30})],
+    ):
+        for decision in guard.propose(calls):
+            if decision.allowed:
+                guard.record(decision, "done")
+    return guard.finish("Done.")
+
+
+GUARDED = _guarded()

@@ -8,9 +8,19 @@ from html.parser import HTMLParser
 from typing import Any
 
 import pytest
-from refund_desk import PROCEDURE, RUN, long_run, report
+from refund_desk import GUARDED, GUARDED_PROCEDURE, PROCEDURE, RUN, long_run, report
 
-from bylaw import Call, Message, Procedure, Report, Trace, Vocabulary, explain, verify_trace
+from bylaw import (
+    Call,
+    Message,
+    Procedure,
+    Refusal,
+    Report,
+    Trace,
+    Vocabulary,
+    explain,
+    verify_trace,
+)
 from bylaw.reports.html.page import embedded
 from bylaw.reports.html.viewer import MAX_EXPLAINED, render_trace, trace_data
 
@@ -192,6 +202,46 @@ def test_very_long_traces_are_shown_without_explanations() -> None:
     data = shown(report(long_run(MAX_EXPLAINED + 1)))
     assert not any(rule["explained"] for rule in data["rules"])
     assert all(rule["explained"] for rule in shown(report(long_run(MAX_EXPLAINED)))["rules"])
+
+
+def test_refused_calls_are_shown_in_their_places_with_rules_and_reasons() -> None:
+    data = shown(verify_trace(GUARDED.trace, GUARDED_PROCEDURE))
+    kinds = [[item["kind"] for item in step["items"]] for step in data["steps"]]
+    assert kinds == [["message"], ["refused", "call"], ["refused"], ["call", "call"], ["answer"]]
+    first, second = items(data, "refused")
+    assert (first["number"], first["tool"], first["action"]) == (0, "refund", "block")
+    assert first["args"] == [["amount", "5"]]
+    assert first["reasons"] == [
+        [
+            "verify-first",
+            "this call would break it for good. Money moves only for a known customer.",
+        ]
+    ]
+    unknown = "There is no tool 'pay'. The tools are: verify, refund."
+    assert second["reasons"] == [[None, unknown]]
+    assert rule(data, "verify-first")["refused"] == [0]
+    assert rule(data, "small")["refused"] == []
+    assert "pay" in data["tools"]
+
+
+def test_refused_calls_after_the_last_event_are_shown() -> None:
+    refusal = Refusal(Call("refund", step=7), "stop", "", None, 9)
+    data = shown(report(Trace([Call("lookup")], refusals=[refusal])))
+    assert [step["step"] for step in data["steps"]] == [0, 7]
+    assert items(data, "refused")[0]["reasons"] == []
+
+
+def test_every_occurrence_of_a_violation_is_shown() -> None:
+    data = shown(verify_trace(GUARDED.trace, GUARDED_PROCEDURE))
+    found = rule(data, "small")["occurrences"]
+    assert [each["call"] for each in found] == [1, 2]
+    assert all(f"all #{each['call'] + 1}" in each["detail"] for each in found)
+    assert rule(data, "verify-first")["occurrences"] == []
+
+
+def test_pages_of_many_traces_leave_occurrences_out() -> None:
+    data = trace_data(verify_trace(GUARDED.trace, GUARDED_PROCEDURE), {}, detailed=False)
+    assert [each["occurrences"] for each in data["rules"]] == [[], []]
 
 
 def test_violated_rules_have_repairs() -> None:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, TypeAlias
 import chromium
 import pytest
 from chromium import NARROW, WIDE
-from refund_desk import PROCEDURE, RUN, long_run, report
+from refund_desk import GUARDED, GUARDED_PROCEDURE, PROCEDURE, RUN, long_run, report
 
-from bylaw import Call, Message, Procedure, Trace, explain, verify_trace
+from bylaw import Call, Message, Procedure, Refusal, Trace, explain, verify_trace
 from bylaw.reports.html.viewer import render_trace
 
 if TYPE_CHECKING:
@@ -257,6 +257,58 @@ def test_a_call_that_a_sentence_mentions_can_be_gone_to(desk: Opened) -> None:
     assert desk.rules(".is-selected") == ["verify-first"], "the selection stays"
 
 
+# ── a run at a gate ──────────────────────────────────────────────────────────────────────────
+
+
+@pytest.fixture
+def guarded(open_page: Open) -> Opened:
+    """The page of a run of which a gate refused two calls."""
+    return open_page(render_trace(verify_trace(GUARDED.trace, GUARDED_PROCEDURE)))
+
+
+def test_refused_calls_stand_apart_from_those_that_ran(guarded: Opened) -> None:
+    page = guarded.page
+    assert "3 calls in 2 steps" in page.locator(".head").inner_text()
+    assert "2 refused" in page.locator(".head").inner_text()
+    refused = page.locator(".refused")
+    assert refused.locator(".card__tool").all_text_contents() == ["refund", "pay"]
+    assert "this call would break it for good" in refused.nth(0).inner_text()
+    assert "There is no tool 'pay'" in refused.nth(1).inner_text()
+    struck = "e => getComputedStyle(e).textDecorationLine"
+    assert refused.locator(".card__tool").first.evaluate(struck) == "line-through"
+    assert page.locator(".card__number").all_text_contents() == ["#1", "#2", "#3"]
+
+
+def test_a_refused_call_leads_to_its_rule_and_back(guarded: Opened) -> None:
+    guarded.page.locator(".refused").get_by_role("button", name="verify-first").click()
+    assert guarded.rules(".is-selected") == ["verify-first"]
+    assert guarded.page.locator(".refused.is-deciding").count() == 1
+    assert "refused because of it (1)" in guarded.page.locator(".focus").inner_text()
+
+
+def test_every_occurrence_is_listed_and_marked(guarded: Opened) -> None:
+    assert guarded.rules(".is-selected") == ["small"], "violated, so it is selected at first"
+    assert guarded.cards("is-broken") == [1, 2]
+    listed = guarded.page.locator(".is-selected .rule__broken")
+    assert "broken 2 times" in listed.inner_text()
+    assert "each of these breaks it (2)" in guarded.page.locator(".focus").inner_text()
+    listed.get_by_role("button", name="Call #3").click()
+    assert guarded.cards("is-pointed") == [2]
+    guarded.page.get_by_role("button", name="Next highlighted call").click()
+    assert guarded.page.locator(".focus__place").inner_text() == "2/2"
+
+
+def test_many_occurrences_are_folded(open_page: Open) -> None:
+    run = Trace([Call("refund", {"amount": 20})] * 40)
+    opened = open_page(render_trace(verify_trace(run, GUARDED_PROCEDURE)))
+    opened.rule("small")
+    folded = opened.page.locator(".rule[data-name='small'] .rule__broken")
+    assert folded.inner_text() == "broken 40 times"
+    folded.locator("summary").click()
+    assert folded.locator("li").count() == 40
+    assert opened.rules(".is-selected") == ["small"], "unfolding is not selecting"
+
+
 # ── addresses ────────────────────────────────────────────────────────────────────────────────
 
 
@@ -436,6 +488,9 @@ def test_nothing_in_a_trace_is_run_or_read_as_markup(open_page: Open, payload: s
         answer=payload,
         name=payload,
         labels={payload: payload},
+        refusals=[
+            Refusal(Call(payload, {payload: payload}), "block", f"Rule {payload}: {payload}", "r")
+        ],
     )
     rules = [{"name": "r", "rule": "G !refund", "why": payload, "fix": payload, "layer": payload}]
     procedure = Procedure.from_dict({"bylaw": 1, "name": payload, "constraints": rules})

@@ -13,7 +13,8 @@ from bylaw.errors import clipped, closest, listing
 from bylaw.names import FINAL_ANSWER
 from bylaw.procedure.procedure import Procedure
 from bylaw.trace.event import Call
-from bylaw.trace.refusal_mark import MAX_NAME, OPENING
+from bylaw.trace.refusal import OPENING
+from bylaw.trace.refusal_mark import MAX_NAME
 
 
 class Admission:

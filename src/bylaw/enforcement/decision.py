@@ -15,7 +15,8 @@ from bylaw.errors import BylawError, Diagnostic
 from bylaw.procedure.constraint import SEVERITIES, Constraint, Severity
 from bylaw.saved import fields, table, whole
 from bylaw.trace.event import Call
-from bylaw.trace.refusal_mark import ERROR_NAME, OBSERVATION, OPENING
+from bylaw.trace.refusal import OPENING
+from bylaw.trace.refusal_mark import ERROR_NAME, OBSERVATION
 from bylaw.values import Json
 
 Action: TypeAlias = Literal["allow", "warn", "block", "stop", "ask"]

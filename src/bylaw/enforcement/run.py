@@ -36,8 +36,8 @@ from bylaw.names import FINAL_ANSWER
 from bylaw.procedure.procedure import Procedure
 from bylaw.trace.event import Call, Event, Message, Role
 from bylaw.trace.gate_record import GateRecord
-from bylaw.trace.refusal import Refusal
-from bylaw.trace.refusal_mark import OPENING, decision_id, marked, unmarked
+from bylaw.trace.refusal import OPENING, Refusal
+from bylaw.trace.refusal_mark import decision_id, marked, unmarked
 from bylaw.values import Json
 
 _WEAKER_THAN_BLOCK: Final = ("allow", "warn", "ask")

@@ -8,11 +8,13 @@ from typing import Final, Literal, TypeAlias, get_args
 from bylaw.frozen import frozen
 from bylaw.trace.event import Call
 
+OPENING: Final = ": Not executed"
+"""The words after the tool's name, with which every refusal begins."""
 RefusalAction: TypeAlias = Literal["warn", "block", "stop", "ask"]
 """The actions of a gate that keep a call from running."""
 REFUSAL_ACTIONS: Final[tuple[str, ...]] = get_args(RefusalAction)
 
-_NAMED: Final = re.compile(r"^Rule (.+?): ", re.MULTILINE)
+_NAMED: Final = re.compile(r"^Rule (.+?): (.*)$", re.MULTILINE)
 _ALSO: Final = re.compile(r"^Rules that it would break as well: (.+)\.$", re.MULTILINE)
 
 
@@ -33,5 +35,18 @@ class Refusal:
     @property
     def constraints(self) -> tuple[str, ...]:
         """The rules that the message names."""
+        return tuple(rule for rule, _ in self.reasons if rule is not None)
+
+    @property
+    def reasons(self) -> tuple[tuple[str | None, str], ...]:
+        """The rules that the message names, each with its sentence; empty where there is none.
+
+        If it names none, the reason is what is wrong with the call itself, without a rule.
+        """
         also = _ALSO.search(self.message)
-        return (*_NAMED.findall(self.message), *(also[1].split(", ") if also else ()))
+        others = also[1].split(", ") if also else ()
+        named = (*_NAMED.findall(self.message), *((rule, "") for rule in others))
+        if named:
+            return named
+        said = self.message.partition("\n")[0].partition(OPENING)[2].lstrip(".: ")
+        return ((None, said),) if said else ()

@@ -26,15 +26,13 @@ from typing import Final
 from bylaw.errors import clipped
 from bylaw.names import FINAL_ANSWER
 from bylaw.trace.event import MISSING, Call, Event
-from bylaw.trace.refusal import REFUSAL_ACTIONS, Refusal
+from bylaw.trace.refusal import OPENING, REFUSAL_ACTIONS, Refusal
 from bylaw.values import Json, JsonError, read_json
 
 MARK: Final = "[bylaw:"
 """The beginning of every mark."""
 RUN_ID: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
 """The form of a run's id."""
-OPENING: Final = ": Not executed"
-"""The words after the tool's name, with which every refusal begins."""
 MAX_NAME: Final = 60
 """The length of a tool's name in a refusal, in characters."""
 OBSERVATION: Final = ("error", "violation_type", "tool", "constraints", "message")

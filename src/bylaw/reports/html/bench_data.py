@@ -87,7 +87,8 @@ def _block(runs: Sequence[RunRecord], step: Callable[[], None]) -> dict[str, Jso
         trace = canonical(run["trace"])
         if trace not in traces:
             traces[trace] = len(judged)
-            judged.append(trace_data(verify_trace(run["trace"], task.procedure), {}, mend=False))
+            report = verify_trace(run["trace"], task.procedure)
+            judged.append(trace_data(report, {}, detailed=False))
         shown.append(_shown(run, traces[trace], judged[traces[trace]]))
         step()
     return {

@@ -74,7 +74,7 @@ def _shown(
     for name in wanted:
         if name not in traces:
             continue
-        data = viewer.trace_data(verify_trace(traces[name], summary.procedure), {}, mend=False)
+        data = viewer.trace_data(verify_trace(traces[name], summary.procedure), {}, detailed=False)
         size = len(json.dumps(data))
         if size <= min(MAX_TRACE, room):
             found[name] = data | {"trace": name}

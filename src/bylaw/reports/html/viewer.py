@@ -20,9 +20,10 @@ from bylaw.procedure.constraint import LAYERS
 from bylaw.reports.html.page import asset, page
 from bylaw.scoring.explain import Explanation, explain
 from bylaw.scoring.repair import repair
-from bylaw.scoring.verify import ConstraintResult, Report
+from bylaw.scoring.verify import MAX_SENTENCES, ConstraintResult, Report
 from bylaw.semantics.verdict import Outcome
 from bylaw.trace.event import MISSING, Call, Event
+from bylaw.trace.refusal import Refusal
 from bylaw.trace.trace import Trace
 from bylaw.values import Json
 
@@ -82,15 +83,22 @@ def _explained(report: Report) -> dict[str, Explanation]:
 
 
 def trace_data(
-    report: Report, explanations: Mapping[str, Explanation], *, mend: bool = True
+    report: Report, explanations: Mapping[str, Explanation], *, detailed: bool = True
 ) -> dict[str, Json]:
-    """The viewer's data as plain JSON. With `mend`, repairs of violated rules are included.
+    """The viewer's data as plain JSON. Pages of many traces are less `detailed`.
+
+    They lack the occurrences and the repairs of violations.
 
     Calls are referred to by their index in `trace.calls`; `len(trace.calls)` is the answer.
-    Messages are referred to by their index in `trace.events`. Arguments and results are given as
+    Messages are referred to by their index in `trace.events`, and refused calls by theirs in
+    `trace.refusals`. Arguments and results are given as
     JSON text, because a browser would change numbers: 12345678901234567890, or 1.0 to 1.
     """
     outcomes = [result.outcome for result in report.constraints]
+    refused: dict[str, list[int]] = {}
+    for number, refusal in enumerate(report.trace.refusals):
+        for name in refusal.constraints:
+            refused.setdefault(name, []).append(number)
     return {
         "version": VERSION,
         "procedure": report.procedure.name,
@@ -115,7 +123,9 @@ def trace_data(
         "steps": _steps(report.trace),
         "rules": [
             _rule(result, explanations.get(result.name))
-            | {"repair": _repair(report, result) if mend else []}
+            | {"refused": refused.get(result.name, [])}
+            | {"occurrences": _occurrences(result) if detailed else []}
+            | {"repair": _repair(report, result) if detailed else []}
             for result in report.constraints
         ],
     }
@@ -126,21 +136,28 @@ def _tools(report: Report) -> list[str]:
     known = set(report.procedure.tools or ())
     for constraint in report.procedure.constraints:
         known.update(tools_in(constraint.formula))
-    others = {call.tool for call in report.trace.calls} - known
+    trace = report.trace
+    others = {call.tool for call in trace.calls} | {each.call.tool for each in trace.refusals}
+    others -= known
     return [name for name in (*sorted(known), *sorted(others)) if name != FINAL_ANSWER]
 
 
 def _steps(trace: Trace) -> list[Json]:
-    """The events grouped by step, with the answer last."""
-    steps: list[Json] = []
-    index = place = 0
-    for number, events in groupby(trace.events, key=lambda event: event.step):
-        items: list[Json] = []
-        for event in events:
-            items.append(_item(event, index, place))
-            index += isinstance(event, Call)
-            place += 1
-        steps.append({"step": number, "items": items})
+    """The events grouped by step, with the answer last; refused calls are in their places."""
+    refused: dict[int, list[tuple[int | None, dict[str, Json]]]] = {}
+    for number, refusal in enumerate(trace.refusals):
+        at = min(refusal.events_before, len(trace.events))
+        refused.setdefault(at, []).append((refusal.call.step, _refused(refusal, number)))
+    placed: list[tuple[int | None, dict[str, Json]]] = []
+    index = 0
+    for place, event in enumerate(trace.events):
+        placed += [*refused.get(place, ()), (event.step, _item(event, index, place))]
+        index += isinstance(event, Call)
+    placed += refused.get(len(trace.events), ())
+    steps: list[Json] = [
+        {"step": step, "items": [item for _, item in items]}
+        for step, items in groupby(placed, key=lambda entry: entry[0])
+    ]
     if trace.answer is not None:
         answer = {"kind": "answer", "index": len(trace.calls), "text": trace.answer}
         steps.append({"step": None, "items": [answer]})
@@ -164,6 +181,30 @@ def _item(event: Event, index: int, place: int) -> dict[str, Json]:
         "status": "failed" if event.failed else "done",
         "args": readable_arguments(event.args),
     } | {key: value for key, value in optional.items() if value is not None}
+
+
+def _refused(refusal: Refusal, number: int) -> dict[str, Json]:
+    return {
+        "kind": "refused",
+        "number": number,
+        "tool": refusal.call.tool,
+        "args": readable_arguments(refusal.call.args),
+        "action": refusal.action,
+        "message": refusal.message,
+        "rules": list(refusal.constraints),
+        "reasons": [list(each) for each in refusal.reasons],
+    }
+
+
+def _occurrences(result: ConstraintResult) -> list[dict[str, Json]]:
+    """Every occurrence of a violation, if there are several."""
+    found = result.occurrences
+    if len(found) < 2:
+        return []
+    return [
+        {"label": each.label(), **each.to_dict(detail=number < MAX_SENTENCES)}
+        for number, each in enumerate(found)
+    ]
 
 
 def readable_arguments(arguments: Mapping[str, Json]) -> list[list[str]]:

@@ -50,6 +50,7 @@ function traceOf(run, block, data) {
       absence: nothing ? calls.map((call) => call.index) : [],
       messages: [],
       other_messages: [],
+      occurrences: [],
       repair: [],
     };
   });

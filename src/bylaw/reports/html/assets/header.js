@@ -59,9 +59,11 @@ function traceLine(data) {
   const calls = items.filter((item) => item.kind === "call").length;
   const turns = data.steps.filter((step) => step.items.some((item) => item.kind === "call")).length;
   const size = turns === calls ? count(calls, "call") : `${count(calls, "call")} in ${count(turns, "step")}`;
+  const refused = items.filter((item) => item.kind === "refused").length;
+  const sizes = refused ? [size, `${refused} refused`] : [size];
   const labels = data.labels.map(([key, value]) => `${key} ${clip(value, 60)}`);
   const name = data.trace === null ? null : el("span.head__name", null, data.trace);
-  return [name, ...[size, ...labels].map((text) => el("span", null, text))];
+  return [name, ...[...sizes, ...labels].map((text) => el("span", null, text))];
 }
 
 function countsLine(counts) {

@@ -35,7 +35,8 @@ function renderOverview(data, hues, onPick, signal) {
   };
 }
 
-function drawStrip(canvas, items, hues, { calls = [], absence = [], picked = null }, width) {
+function drawStrip(canvas, items, hues, highlight, width) {
+  const { calls = [], absence = [], broken = [], picked = null } = highlight;
   const scale = devicePixelRatio || 1;
   const [wide, high] = [canvas.clientWidth, canvas.clientHeight];
   if (!wide || !high) return;
@@ -52,7 +53,7 @@ function drawStrip(canvas, items, hues, { calls = [], absence = [], picked = nul
     pen.fillRect(index * width, top, Math.max(width - gap, least), height);
 
   pen.globalAlpha = marked ? 0.22 : 0.85;
-  const lit = new Set([...calls, ...absence]);
+  const lit = new Set([...calls, ...absence, ...broken]);
   for (const [place, item] of items.entries()) {
     if (lit.has(place)) continue;
     const hue = hues.get(item.tool);
@@ -65,6 +66,8 @@ function drawStrip(canvas, items, hues, { calls = [], absence = [], picked = nul
   for (const index of absence) box(index, 0.5, high * 0.25, high * 0.5);
   pen.globalAlpha = 1;
   for (const index of calls) box(index, 2, 0, high);
+  pen.fillStyle = colour("--violated");
+  for (const index of broken) box(index, 2, high * 0.15, high * 0.7);
   if (picked !== null) {
     pen.fillStyle = colour("--accent");
     box(picked, 2, 0, high);

@@ -16,11 +16,11 @@ const RESOLUTIONS = {
   unresolved: "no call followed",
 };
 
-/** A refused call: `{ number, tool, args, action, message, rules, resolution }`. */
+/**
+ * A refused call: `{ number, tool, args, action, message, rules, reasons, resolution }`. A reason is
+ * a rule, or null, and a sentence; without reasons, the rules are named.
+ */
 function refusedCard(item, hues) {
-  const rules = item.rules.map((name) =>
-    el("button.link.refused__rule", { type: "button", "data-rule": name, title: `Show the rule ${name}` }, name),
-  );
   return tinted(
     el(
       "article.refused",
@@ -33,13 +33,23 @@ function refusedCard(item, hues) {
         item.resolution ? el("span.refused__then", null, RESOLUTIONS[item.resolution]) : null,
       ),
       el("div.card__line", null, item.args.length ? argumentsPreview(item.args) : null),
-      rules.length ? el("p.refused__rules", null, "because of ", joined(rules)) : null,
+      item.reasons ? item.reasons.map(reasonLine) : namedRules(item.rules),
       el("details.refused__told", null, el("summary", null, "Message to the agent"), block(item.message)),
     ),
     hues.get(item.tool),
   );
 }
 
-function joined(parts) {
-  return parts.flatMap((part, at) => (at ? [", ", part] : [part]));
+function reasonLine([rule, text]) {
+  return el("p.refused__rules", null, rule === null ? null : [ruleLink(rule), text ? ": " : null], text);
+}
+
+function namedRules(rules) {
+  if (!rules.length) return null;
+  const links = rules.map(ruleLink).flatMap((link, at) => (at ? [", ", link] : [link]));
+  return el("p.refused__rules", null, "because of ", links);
+}
+
+function ruleLink(name) {
+  return el("button.link.refused__rule", { type: "button", "data-rule": name, title: `Show the rule ${name}` }, name);
 }

@@ -3,6 +3,8 @@
 /* The panel of rules: verdicts, worst first, with filters. */
 
 const WORST_FIRST = Object.keys(VERDICTS);
+/** Longer lists of occurrences are folded. */
+const SHOWN_OCCURRENCES = 5;
 
 /**
  * The panel. `onPick(name)` is called when a rule is clicked, `onMention(index)` when a call in the
@@ -22,6 +24,7 @@ function renderRules(data, hues, { onPick, onMention }) {
   list.addEventListener("click", (event) => {
     const mention = event.target.closest("[data-mention]");
     if (mention) return onMention(Number(mention.dataset.mention));
+    if (event.target.closest("summary")) return undefined;
     const card = event.target.closest(".rule");
     if (card && !isSelectingText(event)) onPick(card.dataset.name);
     return undefined;
@@ -107,11 +110,23 @@ function ruleCard(rule, hues, titles) {
       ),
       el("code.rule__text", null, tintedTools(rule.rule, hues)),
       el("p.rule__detail", null, sentence(rule.detail)),
+      rule.occurrences.length ? occurrenceList(rule.occurrences) : null,
       notes.length ? el("dl.rule__notes", null, notes) : null,
       rule.repair?.length ? repairNote(rule.repair) : null,
       el("p.rule__facts", null, ruleFacts(rule, titles)),
     ),
   );
+}
+
+/** Every place where the rule is broken. Long lists are folded. */
+function occurrenceList(occurrences) {
+  const items = occurrences.map(({ label, detail }) =>
+    el("li", null, detail ? sentence(detail) : sentence(label)),
+  );
+  const list = el("ol", null, items);
+  const text = `broken ${occurrences.length} times`;
+  if (occurrences.length <= SHOWN_OCCURRENCES) return el("div.rule__broken", null, el("p", null, text), list);
+  return el("details.rule__broken", null, el("summary", null, text), list);
 }
 
 /** The edits after which the rule would hold. */

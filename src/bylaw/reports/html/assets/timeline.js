@@ -14,8 +14,9 @@ const FOLDED = { system: 200, user: 480, assistant: 480, answer: 1600 };
 /**
  * The timeline. `onPick(index)` is called when a call or the answer is clicked, `onRule(name)` when
  * a rule that refused a call is. Returns its element;
- * `highlight({ calls, absence, messages, others, refused, picked })`, where `others` are messages
- * that matter because they are not what the rule looks for; `reveal(index)`, which scrolls to a
+ * `highlight({ calls, absence, messages, others, broken, refused, picked })`, where `others` are
+ * messages that matter because they are not what the rule looks for, and `broken` are the calls
+ * that break the rule, if several do; `reveal(index)`, which scrolls to a
  * call; `point(index)`, which also flashes it; `revealMessage(number)`; `revealRefused(number)`.
  */
 function renderTimeline(data, hues, onPick, onRule) {
@@ -51,7 +52,7 @@ function renderTimeline(data, hues, onPick, onRule) {
     element: list,
     highlight(shown) {
       const { calls: deciding = [], absence = [], messages: said = [], others = [] } = shown;
-      const { refused = [], picked = null } = shown;
+      const { broken = [], refused = [], picked = null } = shown;
       for (const element of spoken) element.classList.remove("is-deciding", "is-absent");
       spoken = [...said.map((at) => messages[at]), ...refused.map((at) => refusals[at])].filter(Boolean);
       for (const element of spoken) element.classList.add("is-deciding");
@@ -59,13 +60,14 @@ function renderTimeline(data, hues, onPick, onRule) {
       for (const element of unlike) element.classList.add("is-absent");
       spoken.push(...unlike);
       for (const card of lit) {
-        card.classList.remove("is-deciding", "is-absent", "is-picked");
+        card.classList.remove("is-deciding", "is-absent", "is-broken", "is-picked");
         card.querySelector(".card__pick").setAttribute("aria-pressed", "false");
         card.removeAttribute("aria-current");
       }
       const marks = [
         ...absence.map((index) => [index, "is-absent"]),
         ...deciding.map((index) => [index, "is-deciding"]),
+        ...broken.map((index) => [index, "is-broken"]),
         ...(picked === null ? [] : [[picked, "is-picked"]]),
       ].filter(([index]) => cards[index]);
       for (const [index, mark] of marks) cards[index].classList.add(mark);

@@ -42,7 +42,8 @@ function renderTrace(data, container, { hash = true } = {}) {
     rules.select(selected.rule);
     rules.markPart(null);
     const { calls = [], absence = [], messages = [], other_messages: others = [], refused = [] } = rule ?? {};
-    light({ calls, absence, messages, others, refused }, rule?.verdict ?? "none");
+    const broken = brokenAt(rule);
+    light({ calls, absence, messages, others, broken, refused }, rule?.verdict ?? "none");
     bar.showRule(rule);
     if (hash) writeHash(selected.rule);
     if (!scroll) return;
@@ -99,6 +100,12 @@ function renderTrace(data, container, { hash = true } = {}) {
 
 function callCount(data) {
   return data.steps.flatMap((step) => step.items).filter((item) => item.kind === "call").length;
+}
+
+/** The calls that break a rule, if several do. */
+function brokenAt(rule) {
+  const found = (rule?.occurrences ?? []).map(({ call }) => call).filter((call) => call !== undefined);
+  return [...new Set(found)];
 }
 
 function readHash() {
@@ -160,7 +167,8 @@ function renderFocusBar({ onClear, onReveal, onRules }) {
     showRule(rule) {
       element.classList.toggle("is-idle", !rule);
       if (rule) {
-        show([el("b", null, rule.name), ...legend(rule)], rule.calls.length ? rule.calls : rule.absence);
+        const through = [brokenAt(rule), rule.calls, rule.absence].find((each) => each.length);
+        show([el("b", null, rule.name), ...legend(rule)], through ?? []);
       } else show([el("span.quiet", null, "Choose a rule to see which calls decided it.")], []);
     },
     showCall(name, parts) {
@@ -181,6 +189,7 @@ function legend(rule) {
   const entries = [
     entry("deciding", rule.calls.length, deciding),
     entry("deciding", rule.messages.length, rule.calls.length ? "and these messages" : "decided by these messages"),
+    entry("broken", brokenAt(rule).length, "each of these breaks it"),
     entry("refused", rule.refused?.length, "refused because of it"),
     entry("absent", rule.absence.length + rule.other_messages.length, `none of these is what the rule ${verb}`),
     rule.explained && !rule.minimal ? el("span.legend", null, "not all of them may be needed") : null,
