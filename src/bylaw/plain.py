@@ -11,7 +11,7 @@ import math
 from collections.abc import Mapping, Set
 from typing import Any, Final
 
-from bylaw.values import LARGEST, MAX_DEPTH, TOO_LONG, Json, canonical
+from bylaw.values import MAX_DEPTH, TOO_LONG, Json, canonical
 from bylaw.work import UNLIMITED
 
 MAX_PARTS: Final = 1_000_000
@@ -22,7 +22,6 @@ _MAX_NESTING: Final = 20
 """The depth down to which results that are not JSON are converted part by part."""
 _MAX_CONVERTED: Final = 100_000
 """The most parts of a result that are converted one by one."""
-_FEW: Final = 20
 
 
 class NotJson(ValueError):
@@ -45,30 +44,7 @@ def rebuilt(
     Raises NotJson for any other object. Instances of subclasses are such objects. Keys and texts
     may have `max_text` characters together.
     """
-    if type(value) is dict:
-        copy = dict(value)
-        if _is_flat(copy, max_text):
-            return copy
     return _Rebuilding(max_parts, max_text, max_depth).rebuilt(value, 0)
-
-
-def _is_flat(copy: dict[Any, Any], max_text: float) -> bool:
-    """Is this an object of few short texts and small numbers, as most arguments are?"""
-    if len(copy) > _FEW:
-        return False
-    for key, item in copy.items():
-        kind = type(item)
-        if kind is str:
-            max_text -= len(item)
-        elif kind is int:
-            if not -LARGEST < item < LARGEST:
-                return False
-        elif kind is not bool and item is not None:
-            return False
-        if type(key) is not str:
-            return False
-        max_text -= len(key)
-    return max_text >= 0
 
 
 class _Rebuilding:

@@ -240,12 +240,11 @@ def value_key(value: Json) -> Hashable:
 
 def copied(value: Json) -> Json:
     """A deep copy, with lists and dicts for sequences and mappings."""
-    if type(value) in _ATOMS:
-        return value
-    if isinstance(value, list | tuple):
-        return [item if type(item) in _ATOMS else copied(item) for item in value]
-    if isinstance(value, Mapping):
-        return {key: item if type(item) in _ATOMS else copied(item) for key, item in value.items()}
+    kind = type(value)
+    if kind is dict or (kind not in _ATOMS and isinstance(value, Mapping)):
+        return {key: i if type(i) in _ATOMS else copied(i) for key, i in value.items()}
+    if kind is list or (kind not in _ATOMS and isinstance(value, list | tuple)):
+        return [i if type(i) in _ATOMS else copied(i) for i in value]
     return value
 
 

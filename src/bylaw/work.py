@@ -26,19 +26,21 @@ class OverBudget(Exception):
         super().__init__(f"it takes more than the budget of {limit:,} steps")
 
 
-class _Meter(threading.local):
+class Meter(threading.local):
+    """The steps that may still be spent in this thread. `allot` sets them."""
+
     limit: float = UNLIMITED
     left: float = UNLIMITED
 
 
-_meter: Final = _Meter()
+meter: Final = Meter()
 
 
 def spend(steps: float) -> None:
     """Counts steps; raises OverBudget if there are not that many left."""
-    left = _meter.left = _meter.left - steps
+    left = meter.left = meter.left - steps
     if left < 0:
-        raise OverBudget(_meter.limit)
+        raise OverBudget(meter.limit)
 
 
 def spend_on_text(*texts: str) -> None:
@@ -48,15 +50,15 @@ def spend_on_text(*texts: str) -> None:
 
 def allot(steps: float) -> None:
     """From now on, so many steps may be spent."""
-    _meter.limit = _meter.left = steps
+    meter.limit = meter.left = steps
 
 
 @contextmanager
 def unlimited() -> Iterator[None]:
     """What is done inside is not counted: what was interrupted has to be put back in order."""
-    before = _meter.limit, _meter.left
+    before = meter.limit, meter.left
     allot(UNLIMITED)
     try:
         yield
     finally:
-        _meter.limit, _meter.left = before
+        meter.limit, meter.left = before

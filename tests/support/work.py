@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Callable
 from types import FrameType
@@ -16,9 +17,11 @@ def work_of(action: Callable[[], object]) -> int:
         made += event in ("call", "c_call")
 
     before = sys.getprofile()
+    gc.disable()  # others (Hypothesis) have functions called when it runs, at whatever time
     sys.setprofile(count)
     try:
         action()
     finally:
         sys.setprofile(before)
+        gc.enable()
     return made

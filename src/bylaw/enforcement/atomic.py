@@ -1,8 +1,8 @@
 """All or nothing: a change of a run that does not complete ends the run.
 
 Anything may be raised anywhere: Ctrl-C in a slow rule, a full disk, a function of the user's. The
-checks of a change come first, and what they raise leaves the run as it was. Then `begin` marks the
-run, and only the end of the change removes the mark. A run that still has it was interrupted in
+checks of a change come first, and what they raise leaves the run as it was. Then the change marks
+the run, and only its end removes the mark. A run that still has it was interrupted in
 the middle. Its rules may have seen half a call, so it allows nothing any more.
 """
 

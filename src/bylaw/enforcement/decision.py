@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias, get_args
+from dataclasses import fields as dataclass_fields
+from typing import Any, Final, Literal, Self, TypeAlias, get_args
 
 from bylaw.errors import BylawError, Diagnostic
 from bylaw.procedure.constraint import SEVERITIES, Constraint, Severity
@@ -33,9 +34,6 @@ SoftBlockMode: TypeAlias = Literal["same-constraint", "in-a-row", "in-total"]
 """The soft blocks that count towards the end of the run: those of one constraint, those with no
 call allowed in between, or all of them."""
 SOFT_BLOCK_MODES: Final[tuple[SoftBlockMode, ...]] = get_args(SoftBlockMode)
-
-
-# Ordinary dataclasses: each decision makes some, and they are faster to make than `frozen` ones.
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +62,17 @@ class Violation:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class _DecisionFields:
+    """The fields of a decision, while they can still be set."""
+
+    __slots__ = (
+        *("call", "action", "turn", "index", "violations", "overridden", "message", "named"),
+        *("position", "decided", "problem", "id"),
+    )
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class Decision(_DecisionFields):
     """The gate's decision on one proposed call."""
 
     call: Call
@@ -73,26 +80,61 @@ class Decision:
     turn: int
     index: int
     """The place of the call in its turn."""
-    violations: tuple[Violation, ...] = ()
+    violations: tuple[Violation, ...]
     """The rules that the call would break, whether or not they keep it from running."""
-    overridden: tuple[str, ...] = ()
+    overridden: tuple[str, ...]
     """The rules that it was let past, because the agent insisted or a person approved."""
-    message: str = ""
+    message: str
     """The text for the agent, with a mark by which readers of transcripts recognise a refusal;
     empty if the call runs without comment."""
-    named: tuple[str, ...] = ()
+    named: tuple[str, ...]
     """The names of rules that the agent may see."""
-    position: int | None = None
+    position: int | None
     """The position of the call in the trace, if it runs."""
-    decided: bool = True
+    decided: bool
     """False if the call runs although the rules may have no common continuation after it.
 
     The search for one would have taken too long, or some rule has no machine.
     """
-    problem: str = ""
+    problem: str
     """What is wrong with the call itself, so that no rule was asked; empty if nothing is."""
-    id: str = ""
+    id: str
     """The run, the turn and the place in the turn. A refusal's message carries it as a mark."""
+
+    def __new__(
+        cls,
+        call: Call,
+        action: Action,
+        turn: int,
+        index: int,
+        violations: tuple[Violation, ...] = (),
+        overridden: tuple[str, ...] = (),
+        message: str = "",
+        named: tuple[str, ...] = (),
+        position: int | None = None,
+        decided: bool = True,
+        problem: str = "",
+        id: str = "",
+    ) -> Self:
+        # As for a call: a frozen class takes three times as long to fill.
+        made: Any = _DecisionFields()
+        made.call = call
+        made.action = action
+        made.turn = turn
+        made.index = index
+        made.violations = violations
+        made.overridden = overridden
+        made.message = message
+        made.named = named
+        made.position = position
+        made.decided = decided
+        made.problem = problem
+        made.id = id
+        made.__class__ = cls
+        return made  # type: ignore[no-any-return]  # it has become one
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), tuple(getattr(self, each.name) for each in dataclass_fields(self))
 
     @property
     def allowed(self) -> bool:
@@ -136,6 +178,7 @@ class Escalation:
         self.limit: Final = limit
         self.of_constraint: Counter[str] = Counter()
         self.in_a_row = 0
+        """The soft blocks since the latest call that was allowed."""
         self.in_total = 0
 
     def action(self, violations: Sequence[Violation]) -> Action:
@@ -165,10 +208,6 @@ class Escalation:
             "in-total": self.in_total,
         }
         return reached[self.mode] >= self.limit
-
-    def count_allowed(self) -> None:
-        """Counts an allowed call: it ends a row of soft blocks."""
-        self.in_a_row = 0
 
     def save(self) -> Json:
         """The counts as JSON."""

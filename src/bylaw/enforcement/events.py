@@ -127,9 +127,11 @@ class Journal:
 
     def __init__(self, log: AuditLog | None, hints: Hints) -> None:
         self._log: Final = log
+        self.has_log: Final = log is not None
         self._hints: Final[Hints] = hints
         self.events: list[EnforcementEvent] = []
-        self._unresolved: list[EnforcementEvent] = []
+        self.unresolved: list[EnforcementEvent] = []
+        """The events of the latest turn, which the next one resolves."""
         self.unlogged: str | None = None
         """The reason why the log is incomplete, if it is."""
 
@@ -139,26 +141,26 @@ class Journal:
         event = EnforcementEvent(turn, call, rule.name, rule.layer, action, self._hints)
         self.events.append(event)
         if action not in NO_CHOICE:
-            self._unresolved.append(event)
+            self.unresolved.append(event)
 
     def resolve(self, proposed: Sequence[Call]) -> list[EnforcementEvent]:
         """Notes for each refusal of the turn before whether the agent insisted; returns them."""
         if not proposed:
             return []
-        resolved, self._unresolved = self._unresolved, []
+        resolved, self.unresolved = self.unresolved, []
         for event in resolved:
             event.resolve(proposed)
         return resolved
 
-    def reopen(self, resolved: list[EnforcementEvent]) -> None:
+    def reopen(self, resolved: Sequence[EnforcementEvent]) -> None:
         """Undoes `resolve`."""
         for event in resolved:
             event.resolution = None
-        self._unresolved = [*resolved, *self._unresolved]
+        self.unresolved = [*resolved, *self.unresolved]
 
     def log_decisions(self, decisions: Sequence[Decision]) -> bool:
         """Appends decisions to the log. False if that failed."""
-        return self._log is None or self.log([self._entry(decision) for decision in decisions])
+        return self.log([self._entry(decision) for decision in decisions])
 
     def log(self, entries: list[dict[str, Json]]) -> bool:
         """Appends to the log, if there is one. False if that failed; `unlogged` has the reason."""
@@ -189,7 +191,7 @@ class Journal:
 
     def save(self) -> dict[str, Json]:
         """The events as JSON. The log is a file of its own."""
-        unresolved = {id(event) for event in self._unresolved}
+        unresolved = {id(event) for event in self.unresolved}
         return {
             "unlogged": self.unlogged,
             "events": [event.to_dict() for event in self.events],
@@ -201,4 +203,4 @@ class Journal:
         unlogged, events, unresolved = fields(saved, "unlogged", "events", "unresolved")
         self.unlogged = optional_text(unlogged)
         self.events = [EnforcementEvent.from_dict(table(event)) for event in listed(events)]
-        self._unresolved = [self.events[n] for n in places(unresolved, len(self.events))]
+        self.unresolved = [self.events[n] for n in places(unresolved, len(self.events))]

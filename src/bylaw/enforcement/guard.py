@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from bylaw.enforcement.asking import Ask, Question
 from bylaw.enforcement.atomic import AtomicChange, interrupted
+from bylaw.enforcement.deciding import abort, advance, refuse_rest
 from bylaw.enforcement.decision import (
     HINTS,
     SOFT_BLOCK_MODES,
@@ -32,19 +33,20 @@ from bylaw.enforcement.tools import ToolFunction, run_turn, run_turn_async, wrap
 from bylaw.enforcement.turn import Turn
 from bylaw.enforcement.validation import (
     check_asking,
+    check_choice,
     check_positive,
     check_procedure,
+    checked_message,
     checked_metrics,
+    checked_result,
     checked_run_id,
     checked_table,
-    not_json,
-    unusable,
+    checked_text,
 )
-from bylaw.errors import not_a_choice, shown
 from bylaw.names import FINAL_ANSWER
-from bylaw.plain import NotJson, OversizedValue, rebuilt
+from bylaw.plain import OversizedValue
 from bylaw.procedure.procedure import Procedure
-from bylaw.trace.event import MISSING, ROLES, Call, Role
+from bylaw.trace.event import ROLES, Call, Role
 from bylaw.trace.gate_record import GateRecord
 from bylaw.values import Json
 from bylaw.work import UNLIMITED
@@ -118,8 +120,7 @@ class Guard:
             (outstanding, "outstanding", OUTSTANDING),
             (unenforceable, "unenforceable", UNENFORCEABLE),
         ):
-            if given not in choices:
-                raise unusable(*not_a_choice(name, given, choices))
+            check_choice(name, given, choices)
         check_positive("soft_block_limit", soft_block_limit)
         limits = {"max_work": max_work, "max_text": max_text, "max_trace": max_trace}
         for name, limit in limits.items():
@@ -193,7 +194,7 @@ class Guard:
         The arguments must be JSON, and are copied. If anything is raised, the turn is taken back,
         or the run has ended: no call counts that will not run.
         """
-        turn = Turn.of(calls, self._max_text)
+        turn = Turn(calls, self._max_text, self._run.turn)
         try:
             self._decide(turn)
             return turn.decisions
@@ -203,7 +204,7 @@ class Guard:
 
     async def propose_async(self, calls: Iterable[Call]) -> list[Decision]:
         """As `propose`, without blocking the event loop while a person is asked."""
-        turn = Turn.of(calls, self._max_text)
+        turn = Turn(calls, self._max_text, self._run.turn)
         try:
             await self._decide_async(turn)
             return turn.decisions
@@ -217,7 +218,7 @@ class Guard:
         With `outstanding="wait"`, a call that depends on results of its turn is decided in a later
         round. Otherwise there is one round.
         """
-        turn = Turn.of(calls, self._max_text)
+        turn = Turn(calls, self._max_text, self._run.turn)
         turn.waits = self.outstanding == "wait"
         try:
             while turn.next_round():
@@ -231,7 +232,7 @@ class Guard:
 
     async def rounds_async(self, calls: Iterable[Call]) -> AsyncIterator[list[Decision]]:
         """As `rounds`, without blocking the event loop while a person is asked."""
-        turn = Turn.of(calls, self._max_text)
+        turn = Turn(calls, self._max_text, self._run.turn)
         turn.waits = self.outstanding == "wait"
         try:
             while turn.next_round():
@@ -252,15 +253,15 @@ class Guard:
             turn.answer(question, await question.ask_async(self._ask, self._ask_timeout))
 
     def _advance(self, turn: Turn) -> Question | None:
-        with self._lock, AtomicChange(self._run) as intact:
-            if intact:
-                return self._run.advance(turn, asks=self._ask is not None)
-            self._run.refuse(turn)
+        with self._lock:
+            if self._run.inside is None:
+                return advance(self._run, turn, asks=self._ask is not None)
+            refuse_rest(self._run, turn)
             return None
 
     def _abort(self, turn: Turn) -> None:
         with self._lock:
-            self._run.abort(turn)
+            abort(self._run, turn)
 
     # ── running tools ────────────────────────────────────────────────────────────────────
 
@@ -287,20 +288,11 @@ class Guard:
     def record(self, decision: Decision, result: Json, *, error: str | None = None) -> None:
         """Takes in the result of a call that this guard allowed, once."""
         too_large = ""
+        tool = decision.call.tool if type(decision) is Decision else "?"
         try:
-            error = None if error is None else _text("error", error)
-            if result is None and error is not None:
-                result = MISSING  # null would be a part of what rules read as the call's text
-            rest = self._max_text - len(error or "")
-            if result is not MISSING:
-                result = rebuilt(result, max_text=rest)
-            if rest < 0:
-                raise OversizedValue(f"the error has more than {self._max_text:,} characters")
+            result, error = checked_result(tool, result, error, self._max_text)
         except OversizedValue as reason:
             too_large = str(reason)
-        except NotJson as reason:
-            tool = decision.call.tool if type(decision) is Decision else "?"
-            raise not_json(f"the result of '{tool}' is", str(reason)) from None
         with self._lock, AtomicChange(self._run) as intact:
             self._require(intact)
             if too_large:
@@ -333,16 +325,12 @@ class Guard:
         return [each for each, _ in waiting if each.action == "ask"]
 
     def say(self, role: Role, text: str) -> None:
-        """Takes in a message. Rules lost through it no longer block calls.
+        """Takes in a message. Rules that it breaks are followed as if it had not been.
 
         An assistant's message belongs to the calls that it proposes next.
         """
-        if role not in ROLES:
-            raise unusable(*not_a_choice("role", role, ROLES))
-        text = _text("text", text)
-        if len(text) > self._max_text:
-            help = "Raise max_text, or shorten the message for the guard and for the agent."
-            raise unusable(f"the message has more than {self._max_text:,} characters", help)
+        check_choice("role", role, ROLES)
+        text = checked_message(text, self._max_text)
         with self._lock, AtomicChange(self._run) as intact:
             self._require(intact)
             self._run.say(role, text)
@@ -376,7 +364,7 @@ class Guard:
         `metrics` are those known only now, such as the tokens used; rules that read metrics are
         scored with them.
         """
-        answer = None if answer is None else _text("answer", answer)
+        answer = None if answer is None else checked_text("answer", answer)
         known = checked_metrics(metrics)
         with self._lock, AtomicChange(self._run) as intact:
             run = self._run
@@ -410,10 +398,3 @@ class Guard:
         run = restored_run(self._run, saved, key, self._new_run)
         with self._lock:
             self._run, self._report = run, None
-
-
-def _text(name: str, given: object) -> str:
-    """A text as rules see it."""
-    if not isinstance(given, str):
-        raise unusable(f"{name} cannot be {shown(given)}", "It is a string.")
-    return str.__str__(given)

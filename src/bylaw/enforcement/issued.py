@@ -23,9 +23,8 @@ class Issued:
         """By the identity of the decision, which is kept alive here."""
 
     def add(self, decision: Decision, call: Call) -> None:
-        """Adds a decision, if something is to follow it."""
-        if decision.action in ("allow", "ask"):
-            self._waiting[id(decision)] = (decision, call)
+        """Adds a decision that something is to follow: a result, or an approval."""
+        self._waiting[id(decision)] = (decision, call)
 
     def allowed(self, decision: Decision) -> Call:
         """The call of a decision that waits for a result. Any other decision is an error."""

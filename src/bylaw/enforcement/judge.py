@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping
+from dataclasses import replace
 from typing import Final, Literal, TypeAlias, get_args
 
 from bylaw.enforcement.decision import Violation, ViolationKind
@@ -56,17 +56,34 @@ by the best outcome."""
 OUTSTANDING: Final[tuple[Outstanding, ...]] = get_args(Outstanding)
 
 
-@dataclass(slots=True)
 class Trial:
     """A call that was appended on trial, and the rules that it breaks."""
 
-    violations: dict[int, Violation]
-    decided: bool
-    """Is it certain that the other rules can still be satisfied together?"""
-    take_back: Callable[[], None]
-    """Removes the call again."""
-    keep: Callable[[], None]
-    """Keeps the call, and excuses it from the rules that it breaks."""
+    __slots__ = ("_attempt", "_call", "_judge", "_step", "clashing", "decided", "violations")
+
+    def __init__(self, judge: Judge, attempt: Attempt, call: Call, step: int) -> None:
+        self._judge, self._attempt, self._call, self._step = judge, attempt, call, step
+        self.violations: dict[int, Violation] = {}
+        self.decided = True
+        """Is it certain that the other rules can still be satisfied together?"""
+        self.clashing: Collection[int] = ()
+        """The rules that clash after the call."""
+
+    def take_back(self) -> None:
+        """Removes the call again."""
+        self._attempt.take_back()
+        self._judge._joint.take_back()
+
+    def keep(self) -> None:
+        """Keeps the call, and excuses it from the rules that it breaks."""
+        judge = self._judge
+        judge._joint.keep(self._call, self._step)
+        if self.violations:
+            self._attempt.keep(i for i, v in self.violations.items() if v.kind in _EXCUSES)
+        if not self.decided:
+            judge.fully_decided = False
+        if self.clashing:
+            judge._drop_clashing({i for i in self.clashing if i in self.violations})
 
 
 class Judge:
@@ -140,42 +157,30 @@ class Judge:
         """Appends a call on trial. An answer is judged as a trace has it: as a text."""
         if call.tool == FINAL_ANSWER:
             call = replace(call, args={"answer": answer_text(call)})
-        trial, clashing = self._tried(call, step, joint=self._enforcing)
-        if clashing:
+        trial = self._tried(call, step, joint=self._enforcing)
+        if trial.clashing:
             # Rules that have clashed before would refuse everything, so they are not asked.
             trial.take_back()
-            clashed = bool(self._joint.clash_before(call.tool, clashing))
-            trial, _ = self._tried(call, step, joint=not clashed)
+            clashed = bool(self._joint.clash_before(call.tool, trial.clashing))
+            trial = self._tried(call, step, joint=not clashed)
             trial.decided = trial.decided and not clashed
         return trial
 
-    def _tried(self, call: Call, step: int, *, joint: bool) -> tuple[Trial, set[int]]:
-        """A call on trial, and the rules that clash after it."""
-        watched = self._joint.watch() if joint else []
+    def _tried(self, call: Call, step: int, *, joint: bool) -> Trial:
+        watched = self._joint.watch() if joint and self._joint.wide else []
         attempt = self.monitors.attempt(call)
-        violations = self._violations(call, attempt)
-        counted = self._joint.advance(call, step)
-        clashing: set[int] = set()
-        decided = True
-        if joint:
-            conflicts = self._joint.after(call, attempt, watched, violations)
-            decided = self._joint.certain
+        trial = Trial(self, attempt, call, step)
+        monitors = self.monitors
+        fallible = monitors.fallible or monitors.broken
+        if attempt.doomed or attempt.early or fallible or call.tool == FINAL_ANSWER:
+            trial.violations = self._violations(call, attempt)
+        if joint and monitors.unmet:  # else the trace may end here
+            conflicts = self._joint.after(call, step, attempt, watched, trial.violations)
+            trial.decided = self._joint.certain
             for conflict in conflicts:
-                violations |= self._conflicting(conflict)
-                clashing.update(conflict.rules)
-
-        def take_back() -> None:
-            attempt.take_back()
-            self._joint.undo(counted)
-
-        def keep() -> None:
-            attempt.keep(i for i, v in violations.items() if v.kind in _EXCUSES)
-            self.fully_decided = self.fully_decided and trial.decided
-            if clashing:
-                self._drop_clashing(clashing.intersection(violations))
-
-        trial = Trial(violations, decided, take_back, keep)
-        return trial, clashing
+                trial.violations |= self._conflicting(conflict)
+                trial.clashing = {*trial.clashing, *conflict.rules}
+        return trial
 
     def _drop_clashing(self, excused: set[int]) -> None:
         """Drops the rules that clash with the others even if the call does not count for them."""
@@ -198,8 +203,9 @@ class Judge:
 
     def _violations(self, call: Call, attempt: Attempt) -> dict[int, Violation]:
         """The rules that a call on trial breaks, each by itself."""
+        faults = self.monitors.faults()
         found = {i: self.violation(i, "doomed") for i in sorted(attempt.doomed)}
-        for i, reason in self.monitors.faults().items():
+        for i, reason in faults.items():
             if i in self._blocking:
                 found[i] = self.violation(i, "error", reason)
         if not self._hopes:

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
-from dataclasses import dataclass, field
-from typing import Final
+from collections.abc import Iterable, Sequence
+from typing import Any, Final, NoReturn
 
 from bylaw.enforcement.asking import Question
 from bylaw.enforcement.decision import Decision
 from bylaw.enforcement.events import EnforcementEvent
 from bylaw.enforcement.validation import not_json, unusable
-from bylaw.errors import clipped, shown
+from bylaw.errors import UsageError, clipped, shown
 from bylaw.plain import NotJson, OversizedValue, rebuilt
 from bylaw.trace.event import MISSING, Call
-from bylaw.values import canonical, copied
+from bylaw.values import LARGEST, canonical, copied
 from bylaw.work import UNLIMITED
 
 MAX_NAME: Final = 256
 """The length of the name of a tool or an agent, or of a call's id, in characters."""
+_FEW: Final = 20
 
 
 def calls_of(given: object) -> list[Call]:
@@ -28,42 +28,86 @@ def calls_of(given: object) -> list[Call]:
         raise unusable(f"expected a list of calls, found {shown(given)}", help)
     listed = list(given)
     for call in listed:
-        if type(call) is not Call:  # a subclass may show the gate another call than the tool
-            raise unusable(f"expected a Call, found {shown(call)}", 'Call("search", {"q": "x"})')
+        if type(call) is not Call:
+            raise _not_a_call(call)
     return listed
 
 
-def plain_call(call: Call, max_text: float = UNLIMITED) -> Call:
+def plain_call(call: Call, max_text: float = UNLIMITED, step: int | None = None) -> Call:
     """A proposed call, rebuilt: plain strings, and arguments that are exactly JSON.
 
     Nothing can change it any more, and comparing it runs no code but Python's own. OversizedValue
     is raised if it has more text, or more parts, than is judged.
     """
-    for given, name in ((call.tool, "tool"), (call.id, "id"), (call.agent, "agent")):
-        if type(given) is not str and (given is not None or name == "tool"):
-            raise unusable(f"the {name} of a call cannot be {shown(given)}", "It is a string.")
-        if given is not None and len(given) > MAX_NAME:
-            what = name if name == "id" else f"{name}'s name"
-            raise OversizedValue(f"its {what} has more than {MAX_NAME} characters")
-    subject = f"the arguments of '{call.tool}' are"
+    if type(call) is not Call:  # a subclass may show the gate another call than the tool
+        raise _not_a_call(call)
+    tool, id, agent = call.tool, call.id, call.agent
+    if type(tool) is not str or len(tool) > MAX_NAME:
+        _reject_name(tool, "tool")
+    if id is not None and (type(id) is not str or len(id) > MAX_NAME):
+        _reject_name(id, "id")
+    if agent is not None and (type(agent) is not str or len(agent) > MAX_NAME):
+        _reject_name(agent, "agent")
     if type(call.args) is not dict:
-        raise not_json(subject, f"{shown(call.args)} is not a dictionary")
-    try:
-        return _with_arguments(call, rebuilt(call.args, max_text=max_text))
-    except OversizedValue:
-        raise
-    except NotJson as error:
-        raise not_json(subject, str(error)) from None
+        raise _not_json(call, f"{shown(call.args)} is not a dictionary")
+    arguments: Any = dict(call.args)
+    if not _is_flat(arguments, max_text):
+        try:
+            arguments = rebuilt(arguments, max_text=max_text)
+        except OversizedValue:
+            raise
+        except NotJson as error:
+            raise _not_json(call, str(error)) from None
+    return Call(tool, arguments, MISSING, step, None, id, None, None, agent)
+
+
+def _not_a_call(given: object) -> UsageError:
+    return unusable(f"expected a Call, found {shown(given)}", 'Call("search", {"q": "x"})')
+
+
+def _reject_name(given: object, name: str) -> NoReturn:
+    if type(given) is not str:
+        raise unusable(f"the {name} of a call cannot be {shown(given)}", "It is a string.")
+    what = name if name == "id" else f"{name}'s name"
+    raise OversizedValue(f"its {what} has more than {MAX_NAME} characters")
+
+
+def _not_json(call: Call, reason: str) -> UsageError:
+    return not_json(f"the arguments of '{call.tool}' are", reason)
+
+
+def _is_flat(arguments: dict[Any, Any], max_text: float) -> bool:
+    """Are these a few short texts and small numbers, as most arguments are? Then they are JSON."""
+    if len(arguments) > _FEW:
+        return False
+    for key, item in arguments.items():
+        kind = type(item)
+        if kind is str:
+            max_text -= len(item)
+        elif kind is int:
+            if not -LARGEST < item < LARGEST:
+                return False
+        elif kind is not bool and item is not None:
+            return False
+        if type(key) is not str:
+            return False
+        max_text -= len(key)
+    return max_text >= 0
 
 
 def handed_out(call: Call) -> Call:
     """A copy of a call for the caller, who may change its arguments."""
-    return _with_arguments(call, copied(call.args))
+    arguments: Any = dict(call.args)
+    for item in arguments.values():
+        if type(item) is list or type(item) is dict:
+            arguments = copied(arguments)
+            break
+    return Call(call.tool, arguments, MISSING, call.step, None, call.id, None, None, call.agent)
 
 
-def _with_arguments(call: Call, arguments: object) -> Call:
-    times = call.start, call.end
-    return Call(call.tool, arguments, MISSING, call.step, None, call.id, *times, call.agent)  # type: ignore[arg-type]  # JSON
+def at_step(call: Call, step: int) -> Call:
+    """A call of the guard's own, in another step."""
+    return Call(call.tool, call.args, step=step, id=call.id, agent=call.agent)
 
 
 def call_key(call: Call) -> str:
@@ -71,68 +115,63 @@ def call_key(call: Call) -> str:
     return canonical([call.tool, dict(call.args)])
 
 
-@dataclass(slots=True)
 class Turn:
     """A turn while it is decided. A person may be asked in between."""
 
-    calls: list[Call]
-    """The calls as they are judged: plain, and the guard's own."""
-    oversized: dict[int, str]
-    """The reasons why calls are too large to be judged, by place; they lose their arguments."""
-    todo: deque[int]
-    """The calls to decide next, by their places."""
-    number: int = -1
-    warned: dict[str, set[int]] = field(default_factory=dict)
+    number = -1
+    warned: dict[str, set[int]]
     """The calls warned about in the turn before, with the rules that were shown."""
-    resolved: list[EnforcementEvent] = field(default_factory=list)
+    resolved: Sequence[EnforcementEvent] = ()
     """The earlier events that this turn resolved."""
-    spoke: bool = False
+    spoke = False
     """Did the assistant say something that belongs to this turn?"""
-    decided: dict[int, Decision] = field(default_factory=dict)
-    """The decisions so far, by the place of the call in the turn."""
-    waits: bool = False
+    waits = False
     """May a call wait for results of the same turn?"""
-    waiting: list[int] = field(default_factory=list)
-    """The calls that do."""
-    rounds: int = 0
+    rounds = 0
     """The number of rounds so far; see `Guard.rounds`."""
-    before: int = 0
+    before = 0
     """The number of decisions before the latest round."""
-    unlogged: list[int] = field(default_factory=list)
-    """The calls whose decisions are not on record yet."""
-    excused: set[int] = field(default_factory=set)
+    excused: frozenset[int] = frozenset()
     """The rules that the next call is let past."""
-    approved: set[int] = field(default_factory=set)
+    approved: frozenset[int] = frozenset()
     """Those of them that a person let it past."""
     denied: tuple[Question, str] | None = None
     """The question that was not answered with yes, and the reason."""
 
-    @classmethod
-    def of(cls, given: object, max_text: float = UNLIMITED) -> Turn:
-        """The turn with these calls. If one of them cannot be judged, none is."""
-        calls: list[Call] = []
-        oversized: dict[int, str] = {}
-        for place, call in enumerate(calls_of(given)):
+    def __init__(self, given: object, max_text: float = UNLIMITED, step: int | None = None) -> None:
+        """The turn with these calls, probably in this step. If one cannot be judged, none is."""
+        self.calls: Final[list[Call]] = []
+        """The calls as they are judged: plain, and the guard's own."""
+        self.oversized: Final[dict[int, str]] = {}
+        """The reasons why calls are too large to be judged, by place; they lose their arguments."""
+        for place, call in enumerate(given if type(given) is list else calls_of(given)):
             try:
-                calls.append(plain_call(call, max_text))
+                self.calls.append(plain_call(call, max_text, step))
             except OversizedValue as error:
-                oversized[place] = str(error)
-                calls.append(Call(clipped(call.tool, MAX_NAME)))
-        return cls(calls, oversized, deque(range(len(calls))))
+                self.oversized[place] = str(error)
+                self.calls.append(Call(clipped(call.tool, MAX_NAME), step=step))
+        self.todo: Final = deque(range(len(self.calls)))
+        """The calls to decide next, by their places."""
+        self.decided: Final[dict[int, Decision]] = {}
+        """The decisions so far, by the place of the call in the turn."""
+        self.waiting: list[int] = []
+        """The calls that wait for results of the same turn."""
+        self.unlogged: list[int] = []
+        """The calls whose decisions are not on record yet."""
 
     @property
     def decisions(self) -> list[Decision]:
-        """The decisions, in the order of the calls."""
-        return [self.decided[place] for place in sorted(self.decided)]
+        """The decisions so far, in the order in which they were made."""
+        return list(self.decided.values())
 
     @property
     def latest(self) -> list[Decision]:
         """The decisions of the latest round, in the order of the calls."""
-        return list(self.decided.values())[self.before :]
+        return self.decisions[self.before :]
 
     def approve(self, rules: Iterable[int]) -> None:
         """A person lets the next call past these rules."""
-        self.approved.update(rules)
+        self.approved |= frozenset(rules)
         self.excused |= self.approved
 
     def answer(self, question: Question, denied: str | None) -> None:
@@ -147,12 +186,13 @@ class Turn:
         place = self.todo.popleft()
         self.decided[place] = decision
         self.unlogged.append(place)
-        self.excused, self.approved = set(), set()
+        if self.excused:
+            self.excused = self.approved = frozenset()
 
     def wait(self) -> None:
         """Leaves the next call undecided until results of the turn are in."""
         self.waiting.append(self.todo.popleft())
-        self.excused, self.approved = set(), set()
+        self.excused = self.approved = frozenset()
 
     def next_round(self) -> bool:
         """Takes up the calls that wait; False if there are none, and all is decided."""

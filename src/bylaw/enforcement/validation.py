@@ -1,14 +1,16 @@
-"""Checks of the arguments that a guard is made with."""
+"""Checks of the arguments that a guard is given."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from threading import TIMEOUT_MAX
 from typing import Any
 
-from bylaw.errors import Diagnostic, UsageError, shown
-from bylaw.plain import NotJson, rebuilt
+from bylaw.errors import Diagnostic, UsageError, not_a_choice, shown
+from bylaw.plain import NotJson, OversizedValue, rebuilt
 from bylaw.procedure.procedure import Procedure
+from bylaw.trace.event import MISSING
 from bylaw.trace.record import OWN_FIELDS
 from bylaw.trace.refusal_mark import RUN_ID
 from bylaw.values import Json
@@ -41,6 +43,12 @@ def check_asking(ask: object, timeout: Any) -> None:
     if timeout is not None and not seconds:
         help = "It is a number of seconds above 0, or None to wait without a limit."
         raise unusable(f"ask_timeout cannot be {shown(timeout)}", help)
+
+
+def check_choice(name: str, given: object, choices: Sequence[str]) -> None:
+    """Some arguments are one of a few words."""
+    if given not in choices:
+        raise unusable(*not_a_choice(name, given, choices))
 
 
 def check_positive(name: str, given: object, least: int = 1) -> None:
@@ -78,3 +86,38 @@ def checked_run_id(given: object) -> str:
         help = "It is a text of up to 64 letters, digits, hyphens and underscores."
         raise unusable(f"run_id cannot be {shown(given)}", help)
     return given
+
+
+def checked_text(name: str, given: object) -> str:
+    """A text as rules see it."""
+    if not isinstance(given, str):
+        raise unusable(f"{name} cannot be {shown(given)}", "It is a string.")
+    return str.__str__(given)
+
+
+def checked_message(given: object, max_text: float) -> str:
+    """The text of a message as rules see it."""
+    text = checked_text("text", given)
+    if len(text) > max_text:
+        help = "Raise max_text, or shorten the message for the guard and for the agent."
+        raise unusable(f"the message has more than {max_text:,} characters", help)
+    return text
+
+
+def checked_result(
+    tool: str, result: object, error: object, max_text: float
+) -> tuple[Json, str | None]:
+    """A result and an error as rules see them. OversizedValue is raised if there is too much."""
+    said = None if error is None else checked_text("error", error)
+    if result is None and said is not None:
+        result = MISSING  # null would be a part of what rules read as the call's text
+    rest = max_text - len(said or "")
+    try:
+        plain = result if result is MISSING else rebuilt(result, max_text=rest)
+    except OversizedValue:
+        raise
+    except NotJson as reason:
+        raise not_json(f"the result of '{tool}' is", str(reason)) from None
+    if rest < 0:
+        raise OversizedValue(f"the error has more than {max_text:,} characters")
+    return plain, said

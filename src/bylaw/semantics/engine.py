@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from bylaw.semantics.verdict import Verdict
 from bylaw.trace.event import Call, Event
@@ -16,6 +16,17 @@ from bylaw.values import Json
 
 EngineMark: TypeAlias = Any
 """The state of an engine; each engine has its own type."""
+
+
+class EngineAnswer(NamedTuple):
+    """What an engine says of its formula after an event."""
+
+    verdict: Verdict
+    """The verdict on the events so far."""
+    verdict_if_step_ended: Verdict
+    """The verdict if the current step had no more events."""
+    idles: bool
+    """Would a call of a tool that the formula does not name leave the state as it is?"""
 
 
 class Engine(ABC):
@@ -48,6 +59,18 @@ class Engine(ABC):
     @abstractmethod
     def take(self, event: Event, position: int, step: int, new_step: bool) -> None:
         """Takes in the next event. A call without a result may still get one."""
+
+    def follow(self, event: Event, position: int, step: int, new_step: bool) -> EngineAnswer:
+        """Takes in the next event, and says what is to be known of the formula then."""
+        self.take(event, position, step, new_step)
+        return self.answer()
+
+    def answer(self) -> EngineAnswer:
+        """What is to be known of the formula now."""
+        verdict = ended = self.verdict()
+        if self.counts_steps and not verdict.final:
+            ended = self.verdict_if_step_ended()
+        return EngineAnswer(verdict, ended, not self.moves_on_any_call or self.idles())
 
     @abstractmethod
     def record(self, position: int, call: Call) -> None:

@@ -10,23 +10,23 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Final, TypeAlias
 
 from bylaw.errors import clipped
 from bylaw.logic import formula as f
 from bylaw.saved import Damaged, fields, flag, listed, places, text, whole
-from bylaw.semantics.engine import Engine, EngineMark, heard_role
+from bylaw.semantics.engine import Engine, EngineAnswer, EngineMark, heard_role
 from bylaw.semantics.engines import engine_for
 from bylaw.semantics.machine.machine_cache import MachineCache
 from bylaw.semantics.past.records import event_of, event_record
-from bylaw.semantics.steps import StepCounter
 from bylaw.semantics.verdict import Verdict
 from bylaw.trace.event import Call, Event, Message, may_get_result
 from bylaw.trace.trace import Events
 from bylaw.values import Json, copied
 from bylaw.vocabulary.registry import EMPTY, Vocabulary
 from bylaw.vocabulary.view import Order
-from bylaw.work import UNLIMITED, OverBudget, allot
+from bylaw.work import UNLIMITED, OverBudget, allot, meter
 
 MAX_REASON: Final = 300
 """The length of the reason why a formula could not be decided, in characters."""
@@ -40,6 +40,12 @@ _Before: TypeAlias = tuple[int, Engine, EngineMark, Verdict, bool, bool]
 """A formula before an event on trial: its number, its engine with the state, and its verdict. Did
 the event open a step for the formula, and did it so because the event that opened the step was
 excused?"""
+
+
+_NOTHING: Final[Mapping[int, list[Call]]] = MappingProxyType({})
+_Steps: TypeAlias = tuple[int | None, bool, bool]
+"""The step of the latest event. Was that an assistant's message? Is the step over, whatever step
+the next event carries?"""
 
 
 class Attempt:
@@ -60,14 +66,14 @@ class Attempt:
     def __init__(self, monitors: Monitors) -> None:
         self._monitors = monitors
         self._position, self._calls = monitors.length, monitors._calls
-        self._opened, self._steps = monitors._opened, monitors._steps.save()
+        self._opened, self._steps = monitors._opened, monitors._steps
         scored = monitors.executed and (dict(monitors.executed), dict(monitors.unscored))
         self._scored = scored or None
         self._before: list[_Before] = []
         """The formulas that the event moves."""
         self.doomed: list[int] = []
         """The formulas that the event dooms."""
-        self.early: Mapping[int, list[Call]] = {}
+        self.early: Mapping[int, list[Call]] = _NOTHING
         """The formulas that other outcomes of outstanding calls would doom through the event, with
         these calls."""
 
@@ -86,7 +92,7 @@ class Attempt:
         monitors.outstanding.pop(self._position, None)
         monitors.length, monitors._calls = self._position, self._calls
         monitors._opened = self._opened
-        monitors._steps.restore(self._steps)
+        monitors._steps = self._steps
 
     def keep(self, excused: Iterable[int] = ()) -> None:
         """Keeps the event. These formulas are then followed as if it had not been."""
@@ -131,7 +137,7 @@ class Monitors:
         self.length = 0
         """The number of events so far."""
         self._calls = 0
-        self._steps = StepCounter()
+        self._steps: _Steps = None, False, False
         self._opened = False
         """Has a message opened the step, so that the next call opens it for rules about calls?"""
         self.outstanding: dict[int, tuple[Call, int, frozenset[int]]] = {}
@@ -156,7 +162,8 @@ class Monitors:
         self.sees_messages: Final = frozenset(i for i, kind in enumerate(kinds) if kind == "all")
         """The formulas to which messages are events."""
         self._hears_messages: Final = self.sees_messages | {i for i, e in engines if e.overhears}
-        self._fallible: Final = [(i, e) for i, e in engines if e.may_fail]
+        self.fallible: Final = [(i, e) for i, e in engines if e.may_fail]
+        """The formulas that call functions of users, with their engines."""
         self.verdicts: list[Verdict] = [engine.verdict() for engine in self.engines]
         self.unmet: set[int] = self._find_unmet()
         """The formulas that would be violated if the trace ended now, but are not doomed."""
@@ -166,7 +173,7 @@ class Monitors:
         self.restless = self._find_restless()
         """The formulas that any call may move at present; before the first call, most of them."""
         self._concerned = {} if cache is None or labels else cache.concerned
-        self._broken: dict[int, str] = {}
+        self.broken: dict[int, str] = {}
         """The formulas that cannot be decided because a user's function failed."""
         self.exhausted: set[int] = set()
         """The formulas for which the latest event took more than `max_work`."""
@@ -251,44 +258,48 @@ class Monitors:
 
     def _step(self, event: Event, before: list[_Before] | None) -> list[int]:
         """Takes in an event; on trial, adds the states of the formulas it moves to `before`."""
-        step, new_step = self._steps.of(event)
+        step, new_step = self._step_of(event)
         position, self.length = self.length, self.length + 1
-        is_call = isinstance(event, Call)
         new_to_calls = new_step or self._opened
-        self._opened = new_to_calls and not is_call
-        number, self._calls = self._calls, self._calls + is_call
-        name = event.tool if isinstance(event, Call) else heard_role(event.role)
-        concerned = self.concerned_by(name)
-        if self.restless:
-            concerned = concerned | self.restless
-        if not is_call:
+        number = self._calls
+        if isinstance(event, Call):
+            self._calls, self._opened = number + 1, False
+            concerned = self._concerned.get(event.tool) or self.concerned_by(event.tool)
+            if self.restless:
+                concerned = concerned | self.restless
+        else:
+            self._opened = new_to_calls
+            concerned = self.concerned_by(heard_role(event.role)) | self.restless
             concerned = concerned & self._hears_messages
-        self.exhausted = set()
-        doomed, waiting = [], []
+        if self.exhausted:
+            self.exhausted = set()
+        doomed: list[int] = []
+        waiting: list[int] = []
         engines, verdicts, open_formulas = self.engines, self.verdicts, self._open
-        max_work = self._max_work
         for index in concerned & open_formulas:
-            engine = engines[index]
-            sees_all = index in self.sees_messages
-            reopened = index in self._reopened
+            engine, reopened = engines[index], index in self._reopened
+            place, opens = number, new_to_calls
+            if index in self.sees_messages:
+                place, opens = position, new_step
             if reopened:
                 self._reopened.discard(index)
-            opens = reopened or (new_step if sees_all else new_to_calls)
-            metered = engine.metered
-            if metered:
-                allot(max_work)
+                opens = True
+            if engine.metered:
+                meter.limit = meter.left = self._max_work
             try:
                 if before is not None:
-                    mark = engine.mark()
-                    before.append((index, engine, mark, verdicts[index], opens, reopened))
-                engine.take(event, position if sees_all else number, step, opens)
-                verdict = self._settled(index, engine, step_ends=before is not None)
+                    before.append((index, engine, engine.mark(), verdicts[index], opens, reopened))
+                answer = engine.follow(event, place, step, opens)
             except Exception as error:  # a user's comparator, or too much work
-                verdict = self._break(index, error)
+                self._break(index, error)
+                continue
             finally:
-                if metered:
-                    allot(UNLIMITED)
-            if verdict is Verdict.VIOLATED:
+                if engine.metered:
+                    meter.limit = meter.left = UNLIMITED
+            verdict, ended, idles = answer
+            if verdict is not verdicts[index] or not idles or index in self.restless:
+                self._note(index, answer)
+            if (verdict if before is None else ended) is Verdict.VIOLATED:
                 doomed.append(index)
             if engine.waits and index in open_formulas:
                 waiting.append(index)
@@ -302,6 +313,19 @@ class Monitors:
             if before is None and len(self.outstanding) > self._outstanding_limit:
                 self._drop_unawaited()
         return doomed
+
+    def _step_of(self, event: Event) -> tuple[int, bool]:
+        """The step of the next event, and whether that is a new step; as in a finished trace.
+
+        An event without a step gets the next one; calls share the step of the assistant's text.
+        """
+        last, said, over = self._steps
+        step = event.step
+        if step is None:
+            shares = said and isinstance(event, Call) and not over
+            step = (-1 if last is None else last) + (not shares)
+        self._steps = step, isinstance(event, Message) and event.role == "assistant", False
+        return step, over or step != last
 
     def _step_executed(
         self, event: Event, seen: Sequence[tuple[int, int, bool]], before: list[_Before] | None
@@ -319,39 +343,42 @@ class Monitors:
 
     def pass_over(self, message: Message) -> None:
         """Counts the step of a message that no formula sees; the message has no position."""
-        self._opened = self._steps.of(message)[1] or self._opened
+        self._opened = self._step_of(message)[1] or self._opened
 
     @property
     def next_step(self) -> int:
         """The step after that of the latest event."""
-        return self._steps.next
+        last = self._steps[0]
+        return 0 if last is None else last + 1
 
     def end_step(self) -> None:
         """Ends the current step: the next event is in a new one."""
-        self._steps.end()
+        last, said, _ = self._steps
+        self._steps = last, said, True
         for index in sorted(self._open):
             self.engines[index].end_step()
-            self._settled(index, self.engines[index])
+            self._note(index, self.engines[index].answer())
 
-    def _settled(self, index: int, engine: Engine, *, step_ends: bool = False) -> Verdict:
-        """The new verdict on a formula that has moved; it is retired if the verdict is final."""
-        if index in self._movable:
-            if not engine.idles():
+    def _note(self, index: int, answer: EngineAnswer) -> None:
+        """Notes the state of a formula that has moved; it is retired if its verdict is final."""
+        verdict, _, idles = answer
+        if not idles:
+            if index in self._movable:
                 self.restless.add(index)
-            elif self.restless:
-                self.restless.discard(index)
-        verdict = self.verdicts[index] = engine.verdict()
-        self._note_unmet(index, verdict)
+        elif index in self.restless:
+            self.restless.remove(index)
+        if verdict is not self.verdicts[index]:
+            self.verdicts[index] = verdict
+            self._note_unmet(index, verdict)
         if verdict is Verdict.VIOLATED or verdict is Verdict.SATISFIED:
             self.retire(index)
-        elif step_ends and engine.counts_steps:
-            return engine.verdict_if_step_ended()
-        return verdict
 
-    def _settled_within_budget(self, index: int, engine: Engine) -> Verdict:
-        """As `_settled`, for the end of a step. Without a verdict, the next event is judged."""
+    def _settled(self, index: int, engine: Engine) -> Verdict:
+        """The verdict after a result, if its step ended. Without one, the next event is judged."""
         try:
-            return self._settled(index, engine, step_ends=True)
+            answer = engine.answer()
+            self._note(index, answer)
+            return answer.verdict_if_step_ended
         except OverBudget:
             self.verdicts[index] = Verdict.PRESUMABLY_VIOLATED
             self._note_unmet(index, self.verdicts[index])
@@ -361,7 +388,7 @@ class Monitors:
 
     def _break(self, index: int, error: Exception) -> Verdict:
         """Stops following a formula that can no longer be decided."""
-        self._broken[index] = _reason(error)
+        self.broken[index] = _reason(error)
         if isinstance(error, OverBudget):
             self.exhausted.add(index)
         self.verdicts[index] = Verdict.PRESUMABLY_VIOLATED
@@ -377,7 +404,7 @@ class Monitors:
             return  # it follows what was executed; the other engine of the formula decides
         self.verdicts[index] = verdict
         self._note_unmet(index, verdict)
-        self._broken.pop(index, None)
+        self.broken.pop(index, None)
         self._open.add(index)
         if reopened:
             self._reopened.add(index)
@@ -397,18 +424,18 @@ class Monitors:
     def _excuse_call(self, index: int, place: int) -> None:
         """Follows a formula as if the call whose result was just recorded had not been made."""
         self._follow_executed(index)
-        self._broken.pop(index, None)
+        self.broken.pop(index, None)
         self._open.add(index)
         if self.engines[index].drop(place):
             self._reopened.add(index)
-        self._settled(index, self.engines[index])
+        self._note(index, self.engines[index].answer())
 
     def _follow_executed(self, index: int) -> None:
         """Remembers the verdict on the executed events, or has an engine of its own find it."""
         if index in self.lost or index in self.executed or index in self.unscored:
             return
-        if index in self._broken:
-            self.unscored[index] = self._broken[index]
+        if index in self.broken:
+            self.unscored[index] = self.broken[index]
         elif self.verdicts[index] is Verdict.VIOLATED:
             self.lost.add(index)
         else:
@@ -439,10 +466,10 @@ class Monitors:
 
     def faults(self) -> dict[int, str]:
         """The formulas that could not be decided at the latest event, with the reasons."""
-        if not self._fallible:
-            return self._broken
-        found = {i: engine.fault for i, engine in self._fallible if i in self._open}
-        return self._broken | {i: fault for i, fault in found.items() if fault is not None}
+        if not self.fallible:
+            return self.broken
+        found = {i: engine.fault for i, engine in self.fallible if i in self._open}
+        return self.broken | {i: fault for i, fault in found.items() if fault is not None}
 
     def retire(self, index: int) -> None:
         """Stops following a formula; its verdict stays as it is."""
@@ -477,10 +504,10 @@ class Monitors:
                 verdict = self._break(index, failure)
             else:
                 allot(self._max_work)
-                verdict = self._settled_within_budget(index, engine)
+                verdict = self._settled(index, engine)
             finally:
                 allot(UNLIMITED)
-            fault = index in self._broken or engine.fault is not None
+            fault = index in self.broken or engine.fault is not None
             if verdict is Verdict.VIOLATED or (self._excuses and fault):
                 doomed.append(index)
                 if self._excuses:
@@ -495,6 +522,12 @@ class Monitors:
         else:
             del self.outstanding[position]
         return doomed
+
+    def others_wait(self, own: int | None) -> bool:
+        """Do formulas wait for results of calls other than the one at the position `own`?"""
+        if not self.outstanding or (len(self.outstanding) == 1 and own in self.outstanding):
+            return False
+        return any(waiting for p, (_, _, waiting) in self.outstanding.items() if p != own)
 
     def _drop_unawaited(self) -> None:
         """Drops the outstanding results that no formula waits for any more."""
@@ -523,7 +556,7 @@ class Monitors:
         state = {
             "length": self.length,
             "calls": self._calls,
-            "steps": self._steps.save(),
+            "steps": list(self._steps),
             "opened": self._opened,
             "waiting": [
                 [position, event_record(call), number, sorted(concerned)]
@@ -532,7 +565,7 @@ class Monitors:
             "engines": [engine.save() for engine in self.engines],
             "verdicts": [verdict.value for verdict in self.verdicts],
             "open": sorted(self._open),
-            "broken": [[index, reason] for index, reason in self._broken.items()],
+            "broken": [[index, reason] for index, reason in self.broken.items()],
             "lost": sorted(self.lost),
             "executed": [[index, engine.save()] for index, engine in self.executed.items()],
             "unscored": [[index, reason] for index, reason in self.unscored.items()],
@@ -550,12 +583,13 @@ class Monitors:
         size = len(self.engines)
         self.length = whole(parts["length"])
         self._calls = whole(parts["calls"], 0, self.length)
-        self._steps.restore(parts["steps"])
+        last, said, over = listed(parts["steps"], 3)
+        self._steps = None if last is None else whole(last), flag(said), flag(over)
         self._opened = flag(parts["opened"])
         self.outstanding = dict(map(self._read_outstanding, listed(parts["waiting"])))
         for engine, state in zip(self.engines, listed(parts["engines"], size), strict=True):
             engine.restore(state)
-        self._broken = _reasons(parts["broken"], size)
+        self.broken = _reasons(parts["broken"], size)
         self.lost = set(places(parts["lost"], size))
         self._reopened = set(places(parts["reopened"], size))
         self.unscored, self.executed = _reasons(parts["unscored"], size), {}
@@ -577,7 +611,7 @@ class Monitors:
         """The verdicts follow from the states: what was saved must agree."""
         for index, value in enumerate(listed(verdicts, len(self.engines))):
             verdict = Verdict.PRESUMABLY_VIOLATED
-            if index not in self._broken:
+            if index not in self.broken:
                 allot(self._max_work)
                 with suppress(OverBudget):
                     verdict = self.engines[index].verdict()
@@ -586,10 +620,10 @@ class Monitors:
             if verdict.value != value:
                 raise Damaged("a verdict does not follow from the state of its formula")
         final = {i for i, verdict in enumerate(self.verdicts) if verdict.final}
-        self._open = set(range(len(self.engines))) - final - self._broken.keys()
+        self._open = set(range(len(self.engines))) - final - self.broken.keys()
         if sorted(self._open) != still_open:
             raise Damaged("a formula is followed no longer, although its verdict is open")
-        self.unmet = self._find_unmet() - self._broken.keys()
+        self.unmet = self._find_unmet() - self.broken.keys()
         self.restless = self._find_restless()
 
 

@@ -143,8 +143,9 @@ class GateRecord:
 
     def _has_room(self) -> bool:
         """Is one more event or refusal kept? If not, none is."""
-        size = len(self._events), len(self._refusals)
-        if self.kept and sum(size) >= self.limit:
+        events, refusals = len(self._events), len(self._refusals)
+        if self.kept and events + refusals >= self.limit:
+            size = events, refusals
             self.kept, self._events, self._refusals, self._left_out = False, [], [], size
         return self.kept
 

@@ -23,12 +23,23 @@ from bylaw.vocabulary.possible import (
 )
 from bylaw.work import spend, spend_on_text
 
+NUMBERS: Final = (int, float)
+"""The types of JSON numbers; `true` is not one."""
+ORDERS: Final[dict[str, Callable[[Any, Any], bool]]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+
 
 def _ordered(compare: Callable[[Any, Any], bool]) -> Callable[[Json, Json], bool]:
     """Numbers and texts are ordered among themselves; other values have no order."""
 
     def holds(left: Json, right: Json) -> bool:
-        alike = (is_number(left) and is_number(right)) or (is_text(left) and is_text(right))
+        alike = (type(left) in NUMBERS and type(right) in NUMBERS) or (
+            isinstance(left, str) and isinstance(right, str)
+        )
         return alike and compare(left, right)
 
     return holds
@@ -55,10 +66,7 @@ def _matches(text: Json, pattern: Json) -> bool:
 RELATION_TESTS: Final[dict[str, Callable[[Json, Json], bool]]] = {
     "=": equal,
     "!=": lambda left, right: not equal(left, right),
-    "<": _ordered(operator.lt),
-    "<=": _ordered(operator.le),
-    ">": _ordered(operator.gt),
-    ">=": _ordered(operator.ge),
+    **{symbol: _ordered(compare) for symbol, compare in ORDERS.items()},
     "contains": _contains,
     "in": lambda part, whole: _contains(whole, part),
     "~": _matches,

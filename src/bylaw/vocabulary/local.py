@@ -24,7 +24,7 @@ from bylaw.trace.event import (
     known_before_result,
 )
 from bylaw.values import Json
-from bylaw.vocabulary.comparisons import compared, same
+from bylaw.vocabulary.comparisons import NUMBERS, ORDERS, compared, same
 from bylaw.vocabulary.patterns import forms_of, is_named, is_tool, lookup, names_of
 from bylaw.vocabulary.possible import (
     UNSEEN,
@@ -84,6 +84,8 @@ class LocalCompiler:
         self.labels: Final = labels
         self.size = 0
         """The number of slots for variables."""
+        self._whole: Final[set[int]] = set()
+        """The slots whose values are known as a whole or not at all."""
 
     def _slot(self) -> int:
         self.size += 1
@@ -106,9 +108,15 @@ class LocalCompiler:
     def term(self, term: t.Term, slots: Slots) -> Reader:
         """A function that reads the value at a moment; UNSEEN unless it is known as a whole."""
         possible = self.possible(term, slots)
-        if not any(isinstance(part, _PERHAPS_PARTLY_KNOWN) for part in everything(term)):
+        if self._is_whole(term, slots):
             return possible
         return lambda now: known(possible(now))
+
+    def _is_whole(self, term: t.Term, slots: Slots) -> bool:
+        """Is the value always known as a whole, or not at all?"""
+        parts = [part for part in everything(term) if isinstance(part, _PERHAPS_PARTLY_KNOWN)]
+        whole = self._whole
+        return all(isinstance(p, t.Variable) and slots.get(p.name) in whole for p in parts)
 
     def possible(self, term: t.Term, slots: Slots) -> PossibleReader:
         """A function that reads the value at a moment, or what is known of it."""
@@ -118,9 +126,14 @@ class LocalCompiler:
                 return lambda now: value
             case t.Variable(name):
                 slot = slots.get(name)
-                return _undefined if slot is None else lambda now: now.values[slot]
+                return (lambda now: MISSING) if slot is None else lambda now: now.values[slot]
             case t.Reading(field):
                 return self._field(field)
+            case t.At(t.Reading("args"), t.Literal() as key) if isinstance(key.value, str):
+                name = key.value
+                return lambda now: (
+                    now.event.args.get(name, MISSING) if isinstance(now.event, Call) else MISSING
+                )
             case t.At(base, key):
                 of_base, of_key = self.possible(base, slots), self.term(key, slots)
                 return lambda now: found_at(of_base(now), of_key(now))
@@ -203,6 +216,8 @@ class LocalCompiler:
                 return self._event(tool, patterns, slots)
             case f.Says(role):
                 return lambda now: isinstance(now.event, Message) and now.event.role == role
+            case f.Compare(symbol, left, t.Literal() as bound) if symbol in ORDERS:
+                return _bounded(self.possible(left, slots), symbol, bound.value)
             case f.Compare(symbol, left, right):
                 a, b = self.possible(left, slots), self.possible(right, slots)
                 return lambda now: compared(a(now), symbol, b(now))
@@ -214,8 +229,7 @@ class LocalCompiler:
                 decided = isinstance(formula, f.Or)
                 return lambda now: junction(tests, now, decided)
             case f.Implies(left, right):
-                tests = [self.formula(f.Not(left), slots), self.formula(right, slots)]
-                return lambda now: junction(tests, now, True)
+                return _implication(self.formula(left, slots), self.formula(right, slots))
             case f.Iff(left, right):
                 first, second = self.formula(left, slots), self.formula(right, slots)
                 return lambda now: _same_truth(first(now), second(now))
@@ -295,6 +309,8 @@ class LocalCompiler:
 
     def _named(self, variable: str, value: t.Term, body: f.Formula, slots: Slots) -> Test:
         possible, slot = self.possible(value, slots), self._slot()
+        if self._is_whole(value, slots):
+            self._whole.add(slot)
         test = self.formula(body, {**slots, variable: slot})
 
         def ask(now: EventContext) -> Kleene:
@@ -331,21 +347,6 @@ def _not(value: Kleene) -> Kleene:
     return None if value is None else not value
 
 
-def both(left: Kleene, right: Kleene) -> Kleene:
-    """The conjunction."""
-    if left is False or right is False:
-        return False
-    return None if left is None or right is None else True
-
-
-def either(left: Kleene, right: Callable[[], Kleene]) -> Kleene:
-    """The disjunction; `right` is evaluated only if needed."""
-    if left:
-        return True
-    second = right()
-    return True if second else None if left is None or second is None else False
-
-
 def junction(tests: Sequence[Test], now: EventContext, decided: bool) -> Kleene:
     """The conjunction or disjunction of the tests, up to the first with the deciding value."""
     answer: Kleene = not decided
@@ -356,6 +357,32 @@ def junction(tests: Sequence[Test], now: EventContext, decided: bool) -> Kleene:
         if here is None:
             answer = None
     return answer
+
+
+def _bounded(read: PossibleReader, symbol: str, bound: Json) -> Test:
+    """The test that a value is below or above a bound; quick if both are numbers."""
+    compare, numeric = ORDERS[symbol], type(bound) in NUMBERS
+
+    def holds(now: EventContext) -> Kleene:
+        value = read(now)
+        if numeric and type(value) in NUMBERS:
+            return compare(value, bound)
+        return compared(value, symbol, bound)
+
+    return holds
+
+
+def _implication(left: Test, right: Test) -> Test:
+    """The test that the left one implies the right one, which is asked only if needed."""
+
+    def holds(now: EventContext) -> Kleene:
+        assumed = left(now)
+        if assumed is False:
+            return True
+        follows = right(now)
+        return None if assumed is None and not follows else follows
+
+    return holds
 
 
 def _same_truth(left: Kleene, right: Kleene) -> Kleene:
@@ -370,8 +397,3 @@ def members_of_value(value: PossibleValue) -> Members | Missing | Unseen:
     if isinstance(whole, Missing | Unseen):
         return whole
     return [(element, True) for element in elements_of(whole)]
-
-
-def _undefined(now: EventContext) -> Seen:
-    """The value of a variable that nothing binds."""
-    return MISSING

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 
 
 def components(tools: Sequence[Collection[str]]) -> list[int]:
-    """For each rule, given the tools that it names, the number of its component.
+    """For each rule, given the tools that it names, the number of its component: its first rule.
 
     Two rules are in one component if they name a common tool, directly or through other rules.
     """
@@ -21,5 +21,6 @@ def components(tools: Sequence[Collection[str]]) -> list[int]:
     first: dict[str, int] = {}
     for rule, named in enumerate(tools):
         for tool in named:
-            leader[find(rule)] = find(first.setdefault(tool, rule))
+            one, other = find(rule), find(first.setdefault(tool, rule))
+            leader[max(one, other)] = min(one, other)
     return [find(rule) for rule in range(len(tools))]

@@ -11,15 +11,19 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Final
 
 from bylaw.enforcement.joint.continuation import CallRecord, JointTest
-from bylaw.enforcement.joint.machines import JointMachines, Rules
+from bylaw.enforcement.joint.machines import FineKey, JointMachines, Rules
 from bylaw.enforcement.joint.refinement import NONE, MachineTest, WideStates
 from bylaw.enforcement.joint.rules import JointRules
 from bylaw.frozen import frozen
 from bylaw.names import FINAL_ANSWER
 from bylaw.saved import choice, fields, listed
+from bylaw.semantics.machine.follower import PlainFollower
 from bylaw.semantics.monitors import Attempt, Monitors
 from bylaw.trace.event import Call
 from bylaw.values import Json
+
+MAX_FINE: Final = 100_000
+"""The number of states of some rules that are remembered."""
 
 
 @frozen
@@ -52,6 +56,50 @@ def minimal(clash: Callable[[Collection[int]], Rules], found: Rules, count: int)
     return sorted(found)
 
 
+class Watched:
+    """Some rules in one run: a quick answer for states in which they were fine before.
+
+    Only states of machines that no result can move are remembered. All runs share them.
+    """
+
+    def __init__(self, monitors: Monitors, rules: Rules, fine: set[FineKey]) -> None:
+        engines = [(i, monitors.engines[i]) for i in sorted(rules)]
+        self._monitors: Final = monitors
+        self.rules: Final = rules
+        self._plain: Final = [(i, e, e.machine) for i, e in engines if isinstance(e, PlainFollower)]
+        self._others: Final = [i for i, e in engines if not isinstance(e, PlainFollower)]
+        self._fine: Final = fine
+
+    def is_fine(self, left_out: Collection[int]) -> bool:
+        """Is a common continuation known, without the rules that are left out?"""
+        unmet, restless = self._monitors.unmet, self._monitors.restless
+        for rule in self._others:
+            if (rule in unmet or rule in restless) and rule not in left_out:
+                return False
+        states = self._states(left_out)
+        return states is not None and states in self._fine
+
+    def remember(self, alive: Callable[[int], bool], left_out: Collection[int]) -> None:
+        """Remembers that the present states are fine, if all the other rules were asked."""
+        verdicts, states = self._monitors.verdicts, self._states(left_out)
+        asked = (i in left_out or alive(i) or verdicts[i].final for i in self.rules)
+        if states is not None and all(asked):
+            if len(self._fine) >= MAX_FINE:
+                self._fine.clear()
+            self._fine.add(states)
+
+    def _states(self, left_out: Collection[int]) -> FineKey | None:
+        """The present states; None if a table was full, so that other numbers stand for them."""
+        states: list[int | None] = []
+        for rule, engine, machine in self._plain:
+            if engine.machine is not machine:
+                return None
+            states.append(None if rule in left_out else engine.now)
+        if left_out:
+            states += [rule for rule in self._others if rule in left_out]
+        return tuple(states)
+
+
 class Conflicts:
     """The state of the joint test.
 
@@ -73,11 +121,27 @@ class Conflicts:
         self._monitors: Final = monitors
         self._component: Final = machines.component
         self._counting: Final = JointTest(rules, enforced)
-        self._machines: Final = MachineTest(machines, monitors, enforced, takes_part, hopes=hopes)
+        self._shared: Final = machines
+        self._enforced: Final = frozenset(enforced)
+        self._hopes: Final = hopes
+        self._machines: Final = MachineTest(
+            machines, monitors, takes_part, self._remember_fine, hopes=hopes
+        )
+        self._watched: Final[dict[int, Watched]] = {}
+        """The components that were asked."""
+        self._counted: Final[dict[str, Watched | None]] = {}
+        """For each tool, the rules to count for after a call of it."""
+        self._on_trial: CallRecord | None = None
+        """The call on trial, if it was counted."""
         self._takes_part: Final = takes_part
         self._diverged: Final = diverged
-        wide = any(i in monitors.wide for i in enforced)
-        others = enforced if wide else [i for i in enforced if i not in rules.forms]
+        self.wide: Final = bool(monitors.wide)
+        """Do calls of any tool concern some rules? Then `watch` must be called before a call."""
+        others = (
+            enforced
+            if any(i in monitors.wide for i in enforced)
+            else [i for i in enforced if i not in rules.forms]
+        )
         self._mixed: Final = frozenset(self._component[i] for i in others)
         """The components with rules that counting does not decide."""
         self.certain = True
@@ -96,45 +160,63 @@ class Conflicts:
         self._counting.restore(counting)
         self._machines.entangled = {choice(i, self._component) for i in listed(entangled)}
 
+    # ── a call on trial ──────────────────────────────────────────────────────────────────
+
     def watch(self) -> WideStates:
         """The states to compare with after a call."""
         return self._machines.wide_states()
 
-    def advance(self, call: Call, step: int) -> CallRecord:
-        """Adds a call; returns its effect, for `undo`."""
-        return self._counting.advance(call, step)
+    def keep(self, call: Call, step: int) -> None:
+        """Counts a call that was on trial."""
+        if self._on_trial is None:
+            self._counting.advance(call, step)
+        self._on_trial = None
 
-    def undo(self, record: CallRecord) -> None:
-        """Removes the latest call."""
-        self._counting.undo(record)
+    def take_back(self) -> None:
+        """Forgets the call that was on trial."""
+        if self._on_trial is not None:
+            self._counting.undo(self._on_trial)
+            self._on_trial = None
 
     # ── questions ────────────────────────────────────────────────────────────────────────
 
     def after(
-        self, call: Call, attempt: Attempt, before: WideStates, doomed: Collection[int]
+        self,
+        call: Call,
+        step: int,
+        attempt: Attempt,
+        before: WideStates,
+        doomed: Collection[int],
     ) -> list[Conflict]:
         """The conflicts after a call on trial. The rules that it dooms take no part.
 
-        `before` is what `watch` returned before the call.
+        `before` is what `watch` returned before the call. There is no need to ask if no rule is
+        unmet: the trace could end here.
         """
-        counted = self._counted(call.tool)
+        self.certain = True
+        diverged = self._diverged()
+        counted = self._counted_for(call.tool)
+        apart = {*doomed, *diverged} if diverged else doomed
+        if counted and (self._monitors.unmet.isdisjoint(counted.rules) or counted.is_fine(apart)):
+            counted = None
         own = self._monitors.length - 1
         touched: Collection[int] = ()
-        if self._monitors.unmet and call.tool != FINAL_ANSWER:  # nothing follows an answer
-            touched = self._touched(call, attempt, self._machines.wide_states() != before)
-            if not doomed:
-                touched = self._machines.doubtful(touched, own)
-        self.certain = True
+        if call.tool != FINAL_ANSWER:  # nothing follows an answer
+            touched = self._touched(call, attempt, before, diverged)
+            touched = self._doubtful(touched, own, doomed)
         if not counted and not touched:
             return []
-
+        self._on_trial = self._counting.advance(call, step)
+        group = sorted(counted.rules) if counted else []
         self._machines.refill(attempt.moved)
-        found = self._clash(counted, touched, doomed, own)
+        found = self._clash(group, touched, doomed, own)
         if not found:
+            if counted and self._counting.certain:
+                counted.remember(self._takes_part, apart)
             return []
 
         def clash(left_out: Collection[int]) -> Rules:
-            return self._clash(counted, touched, {*doomed, *left_out}, own)
+            return self._clash(group, touched, {*doomed, *left_out}, own)
 
         conflicts: list[Conflict] = []
         blamed: set[int] = set()
@@ -148,17 +230,60 @@ class Conflicts:
             found = clash(blamed)
         return conflicts
 
-    def _touched(self, call: Call, attempt: Attempt, everywhere: bool) -> set[int]:
+    def _counted_for(self, tool: str) -> Watched | None:
+        """The rules to count for after a call of a tool; None if there are none."""
+        if tool not in self._counted:
+            rules = self._enforced.intersection(self._counted_rules(tool))
+            fine = self._shared.fine(None, rules)
+            self._counted[tool] = Watched(self._monitors, rules, fine) if rules else None
+        return self._counted[tool]
+
+    def _doubtful(
+        self, touched: Collection[int], own: int, doomed: Collection[int]
+    ) -> Collection[int]:
+        """The components among some that must be asked after the call at the position `own`.
+
+        The others were fine before in the same states.
+        """
+        if not touched or (self._monitors.others_wait(own) and not self._hopes):
+            return touched
+        return [each for each in touched if not self._is_fine(each, doomed)]
+
+    def _is_fine(self, component: int, left_out: Collection[int]) -> bool:
+        """Is a common continuation known for a component, however other components are?"""
+        watched, restless = self._watch(component), self._monitors.restless
+        if not watched.rules.isdisjoint(restless):
+            if not restless <= watched.rules:
+                return False
+        elif watched.rules.isdisjoint(self._monitors.unmet):
+            return True  # nothing has to happen, and calls of other tools change nothing
+        return watched.is_fine(left_out)
+
+    def _watch(self, component: int) -> Watched:
+        found = self._watched.get(component)
+        if found is None:
+            asked = self._shared.rules_of([component]) | self._monitors.wide
+            rules = self._enforced & asked
+            fine = self._shared.fine(component, rules)
+            found = self._watched[component] = Watched(self._monitors, rules, fine)
+        return found
+
+    def _remember_fine(self, component: int, left_out: Collection[int]) -> None:
+        self._watch(component).remember(self._takes_part, left_out)
+
+    def _touched(
+        self, call: Call, attempt: Attempt, before: WideStates, diverged: Collection[int]
+    ) -> Collection[int]:
         """The components to ask after a call."""
         component, moved = self._component, attempt.moved
         if self._monitors.length == 1:
             named = self._monitors.concerned_by(call.tool)
             moved = [i for i in moved if i in named or not self._machines.ignores_start(i)]
         touched = {component[i] for i in moved}
-        touched |= self._machines.entangled
-        if everywhere:
+        if self._machines.entangled:
+            touched |= self._machines.entangled
+        if before and self._machines.wide_states() != before:
             touched |= {component[i] for i in self._monitors.unmet}
-        diverged = self._diverged()
         if diverged:
             return touched & self._mixed.union(component[i] for i in diverged)
         return touched & self._mixed
@@ -167,7 +292,7 @@ class Conflicts:
         """Rules that clash before a call of a tool, in the components of some rules."""
         touched = {self._component[i] for i in rules}
         self._machines.refill(rules)
-        return self._clash(self._counted(tool), touched, (), None)
+        return self._clash(self._counted_rules(tool), touched, (), None)
 
     def clash_of(self, rules: Collection[int]) -> Rules:
         """Rules that clash after the latest call, from which some rules were excused."""
@@ -186,7 +311,7 @@ class Conflicts:
         found = clash(())
         return minimal(clash, found, len(self._component)) if found else []
 
-    def _counted(self, tool: str) -> Sequence[int]:
+    def _counted_rules(self, tool: str) -> Sequence[int]:
         """The rules to count for after a call of a tool."""
         return self._counting.related(tool) if self._counting.can_clash(tool) else ()
 

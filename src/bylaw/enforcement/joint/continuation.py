@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Final
 
 from bylaw.enforcement.joint.rules import MAX_PATTERNS, JointRules
@@ -33,15 +33,15 @@ _UNMATCHED: Final = (0, -1)
 """What is matched of a sequence at first, and when."""
 
 
-@dataclass(slots=True)
 class CallRecord:
     """The effect of one call on the joint forms, for `undo`."""
 
     tool: str | None = None
     """The tool that was counted, if some rule names it."""
     reached: NthCall | None = None
-    met: list[int] = field(default_factory=list)
-    matched: dict[int, tuple[int, int]] = field(default_factory=dict)
+    met: Sequence[int] = ()
+    """The rules whose required call it was."""
+    matched: Mapping[int, tuple[int, int]] = MappingProxyType({})
     """The sequences that the call continued, with what was matched before."""
 
 
@@ -83,13 +83,13 @@ class JointTest:
         for i in self._required_of.get(tool, ()):
             required = self.forms[i].required
             if required is not None and i not in self._met and required.matches_call(call):
-                record.met.append(i)
+                record.met = [*record.met, i]
                 self._met.add(i)
         for i in self._rules.sequences:
             matched, last = self._matched.get(i, _UNMATCHED)
             sequence = self.forms[i].sequence
             if matched < len(sequence) and sequence[matched] == tool and when > last:
-                record.matched[i] = (matched, last)
+                record.matched = {**record.matched, i: (matched, last)}
                 self._matched[i] = (matched + 1, when)
         return record
 
@@ -99,6 +99,8 @@ class JointTest:
             return
         self._time -= 1
         self._counts[record.tool] -= 1
+        if not self._counts[record.tool]:
+            del self._counts[record.tool]  # as if the call had not been proposed
         if record.reached is not None:
             del self._reached[record.reached]
         self._met.difference_update(record.met)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, TypeAlias
 
 from bylaw.enforcement.joint.components import components
-from bylaw.enforcement.joint.product import Member, Product, States, joint_alphabet
+from bylaw.enforcement.joint.product import Member, Product, joint_alphabet
 from bylaw.logic import formula as f
 from bylaw.logic.reach import is_local
 from bylaw.logic.walk import tools_in, with_labels
@@ -15,7 +15,7 @@ from bylaw.names import FINAL_ANSWER
 from bylaw.procedure.procedure import Procedure
 from bylaw.semantics.machine.alphabet import Alphabet
 from bylaw.semantics.machine.closure import Unsupported
-from bylaw.semantics.machine.machine import Machine
+from bylaw.semantics.machine.machine import Machine, StateNumber
 from bylaw.semantics.machine.reachability import MoveBudget
 from bylaw.trace.trace import Events
 from bylaw.values import Json
@@ -30,6 +30,8 @@ MAX_PRODUCTS: Final = 1_000
 """The number of products that are kept."""
 
 Rules: TypeAlias = frozenset[int]
+FineKey: TypeAlias = tuple[StateNumber | None, ...]
+"""The states of some rules; None for one that took no part."""
 
 
 class JointMachines:
@@ -64,7 +66,7 @@ class JointMachines:
         self._members: Final[dict[Machine, Member]] = {}
         self._products: Final[dict[tuple[Member, ...], Product]] = {}
         self._alphabets: Final[dict[tuple[Machine, ...], Alphabet]] = {}
-        self._fine: Final[dict[tuple[int, Rules], set[States]]] = {}
+        self._fine: Final[dict[tuple[int | None, Rules], set[FineKey]]] = {}
         self._failures: Final[Counter[int]] = Counter()
 
     def budget(self, rules: Iterable[int]) -> MoveBudget:
@@ -80,8 +82,11 @@ class JointMachines:
         """The rules of some components."""
         return set().union(*(self._rules[number] for number in numbers))
 
-    def fine(self, component: int, rules: Rules) -> set[States]:
-        """States of rules in which a component was found to have a continuation."""
+    def fine(self, component: int | None, rules: Rules) -> set[FineKey]:
+        """States in which these rules of a component were found to have a continuation.
+
+        None stands for the rules that are counted together, which have no component.
+        """
         return self._fine.setdefault((component, rules), set())
 
     def stateless(self, rule: int) -> Machine | None:

@@ -21,60 +21,18 @@ from typing import Final, TypeAlias
 from bylaw.enforcement.joint.machines import JointMachines, Rules
 from bylaw.enforcement.joint.product import JointGoal, JointPlan
 from bylaw.enforcement.joint.situation import Outcomes, Situation, combinations, outcomes_of
-from bylaw.semantics.machine.follower import PlainFollower
 from bylaw.semantics.machine.machine import StateNumber
 from bylaw.semantics.machine.reachability import MoveBudget, OutOfBudget
 from bylaw.semantics.monitors import Monitors
 from bylaw.trace.event import Call
 
 NONE: Final[Rules] = frozenset()
-MAX_FINE: Final = 100_000
-"""The number of states of a component that are remembered."""
 WideStates: TypeAlias = list[StateNumber | None]
 """The states of the rules that all calls concern; None for one without a machine."""
 
 
 class _Unclear(Exception):
     """A rule without a machine may object."""
-
-
-class Watched:
-    """A component in one run: a quick answer for states that were found to be fine before."""
-
-    def __init__(
-        self, shared: JointMachines, monitors: Monitors, component: int, enforced: Rules
-    ) -> None:
-        self._monitors: Final = monitors
-        rules = enforced & (shared.rules_of([component]) | monitors.wide)
-        self._rules: Final = rules
-        engines = [(i, monitors.engines[i]) for i in sorted(rules)]
-        self._plain: Final = [e for _, e in engines if isinstance(e, PlainFollower)]
-        self._machines: Final = [engine.machine for engine in self._plain]
-        self._others: Final = {i for i, e in engines if not isinstance(e, PlainFollower)}
-        self._fine: Final = shared.fine(component, rules)
-
-    def is_fine(self) -> bool:
-        """Is a common continuation known, however other components are?"""
-        unmet, restless = self._monitors.unmet, self._monitors.restless
-        for rule in self._others:
-            if rule in unmet or rule in restless:
-                return False
-        if restless and not restless <= self._rules and not self._rules.isdisjoint(restless):
-            return False
-        states = tuple([engine.now for engine in self._plain])
-        return states in self._fine and self._same_tables()
-
-    def remember(self, alive: Callable[[int], bool]) -> None:
-        """Remembers that the present states are fine, if all rules of the component were asked."""
-        verdicts = self._monitors.verdicts
-        if self._same_tables() and all(alive(i) or verdicts[i].final for i in self._rules):
-            if len(self._fine) >= MAX_FINE:
-                self._fine.clear()
-            self._fine.add(tuple([engine.now for engine in self._plain]))
-
-    def _same_tables(self) -> bool:
-        """Do the numbers of states mean the same as at first? Not after a table was full."""
-        return [engine.machine for engine in self._plain] == self._machines
 
 
 class MachineTest:
@@ -84,18 +42,18 @@ class MachineTest:
         self,
         shared: JointMachines,
         monitors: Monitors,
-        enforced: Collection[int],
         takes_part: Callable[[int], bool],
+        found_fine: Callable[[int, Collection[int]], None],
         *,
         hopes: bool = False,
     ) -> None:
         self._shared: Final = shared
         self._monitors: Final = monitors
-        self._enforced: Final = frozenset(enforced)
         self._alive: Final = takes_part
+        self._found_fine: Final = found_fine
+        """Called with a component that has a continuation, and the rules that took no part."""
         self._hopes: Final = hopes
         self._wide: Final = monitors.wide
-        self._watched: Final[dict[int, Watched]] = {}
         self.entangled: set[int] = set()
         """The components whose plan once depended on others: they are asked after every call."""
         self._left_out: Collection[int] = ()
@@ -124,22 +82,6 @@ class MachineTest:
         """Begins a decision about some rules, with a new budget of moves."""
         self._asked, self._budget = rules, None
 
-    def _others_wait(self, own: int | None) -> bool:
-        """Do rules wait for results of calls other than the one at the position `own`?"""
-        outstanding = self._monitors.outstanding
-        if not outstanding or (len(outstanding) == 1 and own in outstanding):
-            return False
-        return any(rules for p, (_, _, rules) in outstanding.items() if p != own)
-
-    def doubtful(self, touched: Iterable[int], own: int) -> list[int]:
-        """The components among some that must be asked after the call at the position `own`.
-
-        The others were fine before in the same states.
-        """
-        if self._others_wait(own) and not self._hopes:
-            return list(touched)
-        return [each for each in touched if not self._watch(each).is_fine()]
-
     def clash(
         self, touched: Collection[int], left_out: Collection[int] = (), own: int | None = None
     ) -> Rules:
@@ -150,7 +92,7 @@ class MachineTest:
         position `own`.
         """
         self._left_out, self._lost, self.early = left_out, (), ()
-        if self._hopes or not self._others_wait(own):
+        if self._hopes or not self._monitors.others_wait(own):
             # If it is fine that no result arrives, no other outcome need be tried.
             found = self._clash(touched, {})
             if not found:
@@ -203,13 +145,6 @@ class MachineTest:
                 return found
         return NONE
 
-    def _watch(self, component: int) -> Watched:
-        found = self._watched.get(component)
-        if found is None:
-            found = Watched(self._shared, self._monitors, component, self._enforced)
-            self._watched[component] = found
-        return found
-
     def _among(self, rules: Iterable[int]) -> list[int]:
         left_out, lost, alive = self._left_out, self._lost, self._alive
         return [i for i in rules if i not in left_out and i not in lost and alive(i)]
@@ -228,8 +163,8 @@ class MachineTest:
         opened = self._open(here, cluster)
         try:
             if not opened or not self._refined(here, opened, "calm", cluster):
-                if here.plain and len(cluster) == 1 and not self._left_out:
-                    self._watch(*cluster).remember(self._alive)
+                if here.plain and len(cluster) == 1:
+                    self._found_fine(min(cluster), self._left_out)
                 return NONE
             self.entangled |= cluster
             unmet = self._among(self._shared.rules_of(cluster) & here.unmet)

@@ -13,10 +13,10 @@ from typing import Final, TypeAlias
 
 from bylaw.names import FINAL_ANSWER
 from bylaw.saved import fields, flag, listed, whole
-from bylaw.semantics.engine import Engine, EngineMark
+from bylaw.semantics.engine import Engine, EngineAnswer, EngineMark
 from bylaw.semantics.machine.alphabet import Letter
 from bylaw.semantics.machine.machine import StateNumber
-from bylaw.semantics.machine.search import Explorer, Leap
+from bylaw.semantics.machine.search import Explorer
 from bylaw.semantics.past.records import event_of, event_record
 from bylaw.semantics.verdict import Verdict
 from bylaw.trace.event import Call, Event, may_get_result
@@ -302,14 +302,14 @@ class PlainFollower(Engine):
         self.counts_steps = self.machine.counts_steps
         self.metered = not all(probe.bare for probe in self.machine.alphabet.probes)
         self.now = self.machine.start
-        self._leap: Leap | None = None
-        """The latest move, with its verdict."""
+        self._answer: EngineAnswer | None = None
+        """The answer after the latest move."""
 
     @property
     def reason(self) -> str | None:
         return _inexact(self.explorer)
 
-    def take(self, event: Event, position: int, step: int, new_step: bool) -> None:
+    def follow(self, event: Event, position: int, step: int, new_step: bool) -> EngineAnswer:
         alphabet, final = self.machine.alphabet, False
         letter = None
         if isinstance(event, Call):
@@ -323,7 +323,11 @@ class PlainFollower(Engine):
                 self.machine = self.explorer.machine
                 self.now = self.machine.number(configuration)
             leap = self.explorer.leap(self.now, move)
-        self.now, self._leap = leap.state, leap
+        self.now, self._answer = leap
+        return self._answer
+
+    def take(self, event: Event, position: int, step: int, new_step: bool) -> None:
+        self.follow(event, position, step, new_step)
 
     def record(self, position: int, call: Call) -> None:
         pass
@@ -332,34 +336,34 @@ class PlainFollower(Engine):
         return False
 
     def end_step(self) -> None:
-        self.now, self._leap = self.machine.end_step(self.now), None
+        self.now, self._answer = self.machine.end_step(self.now), None
 
     def verdict(self) -> Verdict:
-        return self.explorer.verdict(self.now) if self._leap is None else self._leap.verdict
+        return self.explorer.verdict(self.now) if self._answer is None else self._answer.verdict
 
     def verdict_if_step_ended(self) -> Verdict:
-        if self._leap is None:
+        if self._answer is None:
             return self.explorer.verdict(self.machine.end_step(self.now))
-        return self._leap.verdict_if_step_ended
+        return self._answer.verdict_if_step_ended
 
     def concerns(self, name: str) -> bool:
         return name in self.machine.alphabet.named
 
     def idles(self) -> bool:
-        return self.machine.idles(self.now) if self._leap is None else self._leap.idles
+        return self.machine.idles(self.now) if self._answer is None else self._answer.idles
 
     def mark(self) -> EngineMark:
-        return self.explorer, self.now, self._leap
+        return self.explorer, self.now, self._answer
 
     def undo(self, mark: EngineMark) -> None:
-        self.explorer, self.now, self._leap = mark
+        self.explorer, self.now, self._answer = mark
         self.machine = self.explorer.machine
 
     def save(self) -> Json:
         return self.machine.written(self.now)
 
     def restore(self, saved: Json) -> None:
-        self.now, self._leap = self.machine.read(saved), None
+        self.now, self._answer = self.machine.read(saved), None
 
 
 def _inexact(explorer: Explorer) -> str | None:

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from bylaw.frozen import frozen
+from bylaw.semantics.engine import EngineAnswer
 from bylaw.semantics.machine.alphabet import Sample
 from bylaw.semantics.machine.machine import Machine, Move, StateNumber
 from bylaw.semantics.machine.reachability import MoveBudget, OutOfBudget, search
@@ -36,17 +37,11 @@ class Step:
     sample: Sample
 
 
-@frozen
-class Leap:
+class Leap(NamedTuple):
     """The state that a move leads to, with all that a monitor needs to know of it."""
 
     state: StateNumber
-    verdict: Verdict
-    verdict_if_step_ended: Verdict
-    idles: bool
-    """Would a call of a tool that the formula does not name leave the state as it is?"""
-    final: bool
-    """Is the verdict final?"""
+    answer: EngineAnswer
 
 
 class Explorer:
@@ -70,9 +65,8 @@ class Explorer:
             after = self.machine.advance(state, move)
             ended = self.machine.end_step(after)
             verdict = self.verdict(after)
-            leap = self.leaps[key] = Leap(
-                after, verdict, self.verdict(ended), self.machine.idles(after), verdict.final
-            )
+            answer = EngineAnswer(verdict, self.verdict(ended), self.machine.idles(after))
+            leap = self.leaps[key] = Leap(after, answer)
         return leap
 
     @property

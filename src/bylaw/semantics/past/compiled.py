@@ -32,8 +32,6 @@ from bylaw.vocabulary.local import (
     PossibleReader,
     Slots,
     Test,
-    both,
-    either,
     found_in,
     junction,
 )
@@ -107,7 +105,7 @@ class Compiler(LocalCompiler):
                 return partial(self._index(operand, slots, "first").exists, strictly=True)
             case f.Once(operand):
                 index, here = self._index(operand, slots, "first"), self.formula(operand, slots)
-                return lambda now: either(here(now), lambda: index.exists(now, strictly=False))
+                return lambda now: _either(here(now), lambda: index.exists(now, strictly=False))
             case f.Historically(operand):
                 return self.formula(f.Not(f.Once(f.Not(operand))), slots)
             case f.Yesterday(f.Once(operand)):
@@ -127,7 +125,7 @@ class Compiler(LocalCompiler):
         memory = Carried(lambda now: value(now))
 
         def value(now: EventContext) -> Kleene:
-            return either(b(now), lambda: both(a(now), memory.value))
+            return _either(b(now), lambda: _both(a(now), memory.value))
 
         self._remember(memory, None)
         return value
@@ -189,6 +187,21 @@ class Compiler(LocalCompiler):
                 if not mine.free and is_constant(theirs):
                     return Key(self.term(mine, slots), self.term(theirs, slots), True, False)
         return None
+
+
+def _both(left: Kleene, right: Kleene) -> Kleene:
+    """The conjunction."""
+    if left is False or right is False:
+        return False
+    return None if left is None or right is None else True
+
+
+def _either(left: Kleene, right: Callable[[], Kleene]) -> Kleene:
+    """The disjunction; `right` is evaluated only if needed."""
+    if left:
+        return True
+    second = right()
+    return True if second else None if left is None or second is None else False
 
 
 def _conjuncts(formula: f.Formula) -> list[f.Formula]:

@@ -160,7 +160,7 @@ def label(value: Json) -> str:
     """A text that is the same for two values exactly if they are equal; fast for texts."""
     if isinstance(value, str):
         return f"s{value}"
-    return f"j{identity(value)}"
+    return f"j{value if type(value) is int else identity(value)}"
 
 
 class Index(KeyedMemory):
@@ -232,12 +232,31 @@ class Index(KeyedMemory):
 
     def exists(self, moment: EventContext, *, strictly: bool) -> Kleene:
         """Was there such an event?"""
+        if not self.unsure and not self._texts and self.condition.by_key:
+            known = self._exists_by_key(moment, strictly=strictly)
+            if known is not None:
+                return known
         answer: Kleene = False
         for _, matches in self.candidates(moment, strictly=strictly):
             if matches:
                 return True
             answer = None
         return answer
+
+    def _exists_by_key(self, moment: EventContext, *, strictly: bool) -> bool | None:
+        """Was there such an event, if keys alone decide it? None if a key is unseen."""
+        place = []
+        for key in self.condition.keys:
+            value = key.of_query(moment)
+            if value is MISSING or (value is None and not key.null_counts):
+                return False
+            if value is UNSEEN:
+                return None
+            place.append(label(value))
+        bucket = self.buckets.get(tuple(place))
+        if not bucket:
+            return False
+        return not strictly or bucket[0].moment.step < moment.step
 
     def latest(self, moment: EventContext) -> PossibleValue:
         """The latest such event of an earlier step, as an object."""

@@ -22,7 +22,7 @@ from bylaw.logic import formula as f
 from bylaw.logic.walk import sees_answer
 from bylaw.names import FINAL_ANSWER
 from bylaw.saved import fields, flag, listed, whole
-from bylaw.semantics.engine import Engine, EngineMark, heard_role
+from bylaw.semantics.engine import Engine, EngineAnswer, EngineMark, heard_role
 from bylaw.semantics.machine.closure import Unsupported
 from bylaw.semantics.past.compiled import Compiler, past_bodies, triggers
 from bylaw.semantics.past.keyed import Index
@@ -48,6 +48,10 @@ class UnsettledEvent:
     event: Event
     position: int
     step: int
+    bodies: Sequence[Test]
+    """The bodies that can be false at it."""
+    memories: Sequence[Memory]
+    """The memories that take it in."""
     answer: Kleene = True
     """Do the bodies hold at it?"""
     undo: list[Undo] = field(default_factory=list)
@@ -67,6 +71,8 @@ class UnsettledEvent:
 
 
 _position_of: Final = attrgetter("position")
+_DOOMED: Final = EngineAnswer(Verdict.VIOLATED, Verdict.VIOLATED, idles=True)
+_FINE: Final = EngineAnswer(Verdict.PRESUMABLY_SATISFIED, Verdict.PRESUMABLY_SATISFIED, idles=True)
 
 
 class Registers(Engine):
@@ -111,16 +117,27 @@ class Registers(Engine):
     # ── taking in events ─────────────────────────────────────────────────────────────────
 
     def take(self, event: Event, position: int, step: int, new_step: bool) -> None:
+        self.follow(event, position, step, new_step)
+
+    def follow(self, event: Event, position: int, step: int, new_step: bool) -> EngineAnswer:
         """Takes in an event. Events that do not matter may be left out."""
-        if isinstance(event, Call) and event.tool == FINAL_ANSWER and not self._sees_answer:
-            return
-        self._settle_tail()
-        self._tail = UnsettledEvent(event, position, step)
-        self._judge_again(self._tail)
+        name = event.tool if isinstance(event, Call) else heard_role(event.role)
+        if name == FINAL_ANSWER and not self._sees_answer:
+            return self.answer()
+        if self._tail is not None:
+            self._settle_tail()
+        concerned = self._concerned.get(name) or self._concerned_by(name)
+        tail = self._tail = UnsettledEvent(event, position, step, *concerned)
+        if tail.bodies:
+            self._judge_again(tail)
+        if self.violated:
+            return _DOOMED
+        return self.answer() if self.queue or tail.answer is None else _FINE
 
     def mark(self) -> EngineMark:
-        with suppress(OverBudget):  # `take` raises it again
-            self._settle_tail()
+        if self._tail is not None:
+            with suppress(OverBudget):  # `take` raises it again
+                self._settle_tail()
         return self.violated, self._tail
 
     def undo(self, mark: EngineMark) -> None:
@@ -154,12 +171,11 @@ class Registers(Engine):
     def _absorb(self, each: UnsettledEvent, *, assume_missing: bool = False) -> None:
         """Lets the memories take in an event."""
         each.remembered = False
-        _, memories = self._concerned_by(_heard_as(each.event))
-        if not memories:
+        if not each.memories:
             return
         moment = self._moment(each, assume_missing=assume_missing)
         # Outer memories first: they query inner ones, which must not have the event yet.
-        for memory in reversed(memories):
+        for memory in reversed(each.memories):
             undo, depends = memory.take(moment)
             each.undo += undo
             each.remembered = each.remembered or depends
@@ -167,11 +183,10 @@ class Registers(Engine):
 
     def _judge(self, each: UnsettledEvent, *, assume_missing: bool = False) -> Kleene:
         """Do the bodies hold at an event?"""
-        bodies, _ = self._concerned_by(_heard_as(each.event))
         answer: Kleene = True
-        if bodies:
+        if each.bodies:
             moment = self._moment(each, assume_missing=assume_missing)
-            for body in bodies:
+            for body in each.bodies:
                 here = body(moment)
                 if here is False:
                     return False
@@ -314,7 +329,8 @@ class Registers(Engine):
         if self.violated:
             return Verdict.VIOLATED
         undecided = self._tail is not None and self._tail.answer is None
-        undecided = undecided or any(each.answer is None for each in self.queue)
+        if self.queue and not undecided:
+            undecided = any(each.answer is None for each in self.queue)
         if not undecided or self._holds_without_results():
             return Verdict.PRESUMABLY_SATISFIED
         return Verdict.PRESUMABLY_VIOLATED
@@ -357,8 +373,8 @@ class Registers(Engine):
             self.memories, listed(memories, len(self.memories)), strict=True
         ):
             memory.restore(remembered, self._size)
-        self.queue = [_read(each) for each in listed(queue)]
-        self._tail = None if tail is None else _read(tail)
+        self.queue = [self._read(each) for each in listed(queue)]
+        self._tail = None if tail is None else self._read(tail)
         self.violated = flag(violated)
         for each in self.queue:
             self._judge_again(each)
@@ -366,14 +382,15 @@ class Registers(Engine):
         if self._tail is not None:
             self._judge_again(self._tail)
 
+    def _read(self, written: Json) -> UnsettledEvent:
+        record, position, step = listed(written, 3)
+        event = event_of(record)
+        concerned = self._concerned_by(_heard_as(event))
+        return UnsettledEvent(event, whole(position), whole(step), *concerned)
+
 
 def _written(waiting: UnsettledEvent) -> Json:
     return [event_record(waiting.event), waiting.position, waiting.step]
-
-
-def _read(written: Json) -> UnsettledEvent:
-    event, position, step = listed(written, 3)
-    return UnsettledEvent(event_of(event), whole(position), whole(step))
 
 
 def _heard_as(event: Event) -> str:
