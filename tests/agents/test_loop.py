@@ -6,10 +6,13 @@ import json
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from bylaw import Call, Guard, Procedure
 from bylaw.agents.loop import MAX_SILENT_TURNS, Episode, as_integer, new_chat
 from bylaw.agents.protocol import Reply, ToolSpec
+from bylaw.enforcement.open_gate import OpenGate
 
 TOOLS = [
     ToolSpec("double", "Doubles x.", {"x": {"type": "integer"}}),
@@ -145,3 +148,44 @@ def test_a_message_has_the_step_of_its_calls() -> None:
         episode.take(Reply(text=f"Next: {x}.", calls=(call,)))
     assert [event.step for event in episode.events] == [0, 0, 1, 1]
     assert [type(event).__name__ for event in episode.events] == ["Message", "Call"] * 2
+
+
+_REPLIES = st.builds(
+    lambda text, calls: Reply(text=text, calls=_calls(*calls).calls),
+    st.sampled_from(["", "", "Hm."]),
+    st.lists(
+        st.sampled_from(
+            [
+                ("double", {"x": 1}),
+                ("double", {"x": 2}),
+                ("double", {}),
+                ("treble", {}),
+                ("final_answer", {"answer": 6}),
+            ]
+        ),
+        max_size=3,
+    ),
+)
+
+
+@given(
+    st.lists(_REPLIES, max_size=8),
+    st.sampled_from(["baseline", "soft-block", "block-and-warn"]),
+    st.sampled_from(["CalledN(double, <= 1)", "G(final_answer -> O double)", "G !treble"]),
+)
+def test_a_run_and_its_guard_tell_one_story(replies: list[Reply], setting: Any, rule: str) -> None:
+    guarded = _episode(rule, setting=setting)
+    open_run = _episode()
+    open_run.guard = OpenGate()
+    for episode in (guarded, open_run):
+        for reply in replies:
+            if not episode.done:
+                episode.take(reply)
+    assert isinstance(guarded.guard, Guard)
+    trace = guarded.guard.finish().trace
+    assert tuple(guarded.events) == trace.events
+    assert trace.answer == (None if guarded.answer is None else str(guarded.answer))
+    told = [each.message for each in guarded.refused if each.reason != "budget"]
+    assert [refusal.message for refusal in trace.refusals] == told
+    if setting == "baseline":
+        assert open_run.events == guarded.events, "a gate without rules has the same steps"

@@ -27,7 +27,7 @@ from typing import Any
 
 from notation import trace
 
-from bylaw import Call, Message, Procedure
+from bylaw import Call, Message, Procedure, verify_trace
 from bylaw.enforcement.decision import Decision, Violation
 from bylaw.enforcement.guard import Guard
 from bylaw.names import FINAL_ANSWER
@@ -68,7 +68,7 @@ class Scenario:
         return Guard(self.procedure(), **given)
 
     def check(self) -> None:
-        """Plays the scenario."""
+        """Plays the scenario. At its end, the trace of what ran has the score of the guard."""
         guard = self.guard()
         decisions: list[Decision] = []
         for line in self.turns:
@@ -86,6 +86,10 @@ class Scenario:
                 shown, _, expected = line.removeprefix(">").rpartition("|")
                 decisions, found = play(guard, shown)
                 assert found == expected.split(), f"{self.place}: {shown.strip()}"
+        report = guard.finish()
+        scored = verify_trace(report.trace.to_record(), guard.procedure)
+        live = [each.passed for each in report.constraints]
+        assert [each.passed for each in scored.constraints] == live, self.place
 
 
 def play(guard: Guard, shown: str) -> tuple[list[Decision], list[str]]:

@@ -28,6 +28,10 @@ def test_turns_and_steps_are_those_of_a_guard(deeds: list[list[Call] | Role], la
             guard.say(deed, "…")
             gate.say(deed, "…")
         else:
-            assert allowed(gate.propose(deed)) == allowed(guard.propose(deed))
+            decisions = gate.propose(deed)
+            assert allowed(decisions) == allowed(guard.propose(deed))
         assert gate.turn == guard.turn
         assert not gate.stopped
+    if last:
+        events = guard.finish().trace.seen("all", answer=True)
+        assert decisions[0].call.step == events[-1].step

@@ -17,7 +17,7 @@ from bylaw.enforcement.decision import Decision
 from bylaw.enforcement.guard import Guard
 from bylaw.enforcement.open_gate import OpenGate
 from bylaw.names import FINAL_ANSWER
-from bylaw.trace.event import Call, Event, Message
+from bylaw.trace.event import MISSING, Call, Event, Message
 from bylaw.trace.refusal_mark import unmarked
 from bylaw.values import Json, copied
 
@@ -148,11 +148,11 @@ class Episode:
 
     def _run(self, call: Call) -> tuple[Any, str | None]:
         if call.tool not in self.tools:
-            return None, f"there is no tool '{call.tool}'"
+            return MISSING, f"there is no tool '{call.tool}'"
         try:
             return self.tools[call.tool](**copied(call.args)), None
         except Exception as error:  # the model reads what was wrong with its arguments
-            return None, str(error)
+            return MISSING, str(error)
 
     def _answer_call(self, call: Call, content: str) -> None:
         self.conversation.messages.append(

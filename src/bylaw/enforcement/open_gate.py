@@ -1,4 +1,4 @@
-"""A gate without rules: it allows every call, and counts turns as a guard does."""
+"""A gate without rules: it allows every call up to the answer, and counts turns as a guard does."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Final
 from bylaw.enforcement.decision import Decision
 from bylaw.names import FINAL_ANSWER
 from bylaw.trace.event import Call, Role
+from bylaw.trace.refusal import OPENING
 from bylaw.values import Json
 
 
@@ -20,17 +21,23 @@ class OpenGate:
         self.turn = 0
         self._speaking = False
         self._last_step = -1
+        self._answered = False
 
     def propose(self, calls: Iterable[Call]) -> list[Decision]:
-        """Allows the calls of one turn."""
+        """Allows the calls of one turn; what comes after an answer does not run."""
         number = self.turn
         self.turn, self._speaking = number + 1, False
         decisions: list[Decision] = []
         for index, call in enumerate(calls):
+            if self._answered:
+                ended = f"{call.tool}{OPENING}. The run has ended."
+                decisions.append(Decision(call, "block", number, index, message=ended))
+                continue
             # An answer has a step of its own, right after the last event.
             self._last_step = self._last_step + 1 if call.tool == FINAL_ANSWER else number
             made = Call(call.tool, call.args, step=self._last_step, id=call.id, agent=call.agent)
             decisions.append(Decision(made, "allow", number, index))
+            self._answered = call.tool == FINAL_ANSWER
         return decisions
 
     def record(self, decision: Decision, result: Json, *, error: str | None = None) -> None:
