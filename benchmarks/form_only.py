@@ -3,7 +3,8 @@
     python benchmarks/form_only.py            does everything agree with the runs?
     python benchmarks/form_only.py --write    write the tables, the figure and the page's blocks
 
-The runs and metrics in docs/results/fine-tuning/form-only are the input. The CSV files and the
+The runs and metrics in docs/results/fine-tuning/form-only are the input (`behind_gate` has those
+of the benchmark). The CSV files and the
 figure there are made from them, and so are the tables on the page that are marked as blocks:
 `<!-- form-only: NAME -->` … `<!-- end -->`.
 
@@ -15,17 +16,18 @@ runs of all seeds: the seeds are fixed, so the intervals do not say how much see
 from __future__ import annotations
 
 import argparse
-import gzip
-import json
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+import behind_gate
+from page_tables import change, measured, page_table, percent, read_runs
+
 from bylaw.reports.figures import curves_svg
-from bylaw.tables import Cell, Table
+from bylaw.tables import Table
 from bylaw.training.run.eval_tables import gains_table, splits_table, tables
 from bylaw.training.run.metrics import METRICS, curves, read_metrics
 
@@ -36,7 +38,13 @@ FORM: Final = "form"
 ANSWER: Final = "form + GRPO, answer alone"
 COMBINED: Final = "form + GRPO"
 COMPLIANCE: Final = "form + GRPO, compliance alone"
-_FILE_NAMES: Final = {ANSWER: "answer-alone", COMBINED: "combined"}
+EARLY_ANSWER: Final = "form + GRPO, answer alone, 10 steps"
+EARLY_COMBINED: Final = "form + GRPO, 7 steps"
+_FILE_NAMES: Final = {
+    ANSWER: "answer-alone",
+    EARLY_ANSWER: "answer-alone",
+    COMBINED: "combined",
+}
 
 RUNS: Final = {
     42: ("eval.jsonl.gz", "compliance/eval.jsonl.gz"),
@@ -45,14 +53,17 @@ RUNS: Final = {
 }
 """The files with the runs of each seed."""
 CURVES: Final = {
-    "combined, seed 42": "both",
-    "combined, seed 43": "seed-43/both",
-    "combined, seed 44": "seed-44/both",
-    "compliance alone, seed 42": "compliance",
-    "answer alone, seed 42": "answer",
-    "answer alone, seed 43": "seed-43/answer",
-    "answer alone, seed 44": "seed-44/answer",
+    "combined, seed 42": ("both",),
+    "combined, seed 43": ("seed-43/both",),
+    "combined, seed 44": ("seed-44/both",),
+    "compliance alone, seed 42": ("compliance",),
+    "answer alone, seed 42": ("answer",),
+    "answer alone, seed 43": ("seed-43/answer", "seed-43/answer/continued"),
+    "answer alone, seed 44": ("seed-44/answer", "seed-44/answer/continued"),
 }
+"""The folders with the metrics of each run."""
+CONTINUED: Final = 10
+"""The step from whose adapter a second folder continues."""
 SETS: Final = {
     "unaugmented": "unaugmented",
     "augmented": "augmented",
@@ -76,7 +87,7 @@ class Study:
             run | {"trial": seed}
             for seed in self.seeds
             for file in RUNS[seed]
-            for run in _read(FOLDER / file)
+            for run in read_runs(FOLDER / file)
         ]
         return {name: [run for run in found if run["model"] == name] for name in self.models}
 
@@ -86,7 +97,8 @@ STUDIES: Final = {
     "seed-43": Study((FORM, ANSWER, COMBINED), (43,)),
     "seed-44": Study((FORM, ANSWER, COMBINED), (44,)),
     "pooled": Study((FORM, ANSWER, COMBINED), (42, 43, 44)),
-    "pooled-43-44": Study((FORM, ANSWER, COMBINED), (43, 44)),
+    "early": Study((FORM, EARLY_ANSWER, EARLY_COMBINED), (43, 44)),
+    "later": Study((EARLY_COMBINED, COMBINED), (43, 44)),
     "compliance": Study((FORM, COMBINED, COMPLIANCE)),
 }
 """The comparisons, by the folder of their tables."""
@@ -95,19 +107,27 @@ STUDIES: Final = {
 def files() -> Iterator[tuple[Path, str]]:
     """Every file that is made from the runs, with its content."""
     made = {name: tables(_flat(study.results())) for name, study in STUDIES.items()}
-    made["production"] = tables(_read(FOLDER / "production.jsonl.gz"))[:2]
+    made |= behind_gate.tables_of(FOLDER)
     for name, written in made.items():
         for table in written:
             yield FOLDER / name / f"{_file_name(table)}.csv", table.csv()
-    shown = curves({name: read_metrics(FOLDER / at / METRICS) for name, at in CURVES.items()})
+    shown = curves({name: _metrics(*folders) for name, folders in CURVES.items()})
     yield FOLDER / "curves.csv", shown.csv()
     yield FOLDER / "curves.svg", curves_svg(shown) or ""
     yield PAGE, _with_blocks(PAGE.read_text(encoding="utf-8"))
 
 
-def _read(path: Path) -> list[dict[str, Any]]:
-    with gzip.open(path, "rt", encoding="utf-8") as file:
-        return [json.loads(line) for line in file]
+def _metrics(folder: str, *continued: str) -> list[dict[str, Any]]:
+    """The metrics of a run, and of the one that continues it."""
+    rows = read_metrics(FOLDER / folder / METRICS)
+    for each in continued:
+        later = [row for row in read_metrics(FOLDER / each / METRICS) if row["step"] > 0]
+        rows = [row for row in rows if row["step"] <= CONTINUED]
+        rows += [
+            row | {"step": row["step"] + CONTINUED, "after": row["after"] + CONTINUED}
+            for row in later
+        ]
+    return rows
 
 
 def _flat(by_model: Mapping[str, list[dict[str, Any]]]) -> list[dict[str, Any]]:
@@ -123,9 +143,11 @@ def _with_blocks(page: str) -> str:
     """The page with its blocks made anew."""
     blocks = {
         "seeds": _seeds(),
-        "pooled": _gains(STUDIES["pooled"]),
-        "pooled-43-44": _gains(STUDIES["pooled-43-44"]),
+        "pooled": _gains(STUDIES["pooled"], "combined over form", "over answer alone"),
+        "early": _gains(STUDIES["early"], "combined over form", "over answer alone"),
+        "later": _gains(STUDIES["later"], "33 steps over 7"),
         "compliance": _compliance(),
+        **behind_gate.blocks_of(FOLDER),
     }
 
     def block(match: re.Match[str]) -> str:
@@ -140,77 +162,52 @@ def _with_blocks(page: str) -> str:
 def _seeds() -> str:
     """Compliance and accuracy of each model, seed by seed."""
     models, rest = (FORM, ANSWER, COMBINED), ("answer alone", "combined")
-    lines = [
-        _header("set", "seed", "compliance: form", *rest, "accuracy: form", *rest),
-        "| --- | --- " + "| ---: " * 6 + "|",
-    ]
-    by_seed = {seed: _cells(splits_table(Study(models, (seed,)).results())) for seed in RUNS}
+    by_seed = {seed: measured(splits_table(Study(models, (seed,)).results())) for seed in RUNS}
+    rows = []
     for name, shown in SETS.items():
         for seed, cells in by_seed.items():
-            rows = [cells[name, model] for model in models]
-            shares = [f"{row[0]:.3f}" for row in rows] + [f"{row[2]:.1%}" for row in rows]
-            first = shown if seed == min(RUNS) else ""
-            lines.append(f"| {first} | {seed} | {' | '.join(_spaced(shares))} |")
-    return "\n".join(lines)
+            found = [cells[name, model] for model in models]
+            shares = [f"{each[0]:.3f}" for each in found] + [percent(each[2]) for each in found]
+            rows.append([shown if seed == min(RUNS) else "", str(seed), *shares])
+    names = ("set", "seed", "compliance: form", *rest, "accuracy: form", *rest)
+    return page_table(names, rows, numbers="  rrrrrr")
 
 
-def _gains(study: Study) -> str:
-    """The differences between models, with intervals; bold where zero is outside."""
-    measure, points = "compliance", "points"
-    lines = [
-        _header(
-            "set", f"combined over form: {measure}", points, f"over answer alone: {measure}", points
-        ),
-        "| --- " * 5 + "|",
-    ]
-    cells = _cells(gains_table(study.results()))
+def _gains(study: Study, *comparisons: str) -> str:
+    """The differences between the last model and each of the others, with intervals."""
+    *others, last = study.models
+    cells = measured(gains_table(study.results()))
+    rows = []
     for name, shown in SETS.items():
-        changes = []
-        for other in (FORM, ANSWER):
-            row = cells[name, f"{COMBINED} over {other}"]
-            changes += [_change(row[0], row[1], "+.3f"), _change(row[2], row[3], "+.1f")]
-        lines.append(f"| {shown} | {' | '.join(changes)} |")
-    return "\n".join(lines)
+        found = [cells[name, f"{last} over {other}"] for other in others]
+        changes = [
+            text
+            for each in found
+            for text in (change(each[0], each[1], "+.3f"), change(each[2], each[3], "+.1f"))
+        ]
+        rows.append([shown, *changes])
+    names = [text for each in comparisons for text in (f"{each}: compliance", "points")]
+    return page_table(["set", *names], rows)
 
 
 def _compliance() -> str:
     """Compliance as the only reward, over the warm-up."""
     name = "compliance alone"
-    lines = [
-        _header("set", "compliance: form", name, "difference", "accuracy: form", name, "points"),
-        "| --- | ---: | ---: | --- | ---: | ---: | --- |",
-    ]
     results = STUDIES["compliance"].results()
-    levels, changes = _cells(splits_table(results)), _cells(gains_table(results))
+    levels, changes = measured(splits_table(results)), measured(gains_table(results))
+    rows = []
     for each, shown in SETS.items():
         before, after = levels[each, FORM], levels[each, COMPLIANCE]
-        change = changes[each, f"{COMPLIANCE} over {FORM}"]
-        lines.append(
-            f"| {shown} | {before[0]:.3f} | {after[0]:.3f} "
-            f"| {_change(change[0], change[1], '+.3f')} "
-            f"| {' | '.join(_spaced([f'{before[2]:.1%}', f'{after[2]:.1%}']))} "
-            f"| {_change(change[2], change[3], '+.1f')} |"
+        gain = changes[each, f"{COMPLIANCE} over {FORM}"]
+        rows.append(
+            [
+                shown,
+                *(f"{before[0]:.3f}", f"{after[0]:.3f}", change(gain[0], gain[1], "+.3f")),
+                *(percent(before[2]), percent(after[2]), change(gain[2], gain[3], "+.1f")),
+            ]
         )
-    return "\n".join(lines)
-
-
-def _header(*names: str) -> str:
-    return f"| {' | '.join(names)} |"
-
-
-def _cells(table: Table) -> dict[tuple[Cell, Cell], Sequence[Any]]:
-    """The values of each set and model: compliance, interval, accuracy, interval, calls."""
-    return {(row[0], row[1]): row[3:] for row in table.rows}
-
-
-def _change(value: float, interval: str, format: str) -> str:
-    low, high = map(float, interval.strip("[]").split(","))
-    number = f"**{value:{format}}**" if low > 0 or high < 0 else f"{value:{format}}"
-    return f"{number} {interval}".replace("-", "−")
-
-
-def _spaced(percents: Sequence[str]) -> list[str]:
-    return [each.replace("%", " %") for each in percents]
+    names = ("set", "compliance: form", name, "difference", "accuracy: form", name, "points")
+    return page_table(names, rows, numbers=" rr rr ")
 
 
 def main() -> int:
@@ -219,7 +216,9 @@ def main() -> int:
     parser.add_argument("--write", action="store_true", help="write the files")
     options = parser.parse_args()
     differing = []
+    stale = set(FOLDER.rglob("*.csv"))
     for path, content in files():
+        stale.discard(path)
         if path.exists() and path.read_bytes().decode() == content:
             continue
         differing.append(path.relative_to(PAGE.parent))
@@ -228,9 +227,11 @@ def main() -> int:
             path.write_bytes(content.encode())
     for path in differing:
         print(f"{path}: {'written' if options.write else 'differs from what the runs give'}")
-    if not differing:
+    for path in sorted(stale):
+        print(f"{path.relative_to(PAGE.parent)}: made from no runs; delete it")
+    if not differing and not stale:
         print("all tables, the figure and the page agree with the runs")
-    return 1 if differing and not options.write else 0
+    return 1 if stale or (differing and not options.write) else 0
 
 
 if __name__ == "__main__":
