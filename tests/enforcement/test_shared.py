@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import random
 import sys
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from mixed_procedures import random_rules
 
 from bylaw import Call, Guard, Procedure
 from bylaw.enforcement.judge import PreparedRules
@@ -25,8 +27,8 @@ RULES = [
 ]
 
 
-def _procedure() -> Procedure:
-    constraints = [{"name": f"r{i}", "rule": rule} for i, rule in enumerate(RULES)]
+def _procedure(rules: Sequence[str] = RULES) -> Procedure:
+    constraints = [{"name": f"r{i}", "rule": rule} for i, rule in enumerate(rules)]
     return Procedure.from_dict({"order": "step", "constraints": constraints})
 
 
@@ -38,7 +40,8 @@ def _session(procedure: Procedure, seed: int, calls: int = 120) -> list[object]:
     for _ in range(calls):
         turn = [Call(rng.choice("abcd"), {"x": rng.randrange(9)}) for _ in range(rng.randint(1, 2))]
         for decision in guard.propose(turn):
-            seen.append((decision.action, tuple(v.constraint.name for v in decision.violations)))
+            violations = [(v.constraint.name, v.kind, v.reason) for v in decision.violations]
+            seen.append((decision.action, violations, decision.decided))
             if decision.allowed and rng.random() < 0.8:
                 guard.record(decision, "fine", error="broken" if rng.random() < 0.2 else None)
     return [*seen, [(each.name, each.passed) for each in guard.finish().constraints]]
@@ -55,6 +58,15 @@ def test_guards_in_many_threads_decide_as_each_alone() -> None:
     finally:
         sys.setswitchinterval(interval)
     assert together == alone
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_what_earlier_runs_found_out_changes_no_decision(seed: int) -> None:
+    """Answers of the joint test are remembered, also those about rules without a doomed one."""
+    rules = random_rules(random.Random(seed), "abcd")
+    shared = _procedure(rules)
+    warm = [_session(shared, run, calls=12) for run in range(20)]
+    assert warm == [_session(_procedure(rules), run, calls=12) for run in range(20)]
 
 
 def test_the_second_guard_reuses_the_prepared_rules() -> None:
