@@ -50,6 +50,8 @@ PLACES: list[tuple[str, str, str, str]] = [
     ("G(pay -> earlier call(get, ok))", CALL, CALL, "such as `pay`"),
     ("G(pay -> last(get).result.open = true)", CALL, CALL, "such as `pay`"),
     ("G(sum(sofar(pay).args.amount) <= 500)", CALL, CALL, "such as `pay`"),
+    ("G(pay -> sum(sofar(get).result.id) <= 0)", CALL, CALL, "waits for all outstanding results"),
+    ('G(pay -> last(get).text contains "x")', CALL, CALL, "waits for all outstanding results"),
     ('forall n in results(get, "id"): G(pay -> call(pay, id = n))', CALL, CALL, "instance"),
     ("G !call(pay, failed) & G(pay -> O get)", CALL, CALL, "A result can break it, too"),
     ("G(pay -> known)", CALL, CALL, "registered predicate"),

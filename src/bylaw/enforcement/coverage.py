@@ -20,6 +20,7 @@ from bylaw.procedure.lint.finding import Finding
 from bylaw.procedure.procedure import Procedure
 from bylaw.semantics.dooming import Enforceability, event_title
 from bylaw.semantics.enforceability import enforceability
+from bylaw.semantics.engines import engine_for
 from bylaw.values import Json
 
 EnforcementPlace: TypeAlias = Literal["before the call", "at the answer", "afterwards"]
@@ -110,7 +111,7 @@ class CoverageAnalysis:
             severity,
             setting == "as-written" and constraint.severity is not None,
             place,
-            " ".join(self._sentences(found, partners, severity)),
+            " ".join([*self._sentences(found, partners, severity), *self._caution(index, found)]),
             severity == "TOLERATE" or not late,
         )
 
@@ -198,6 +199,13 @@ class CoverageAnalysis:
                 if met
                 else "The agent may finish while it is violated (finish: free)."
             )
+
+    def _caution(self, index: int, found: Enforceability) -> Iterator[str]:
+        """Does it say of more calls than necessary that they are too early?"""
+        procedure, rule = self._procedure, self._procedure.constraints[index]
+        settings = procedure.order, procedure.events_of(rule), procedure.vocabulary
+        if found.doomed_by == "call" and engine_for(rule.formula, *settings, {}, {}).cautious:
+            yield "It waits for all outstanding results that it reads, also where none can matter."
 
 
 def _always_holds(found: Enforceability) -> bool:

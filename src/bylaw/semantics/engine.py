@@ -48,6 +48,8 @@ class Engine(ABC):
     """Does it keep events and search them later, so that its cost grows with the trace?"""
     metered = True
     """Does it read values, so that its work is counted and limited?"""
+    cautious = False
+    """May a call have to wait for a result although no value of it would matter?"""
     fault: str | None = None
     """The reason why the formula could not be decided at the latest event."""
 

@@ -39,6 +39,7 @@ class History(Engine):
 
     may_fail = True
     keeps_events = True
+    cautious = True
 
     def __init__(
         self,

@@ -27,7 +27,7 @@ from bylaw.names import FINAL_ANSWER
 from bylaw.semantics.machine.conditions import hinted, reads_result, simple, spread
 from bylaw.trace.event import MISSING, Call, Event, Message, Role
 from bylaw.values import Json, canonical, decoded, equal, identity
-from bylaw.vocabulary.local import local_test
+from bylaw.vocabulary.local import local_test, waits_for_result
 from bylaw.vocabulary.patterns import forms_of, is_named, names_of
 from bylaw.vocabulary.registry import EMPTY, Vocabulary
 from bylaw.vocabulary.tracker import Probe
@@ -144,13 +144,12 @@ class Alphabet:
         probes, vocabulary = self.probes, self.vocabulary
         return frozenset(i for i in numbers if probes[i].matches(event, vocabulary))
 
-    def _assumed(self, event: Event, numbers: Sequence[int], late: bool) -> Iterator[Letter]:
-        """The letters an event has for every combination of values of its opaque conditions.
-
-        With `late`, only conditions that depend on the result vary.
-        """
+    def _assumed(
+        self, event: Event, numbers: Sequence[int], opaque: Iterable[Formula]
+    ) -> Iterator[Letter]:
+        """The letters an event has for every combination of values of these conditions."""
         asked = {c for i in numbers for c in self.probes[i].conditions}
-        free = [c for c in self._opaque if c in asked and (not late or reads_result(c))]
+        free = [c for c in opaque if c in asked]
         if len(free) > MAX_ASSUMED:
             self.complete = False
             free = free[:MAX_ASSUMED]
@@ -188,12 +187,13 @@ class Alphabet:
         """The letters that a call can have once its result is known, each with a sample."""
         found: dict[Letter, Call] = {}
         numbers = self._asked(call.tool)
+        opaque = [c for c in self._opaque if waits_for_result(c, call)]
         for shown in self.outcomes_of(call):
             letter = self._letter_of_sample(shown)
             if letter is None:
                 continue
             found.setdefault(letter, shown)
-            for letter in self._assumed(shown, numbers, late=True) if self._opaque else ():
+            for letter in self._assumed(shown, numbers, opaque) if opaque else ():
                 found.setdefault(letter, shown)
         return found
 
@@ -225,7 +225,7 @@ class Alphabet:
                 yield sample
         for event, final in events if self._opaque else ():
             numbers = self._asked(event.tool) if isinstance(event, Call) else self._of_anything
-            for letter in self._assumed(event, numbers, late=False):
+            for letter in self._assumed(event, numbers, self._opaque):
                 if (letter, final) not in seen:
                     seen.add((letter, final))
                     yield Sample(letter, event, final, real=False)

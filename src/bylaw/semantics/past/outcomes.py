@@ -1,7 +1,6 @@
 """Outcomes that a call may have, made from what a rule says about results.
 
 They are candidates, not a complete list: a rule may hold for a result that is not among them.
-Only for rules that ask of results no more than whether a call succeeded is the list complete.
 """
 
 from __future__ import annotations
@@ -11,10 +10,10 @@ from dataclasses import replace
 from typing import Any, Final, TypeAlias
 
 from bylaw.logic import formula as f
-from bylaw.logic.terms import Literal, Reading
+from bylaw.logic.terms import Literal
 from bylaw.logic.walk import everything
 from bylaw.semantics.machine.conditions import hinted, simple
-from bylaw.trace.event import MISSING, Call, known_before_result
+from bylaw.trace.event import MISSING, Call
 from bylaw.values import Json
 
 CallOutcome: TypeAlias = tuple[Any, str | None]
@@ -29,15 +28,6 @@ def with_outcome(call: Call, outcome: CallOutcome) -> Call:
     return replace(call, result=outcome[0], error=outcome[1])
 
 
-def asks_only_success(formula: f.Formula) -> bool:
-    """Does the formula ask of results only whether calls succeeded?"""
-    return not any(
-        isinstance(part, f.ResultIs)
-        or (isinstance(part, Reading) and not known_before_result(part.field))
-        for part in everything(formula)
-    )
-
-
 def outcomes_for(formula: f.Formula) -> list[CallOutcome]:
     """Outcomes worth trying: the plain ones, and results with the values that the rule mentions."""
     results: list[Json] = []
@@ -46,8 +36,8 @@ def outcomes_for(formula: f.Formula) -> list[CallOutcome]:
         if not path:
             results.append(value)
             continue
-        results.append(_planted({}, path, value))
-        _planted(together, path, value)
+        results.append(planted({}, path, value))
+        planted(together, path, value)
     return [*PLAIN, *((result, None) for result in (*results, together))]
 
 
@@ -62,7 +52,8 @@ def _mentioned(formula: f.Formula) -> Iterable[tuple[tuple[str, ...], Json]]:
                 yield from ((found.path, value) for value in found.values)
 
 
-def _planted(tree: dict[str, Any], path: tuple[str, ...], value: Json) -> Json:
+def planted(tree: dict[str, Any], path: tuple[str, ...], value: Json) -> Json:
+    """Puts a value into an object, at the end of a path."""
     inner = tree
     for key in path[:-1]:
         below = inner.get(key)

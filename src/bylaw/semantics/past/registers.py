@@ -27,8 +27,9 @@ from bylaw.semantics.machine.closure import Unsupported
 from bylaw.semantics.past.compiled import Compiler, past_bodies, triggers
 from bylaw.semantics.past.keyed import Index
 from bylaw.semantics.past.memories import Memory
-from bylaw.semantics.past.outcomes import PLAIN, asks_only_success, outcomes_for, with_outcome
+from bylaw.semantics.past.outcomes import CallOutcome, outcomes_for, with_outcome
 from bylaw.semantics.past.records import event_of, event_record
+from bylaw.semantics.past.told_apart import outcomes_told_apart
 from bylaw.semantics.undo import Undo
 from bylaw.semantics.verdict import Verdict
 from bylaw.trace.event import Call, Event, may_get_result
@@ -269,14 +270,15 @@ class Registers(Engine):
     # ── outstanding results of other calls ───────────────────────────────────────────────
 
     def outstanding_evidence(self) -> Sequence[int]:
-        """Sound: what cannot be shown to be harmless under every outcome should have waited."""
+        """Exact if the rule tells few outcomes apart, else sound: it waits for what it may read."""
         tail = self._tail
         if tail is None or tail.answer is not None:
             return ()
         others = [each for each in self.queue if not each.settled and may_get_result(each.event)]
         if not others or any(self._judge(own) for own in self._own_outcomes(tail)):
             return ()
-        if asks_only_success(self._formula) and self._survives_every_outcome(others, tail):
+        outcomes = outcomes_told_apart(self._formula)
+        if outcomes is not None and self._survives_every_outcome(others, tail, outcomes):
             return ()
         return [each.position for each in others]
 
@@ -285,35 +287,44 @@ class Registers(Engine):
         if not may_get_result(tail.event):
             yield tail
             return
-        for outcome in outcomes_for(self._formula):
+        for outcome in outcomes_told_apart(self._formula) or outcomes_for(self._formula):
             yield replace(tail, event=with_outcome(tail.event, outcome), undo=[])
 
     def _survives_every_outcome(
-        self, others: Sequence[UnsettledEvent], tail: UnsettledEvent
+        self,
+        others: Sequence[UnsettledEvent],
+        tail: UnsettledEvent,
+        outcomes: Sequence[CallOutcome],
     ) -> bool:
         """Is there, for all outcomes of the others, one of its own that breaks no body?"""
-        if len(PLAIN) ** len(others) > MAX_COMBINATIONS:
+        if len(outcomes) ** len(others) > MAX_COMBINATIONS:
             return False
         calls = [(each, each.event) for each in others]
         try:
-            for outcomes in product(PLAIN, repeat=len(others)):
+            for chosen in product(outcomes, repeat=len(others)):
                 self._take_back()
-                for (each, event), outcome in zip(calls, outcomes, strict=True):
+                for (each, event), outcome in zip(calls, chosen, strict=True):
                     assert isinstance(event, Call), "only calls have outcomes"
                     each.event = with_outcome(event, outcome)
-                for each in self.queue:
-                    self._absorb(each, assume_missing=True)
-                survives = any(
-                    self._judge(own, assume_missing=True) is not False
-                    for own in self._own_outcomes(tail)
-                )
-                if not survives:
+                if self._queue_holds() and not self._some_outcome_holds(tail):
                     return False
             return True
         finally:
             for each, event in calls:
                 each.event = event
             self._absorb_again()
+
+    def _queue_holds(self) -> bool:
+        """Takes in the events in the queue, as they are. Do the bodies hold at each of them?"""
+        for each in self.queue:
+            if self._judge(each, assume_missing=True) is False:
+                return False
+            self._absorb(each, assume_missing=True)
+        return True
+
+    def _some_outcome_holds(self, tail: UnsettledEvent) -> bool:
+        owns = self._own_outcomes(tail)
+        return any(self._judge(own, assume_missing=True) is not False for own in owns)
 
     def _absorb_again(self) -> None:
         """Lets the memories have the events in the queue, as far as they are known."""
@@ -349,6 +360,10 @@ class Registers(Engine):
             if self._tail is not None:
                 self._tail.take_back()
             self._absorb_again()
+
+    @property
+    def cautious(self) -> bool:  # type: ignore[override]  # it depends on the rule
+        return outcomes_told_apart(self._formula) is None
 
     @property
     def keeps_events(self) -> bool:  # type: ignore[override]  # it depends on the events
