@@ -30,7 +30,8 @@ from bylaw.procedure.constraint import SEVERITIES
 from bylaw.trace.refusal_mark import unmarked
 from bylaw.values import Json
 
-TABLE = list(scenarios(Path(__file__).parent / "decisions.cases"))
+TABLES = ("decisions.cases", "attacks.cases")
+TABLE = [each for name in TABLES for each in scenarios(Path(__file__).parent / name)]
 
 
 @pytest.mark.parametrize("scenario", TABLE, ids=lambda scenario: scenario.title)
