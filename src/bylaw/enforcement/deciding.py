@@ -228,17 +228,18 @@ def _put_on_record(run: Run, turn: Turn) -> None:
             stopped = replace(unsafe, action="stop", message=message, position=None)
             decided[place] = _identified(run, stopped)
     for place in fresh:
-        _keep(run, decided[place], turn.calls[place])
+        decision, call = decided[place], turn.calls[place]
+        if decision.action == "allow":
+            run.kept.allow((decision.turn, place), call, decision.call.step or 0)
+        else:
+            run.kept.refuse(_refusal(decision, call))
 
 
-def _keep(run: Run, decision: Decision, call: Call) -> None:
-    """Keeps a call for the trace, or its refusal."""
-    number, action = decision.turn, decision.action
-    if action == "allow":
-        run.kept.allow((number, decision.index), call, decision.call.step or 0)
-    else:
-        call = call if call.step == number else at_step(call, number)
-        run.kept.refuse(Refusal(call, action, unmarked(decision.message), decision.id))
+def _refusal(decision: Decision, call: Call) -> Refusal:
+    """A refused call as the trace has it: in the step of its turn."""
+    assert decision.action != "allow", "it was refused"
+    call = call if call.step == decision.turn else at_step(call, decision.turn)
+    return Refusal(call, decision.action, unmarked(decision.message), decision.id)
 
 
 # ── turns that are broken off ────────────────────────────────────────────────────────────────

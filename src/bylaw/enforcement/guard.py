@@ -196,7 +196,8 @@ class Guard:
         """
         turn = Turn(calls, self._max_text, self._run.turn)
         try:
-            self._decide(turn)
+            if (question := self._advance(turn)) is not None:
+                self._decide(turn, question)
             return turn.decisions
         except BaseException:  # Ctrl-C included
             self._abort(turn)
@@ -222,7 +223,7 @@ class Guard:
         turn.waits = self.outstanding == "wait"
         try:
             while turn.next_round():
-                self._decide(turn)
+                self._decide(turn, self._advance(turn))
                 yield turn.latest
         except GeneratorExit:  # between two rounds
             raise
@@ -244,9 +245,10 @@ class Guard:
             self._abort(turn)
             raise
 
-    def _decide(self, turn: Turn) -> None:
-        while (question := self._advance(turn)) is not None and self._ask is not None:
+    def _decide(self, turn: Turn, question: Question | None) -> None:
+        while question is not None and self._ask is not None:
             turn.answer(question, question.ask(self._ask, self._ask_timeout))
+            question = self._advance(turn)
 
     async def _decide_async(self, turn: Turn) -> None:
         while (question := self._advance(turn)) is not None and self._ask is not None:

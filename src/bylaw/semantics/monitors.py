@@ -52,13 +52,13 @@ class Attempt:
     """An event that was taken in on trial."""
 
     __slots__ = (
-        "_before",
         "_calls",
         "_monitors",
         "_opened",
         "_position",
         "_scored",
         "_steps",
+        "before",
         "doomed",
         "early",
     )
@@ -69,7 +69,7 @@ class Attempt:
         self._opened, self._steps = monitors._opened, monitors._steps
         scored = monitors.executed and (dict(monitors.executed), dict(monitors.unscored))
         self._scored = scored or None
-        self._before: list[_Before] = []
+        self.before: list[_Before] = []
         """The formulas that the event moves."""
         self.doomed: list[int] = []
         """The formulas that the event dooms."""
@@ -80,12 +80,12 @@ class Attempt:
     @property
     def moved(self) -> list[int]:
         """The formulas that the event may have moved."""
-        return [before[0] for before in self._before]
+        return [before[0] for before in self.before]
 
     def take_back(self) -> None:
         """Undoes the event."""
         monitors = self._monitors
-        for before in reversed(self._before):
+        for before in reversed(self.before):
             monitors._undo(before)
         if self._scored is not None:
             monitors.executed, monitors.unscored = self._scored
@@ -97,7 +97,7 @@ class Attempt:
     def keep(self, excused: Iterable[int] = ()) -> None:
         """Keeps the event. These formulas are then followed as if it had not been."""
         chosen = set(excused)
-        for before in self._before if chosen else ():
+        for before in self.before if chosen else ():
             index, engine, *_ = before
             if index in chosen and engine is self._monitors.engines[index]:
                 self._monitors._excuse(before)
@@ -226,7 +226,7 @@ class Monitors:
         still be met within the step: its entry in `verdicts` is not final.
         """
         attempt = Attempt(self)
-        attempt.doomed = self._step(event, attempt._before)
+        attempt.doomed = self._step(event, attempt.before)
         if len(self.outstanding) > (attempt._position in self.outstanding):
             attempt.early = self._found_early(attempt)
         return attempt
@@ -234,7 +234,7 @@ class Monitors:
     def _found_early(self, attempt: Attempt) -> dict[int, list[Call]]:
         """The formulas for which the latest event should have waited, with the calls to wait for"""
         early: dict[int, list[Call]] = {}
-        for index, engine, *_ in attempt._before:
+        for index, engine, *_ in attempt.before:
             decides = engine is self.engines[index] and index in self._open
             if decides and engine.waits and index not in attempt.doomed:
                 allot(self._max_work)

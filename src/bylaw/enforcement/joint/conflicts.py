@@ -275,11 +275,12 @@ class Conflicts:
         self, call: Call, attempt: Attempt, before: WideStates, diverged: Collection[int]
     ) -> Collection[int]:
         """The components to ask after a call."""
-        component, moved = self._component, attempt.moved
+        component = self._component
         if self._monitors.length == 1:
-            named = self._monitors.concerned_by(call.tool)
-            moved = [i for i in moved if i in named or not self._machines.ignores_start(i)]
-        touched = {component[i] for i in moved}
+            named, ignores = self._monitors.concerned_by(call.tool), self._machines.ignores_start
+            touched = {component[i] for i in attempt.moved if i in named or not ignores(i)}
+        else:
+            touched = {component[state[0]] for state in attempt.before}
         if self._machines.entangled:
             touched |= self._machines.entangled
         if before and self._machines.wide_states() != before:
