@@ -24,8 +24,8 @@ import peer
 import table
 
 from bylaw import Call, Procedure
+from bylaw.audit.log import AuditLog
 from bylaw.enforcement.guard import Guard
-from bylaw.enforcement.log import AuditLog
 
 SIZES: Final = (10, 30, 100, 1_000)
 WINDOW: Final = 1_000

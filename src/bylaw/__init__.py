@@ -3,7 +3,11 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from bylaw.version import __version__ as __version__
+
 if TYPE_CHECKING:
+    from bylaw.audit.log import AuditLog
+    from bylaw.audit.reader import LogError
     from bylaw.enforcement.asking import Ask
     from bylaw.enforcement.coverage import EnforcementPlace, RuleCoverage
     from bylaw.enforcement.decision import (
@@ -18,7 +22,6 @@ if TYPE_CHECKING:
     from bylaw.enforcement.events import EnforcementEvent, Resolution
     from bylaw.enforcement.guard import Guard
     from bylaw.enforcement.judge import Outstanding
-    from bylaw.enforcement.log import AuditLog, LogError
     from bylaw.enforcement.report import ConstraintStanding, GuardReport, Statistics
     from bylaw.enforcement.severity import Setting, Unenforceable
     from bylaw.errors import BylawError, Diagnostic, SpecError, TraceError, UsageError
@@ -48,8 +51,6 @@ if TYPE_CHECKING:
     from bylaw.vocabulary.registry import Vocabulary
     from bylaw.vocabulary.view import Order
 
-__version__ = "0.1.0"
-
 _HOMES = {
     name: f"bylaw.{module}"
     for module, names in {
@@ -61,7 +62,8 @@ _HOMES = {
         "enforcement.events": "EnforcementEvent Resolution",
         "enforcement.guard": "Guard",
         "enforcement.judge": "Outstanding",
-        "enforcement.log": "AuditLog LogError",
+        "audit.log": "AuditLog",
+        "audit.reader": "LogError",
         "enforcement.report": "ConstraintStanding GuardReport Statistics",
         "enforcement.severity": "Setting Unenforceable",
         "errors": "BylawError Diagnostic SpecError TraceError UsageError",

@@ -414,6 +414,13 @@ CODES: Final = {
         'Guard(procedure, "softblock")',
         'Guard(procedure, "soft-block")',
     ),
+    "E415": Code(
+        "a key or an anchor of an audit log cannot be used",
+        "An HMAC key is at least 16 secret bytes, an Ed25519 key a PEM file, and an anchor a line "
+        "that `bylaw log anchor` printed.",
+        'AuditLog("gate.jsonl", key=b"secret")',
+        'AuditLog("gate.jsonl", key=Path("gate.key").read_bytes())',
+    ),
     "E416": Code(
         "a value at a gate is not JSON",
         "Rules judge JSON: null, true, false, finite numbers, strings, and lists and dictionaries "
@@ -437,6 +444,13 @@ CODES: Final = {
         "vocabulary that uses the guard that calls it.",
         "guard.propose([…])   # interrupted; then guard.say(…)",
         "Guard(procedure).propose([…])",
+    ),
+    "E419": Code(
+        "a file is not an audit log",
+        "It does not begin as a log begins. A guard writes a log of its own, to a new file, and "
+        "nothing is changed in a file that is something else.",
+        'AuditLog("notes.txt")',
+        'AuditLog("gate.jsonl")',
     ),
     "E420": Code(
         "there is no such template, model or library",

@@ -26,6 +26,8 @@ COMMANDS = [
     "diff rules.yaml {}",
     "replay -p rules.yaml {}",
     "log check {}",
+    "log show {}",
+    "log anchor {}",
     "ground check {}",
     "ground questions check {}",
     "bench report {}",

@@ -1,16 +1,14 @@
-"""`bylaw replay` and `bylaw log check`."""
+"""`bylaw replay`."""
 
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 
 import pytest
 
-from bylaw import AuditLog, Call, Guard, Message, Procedure, Trace
+from bylaw import Call, Message, Procedure, Trace
 from bylaw.cli.main import main
-from bylaw.enforcement.log import check
 from bylaw.enforcement.replay import Replayer, replay
 from bylaw.enforcement.severity import SETTINGS
 
@@ -184,79 +182,3 @@ def test_replay_reports_what_it_cannot_read(
     assert damaged["errors"][0]["code"] == "E315"
     assert read["replays"][0]["refusals"][0]["call"] == 1
     assert "error[E315]" in captured.err
-
-
-def _logged(path: Path) -> None:
-    procedure = Procedure.from_dict({"constraints": [{"name": "no-b", "rule": "G !b"}]})
-    with AuditLog(path) as log:
-        guard = Guard(procedure, log=log)
-        for tool in "abaca":
-            guard.propose([Call(tool)])
-
-
-def test_an_intact_log(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = tmp_path / "gate.jsonl"
-    _logged(path)
-    assert main(["log", "check", str(path)]) == 0
-    assert "intact: 5 entries" in capsys.readouterr().out
-
-
-def test_a_crash_leaves_a_torn_last_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = tmp_path / "gate.jsonl"
-    _logged(path)
-    path.write_bytes(path.read_bytes()[:-7])
-    assert main(["log", "check", str(path)]) == 0
-    assert "incomplete line of" in capsys.readouterr().out
-    with AuditLog(path) as log:
-        assert log.entries == 4
-    assert main(["log", "check", str(path), "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["torn"] == 0
-
-
-@pytest.mark.parametrize("damage", ["change", "remove", "insert", "swap"])
-def test_tampering_shows(damage: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = tmp_path / "gate.jsonl"
-    _logged(path)
-    lines = path.read_bytes().splitlines(keepends=True)
-    match damage:
-        case "change":
-            lines[1] = lines[1].replace(b"block", b"allow")
-        case "remove":
-            del lines[1]
-        case "insert":
-            lines.insert(2, lines[1])
-        case "swap":
-            lines[1], lines[2] = lines[2], lines[1]
-    path.write_bytes(b"".join(lines))
-    assert main(["log", "check", str(path)]) == 1
-    assert "NOT INTACT" in capsys.readouterr().out
-
-
-def test_a_log_that_is_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["log", "check", str(tmp_path / "none.jsonl")]) == 2
-    assert "E310" in capsys.readouterr().err
-
-
-def test_entries_missing_at_the_end_show_against_a_noted_hash(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = tmp_path / "gate.jsonl"
-    _logged(path)
-    noted = check(path).last
-    assert main(["log", "check", str(path), "--noted", noted]) == 0
-    lines = path.read_bytes().splitlines(keepends=True)
-    path.write_bytes(b"".join(lines[:-1]))
-    assert main(["log", "check", str(path)]) == 0
-    assert main(["log", "check", str(path), "--noted", noted]) == 1
-    assert "the entry that was noted is not in it" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize("name", [".", "fifo"])
-def test_a_log_must_be_a_regular_file(
-    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    os.mkfifo(tmp_path / "fifo")
-    assert main(["log", "check", str(tmp_path / name), "--json"]) == 2
-    assert json.loads(capsys.readouterr().out)["errors"][0]["code"] == "E310"

@@ -4,64 +4,21 @@ from __future__ import annotations
 
 import functools
 import json
-import linecache
 import random
 import signal
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import pytest
+from interrupts import Interrupt, chosen_lines, interrupted_at
 
-import bylaw
-from bylaw import Call, Guard, Procedure, Trace, UsageError, Vocabulary
+from bylaw import AuditLog, Call, Guard, Procedure, Trace, UsageError, Vocabulary
+from bylaw.audit.check import check
 from bylaw.enforcement.decision import Decision
-from bylaw.enforcement.log import AuditLog, check
 from bylaw.values import Json, canonical
-
-SOURCE = str(Path(bylaw.__file__).parent)
-
-
-class Interrupt(BaseException):
-    """As Ctrl-C, but not for pytest."""
-
-
-@contextmanager
-def interrupted_at(number: int) -> Iterator[list[str]]:
-    """Raises at the line of this number that is executed in Bylaw's own files.
-
-    The end of a `with` block is a line, too, but nothing can be raised between the last call in
-    the block and the release of its lock: Python looks for signals only after calls and jumps.
-    """
-    lines: list[str] = []
-    entered: set[tuple[FrameType, int]] = set()
-
-    def trace(frame: FrameType, event: str, _: Any) -> Any:
-        file, line = frame.f_code.co_filename, frame.f_lineno
-        if not file.startswith(SOURCE):
-            return None
-        if event == "line":
-            if linecache.getline(file, line).lstrip().startswith("with "):
-                if (frame, line) in entered:
-                    return trace
-                entered.add((frame, line))
-            lines.append(f"{Path(file).name}:{line}")
-            if len(lines) == number:
-                sys.settrace(None)
-                raise Interrupt
-        return trace
-
-    before = sys.gettrace()
-    sys.settrace(trace)
-    try:
-        yield lines
-    finally:
-        sys.settrace(before)
-
 
 # ── one run with a rule for each engine ───────────────────────────────────────────────────
 
@@ -163,17 +120,6 @@ def _check_over(guard: Guard) -> None:
         assert "was interrupted" in (report.reason or "")
 
 
-def _chosen(lines: list[str], *, all_of_them: bool) -> list[int]:
-    """Each line where it is executed first and last; or forty of these places."""
-    first: dict[str, int] = {}
-    last: dict[str, int] = {}
-    for number, line in enumerate(lines, start=1):
-        first.setdefault(line, number)
-        last[line] = number
-    numbers = sorted({*first.values(), *last.values()})
-    return numbers if all_of_them else numbers[:: max(1, len(numbers) // 40)]
-
-
 @pytest.mark.parametrize("change", CHANGES)
 def test_some_lines(change: str, tmp_path: Path) -> None:
     _interrupt(change, tmp_path, all_of_them=False)
@@ -204,7 +150,7 @@ def _interrupt(change: str, folder: Path, *, all_of_them: bool) -> None:
             assert make(undisturbed) == expected
         after = _state(undisturbed.guard)
     unharmed = 0
-    for number in _chosen(lines, all_of_them=all_of_them):
+    for number in chosen_lines(lines, all_of_them=all_of_them):
         with scene() as run:
             with interrupted_at(number), pytest.raises(Interrupt):
                 make(run)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bylaw import AuditLog, Call, Guard, Procedure
-from bylaw.enforcement.log import read_log
+from bylaw.audit.reader import read_log
 
 PROCEDURE = Procedure.from_dict({"constraints": [{"name": "look-first", "rule": "F look"}]})
 
@@ -33,7 +33,7 @@ def test_a_run_that_was_finished_is_not_finished_again(tmp_path: Path) -> None:
     with AuditLog(path) as log, Guard(PROCEDURE, log=log) as guard:
         report = guard.finish(answer="Done.")
     assert guard.report is report
-    assert [entry["kind"] for entry in read_log(path)].count("finish") == 1
+    assert [entry.kind for entry in read_log(path)].count("finish") == 1
 
 
 def test_an_exception_ends_the_run_and_passes_through(tmp_path: Path) -> None:
@@ -46,4 +46,4 @@ def test_an_exception_ends_the_run_and_passes_through(tmp_path: Path) -> None:
         raise ZeroDivisionError
     assert guard.report is not None
     assert guard.report.label == "NONE"
-    assert [entry["kind"] for entry in read_log(path)][-1] == "finish"
+    assert [entry.kind for entry in read_log(path)][-2:] == ["finish", "close"]

@@ -38,8 +38,8 @@ from fuzz_mutations import MUTATIONS, delete, duplicate, flip_bytes, insert, spl
 from fuzz_watch import TookTooLong, deadline
 
 from bylaw import Call, Guard, Procedure
+from bylaw.audit.log import AuditLog
 from bylaw.cli.main import main
-from bylaw.enforcement.log import AuditLog
 
 SEED: Final = 20261116
 SECONDS: Final = 60.0

@@ -33,6 +33,8 @@ COMMANDS: Final = {
     "view": "write an HTML page that shows a trace and its verdicts",
     "replay": "show what a gate would have refused in recorded traces",
     "log check": "verify that an audit log has not been altered",
+    "log show": "print the entries of an audit log",
+    "log anchor": "print the head of an audit log, to be kept elsewhere",
     "ground check": "check that answers mention only what the tools returned",
     "ground questions": "generate questions about repositories, with known answers",
     "ground study": "measure how well models ground their answers in what they read",
@@ -47,7 +49,7 @@ COMMANDS: Final = {
     "train eval": "evaluate a checkpoint on the splits and the benchmark",
 }
 """Each command and what it does."""
-_ROOMS: Final = ("bench", "ground", "train")
+_ROOMS: Final = ("bench", "ground", "log", "train")
 """Groups of commands that have a package of their own."""
 
 _INTRODUCTION: Final = """\

@@ -133,9 +133,10 @@ def _identified(run: Run, refusal: Decision) -> Decision:
 def _allow(run: Run, turn: Turn, call: Call, trial: Trial) -> Decision:
     trial.keep()
     overridden: tuple[str, ...] = ()
+    approved: tuple[str, ...] = ()
     tolerated: tuple[Violation, ...] = ()
     if trial.violations:
-        overridden, tolerated = _excuse(run, turn, call, trial.violations)
+        overridden, approved, tolerated = _excuse(run, turn, call, trial.violations)
     if run.approved:  # an approval is for one call, whether or not that call needed it
         run.approved.pop(call_key(call), None)
     run.escalation.in_a_row = 0
@@ -152,13 +153,17 @@ def _allow(run: Run, turn: Turn, call: Call, trial: Trial) -> Decision:
         position=run.judge.monitors.length - 1,
         id=decision_id(run.id, number, place),
         decided=trial.decided,
+        approved=approved,
     )
 
 
 def _excuse(
     run: Run, turn: Turn, call: Call, violations: Mapping[int, Violation]
-) -> tuple[tuple[str, ...], tuple[Violation, ...]]:
-    """Notes what a call breaks that runs: the rules that it was let past, and the others."""
+) -> tuple[tuple[str, ...], tuple[str, ...], tuple[Violation, ...]]:
+    """Notes what a call breaks that runs.
+
+    Returns the rules that it was let past, those of them that a person approved, and the others.
+    """
     passed = [i for i in violations if i in turn.excused]
     tolerated = [v for i, v in violations.items() if i not in passed]
     for i in violations:
@@ -168,7 +173,9 @@ def _excuse(
     for i in passed:  # if the agent insisted, the event of the warning records it
         if i in turn.approved:
             run.journal.note(turn.number, call, violations[i], "approve")
-    return tuple([run.procedure.constraints[i].name for i in passed]), tuple(tolerated)
+    names = {i: run.procedure.constraints[i].name for i in passed}
+    approved = tuple([name for i, name in names.items() if i in turn.approved])
+    return tuple(names.values()), approved, tuple(tolerated)
 
 
 def _refuse(
@@ -270,7 +277,8 @@ def abort(run: Run, turn: Turn) -> None:
         return  # it was interrupted in the middle of a decision, or before the first
     run.inside = "propose"
     if turn.decided:
-        run.log({"kind": "broken off", "turn": turn.number})
+        calls = [[each.turn, each.index] for each in turn.latest]
+        run.log({"kind": "broken off", "turn": turn.number, "calls": calls})
         return
     if run.turn == turn.number + 1:
         run.turn, run.speaking, run.warned = turn.number, turn.spoke, turn.warned

@@ -67,7 +67,7 @@ class _DecisionFields:
 
     __slots__ = (
         *("call", "action", "turn", "index", "violations", "overridden", "message", "named"),
-        *("position", "decided", "problem", "id"),
+        *("position", "decided", "problem", "id", "approved"),
     )
 
 
@@ -100,6 +100,8 @@ class Decision(_DecisionFields):
     """What is wrong with the call itself, so that no rule was asked; empty if nothing is."""
     id: str
     """The run, the turn and the place in the turn. A refusal's message carries it as a mark."""
+    approved: tuple[str, ...]
+    """The rules that it was let past because a person approved; those left were insisted on."""
 
     def __new__(
         cls,
@@ -115,6 +117,7 @@ class Decision(_DecisionFields):
         decided: bool = True,
         problem: str = "",
         id: str = "",
+        approved: tuple[str, ...] = (),
     ) -> Self:
         # As for a call: a frozen class takes three times as long to fill.
         made: Any = _DecisionFields()
@@ -130,6 +133,7 @@ class Decision(_DecisionFields):
         made.decided = decided
         made.problem = problem
         made.id = id
+        made.approved = approved
         made.__class__ = cls
         return made  # type: ignore[no-any-return]  # it has become one
 

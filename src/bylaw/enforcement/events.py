@@ -8,8 +8,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias, get_args
 
+from bylaw.audit.reader import LogError
 from bylaw.enforcement.decision import HINTS, Decision, Hints, Violation
-from bylaw.enforcement.log import AuditLog, LogError
+from bylaw.enforcement.run_log import RunLog, decision_entry
 from bylaw.saved import choice, fields, listed, number, optional_text, places, table, text, whole
 from bylaw.trace.event import Call
 from bylaw.values import Json, equal
@@ -125,7 +126,7 @@ class RecentCalls:
 class Journal:
     """The record of one run: its events and, if there is an audit log, entries in it."""
 
-    def __init__(self, log: AuditLog | None, hints: Hints) -> None:
+    def __init__(self, log: RunLog | None, hints: Hints) -> None:
         self._log: Final = log
         self.has_log: Final = log is not None
         self._hints: Final[Hints] = hints
@@ -160,34 +161,26 @@ class Journal:
 
     def log_decisions(self, decisions: Sequence[Decision]) -> bool:
         """Appends decisions to the log. False if that failed."""
-        return self.log([self._entry(decision) for decision in decisions])
+        return self.log(list(map(decision_entry, decisions)))
 
-    def log(self, entries: list[dict[str, Json]]) -> bool:
-        """Appends to the log, if there is one. False if that failed; `unlogged` has the reason."""
+    def log(self, entries: list[dict[str, Json]], *, sync: bool = True) -> bool:
+        """Appends to the log, if there is one. False if that failed; `unlogged` has the reason.
+
+        Without `sync`, the entries are on disk with the next decision.
+        """
         if self._log is None or not entries:
             return True
         try:
-            self._log.append(entries)
+            self._log.append(entries, sync=sync)
         except LogError as error:
             self.unlogged = error.diagnostics[0].message
             return False
         return True
 
-    def _entry(self, decision: Decision) -> dict[str, Json]:
-        problem = {"problem": decision.problem} if decision.problem else {}
-        return {
-            "kind": "decision",
-            "turn": decision.turn,
-            "index": decision.index,
-            "tool": decision.call.tool,
-            "arguments": dict(decision.call.args),
-            "action": decision.action,
-            **problem,
-            "violations": [violation.to_dict() for violation in decision.violations],
-            "overridden": list(decision.overridden),
-            "decided": decision.decided,
-            "hints": self._hints,
-        }
+    def resume_log(self, run: str, mark: Mapping[str, Json]) -> None:
+        """The log continues the run of this id, from this extent of its record."""
+        if self._log is not None:
+            self._log.resume(run, mark)
 
     def save(self) -> dict[str, Json]:
         """The events as JSON. The log is a file of its own."""

@@ -11,6 +11,7 @@ import threading
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Self
 
+from bylaw.audit.log import AuditLog
 from bylaw.enforcement.asking import Ask, Question
 from bylaw.enforcement.atomic import AtomicChange, interrupted
 from bylaw.enforcement.deciding import abort, advance, refuse_rest
@@ -24,9 +25,9 @@ from bylaw.enforcement.decision import (
 )
 from bylaw.enforcement.events import EnforcementEvent, Journal
 from bylaw.enforcement.judge import OUTSTANDING, Judge, Outstanding
-from bylaw.enforcement.log import AuditLog
 from bylaw.enforcement.report import GuardReport
 from bylaw.enforcement.run import Run
+from bylaw.enforcement.run_log import RunLog
 from bylaw.enforcement.saved_run import restored_run, save_run
 from bylaw.enforcement.severity import SETTINGS, UNENFORCEABLE, Setting, Unenforceable
 from bylaw.enforcement.tools import ToolFunction, run_turn, run_turn_async, wrap
@@ -144,7 +145,8 @@ class Guard:
             limits: dict[str, Any] = {"outstanding": outstanding, "max_work": max_work}
             judge = Judge(procedure, setting, labels, metrics=metrics, **limits)
             escalation = Escalation(soft_block, soft_block_limit)
-            journal = Journal(log, hints)
+            about = run_id, procedure, setting, hints, metrics, labels
+            journal = Journal(None if log is None else RunLog(log, *about), hints)
             kept = GateRecord(metrics, labels, limit=UNLIMITED if max_trace is None else max_trace)
             return Run(procedure, setting, hints, judge, journal, escalation, kept, run_id)
 

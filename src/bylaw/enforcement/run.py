@@ -17,6 +17,7 @@ from bylaw.enforcement.events import Journal, RecentCalls
 from bylaw.enforcement.issued import Issued
 from bylaw.enforcement.judge import Judge
 from bylaw.enforcement.report import GuardReport, judged_on
+from bylaw.enforcement.run_log import message_entry, result_entry
 from bylaw.enforcement.severity import Setting
 from bylaw.enforcement.turn import call_key
 from bylaw.enforcement.validation import unusable
@@ -105,6 +106,8 @@ class Run:
         assert position is not None, "an allowed call has a position"
         call = replace(call, step=decision.call.step, result=result, error=error)
         self.kept.settle((decision.turn, decision.index), call)
+        if self.journal.has_log:
+            self.log(result_entry(decision, call), sync=False)
         if self.answer is not None:
             self.answer.since.append((position, call))
         self._learn(position, call)
@@ -115,7 +118,8 @@ class Run:
         self.inside = "record"
         self.issued.settle(decision)
         self.kept.settle((decision.turn, decision.index), call)
-        self.log({"kind": "unread", "turn": decision.turn, "tool": call.tool, "reason": reason})
+        place = {"turn": decision.turn, "index": decision.index, "tool": call.tool}
+        self.log({"kind": "unread", **place, "reason": reason}, sync=False)
 
     def say(self, role: Role, text: str) -> None:
         """Takes in a message. An assistant's message belongs to the calls of its next turn."""
@@ -125,6 +129,8 @@ class Run:
         self.turn += not self.speaking
         message = Message(role, text, number)
         self.kept.hear(message)
+        if self.journal.has_log:
+            self.log(message_entry(message), sync=False)
         if self.answer is not None:
             self.answer.since.append((None, message))
         self._learn(None, message)
@@ -138,6 +144,8 @@ class Run:
         self.inside = "approve"
         self.issued.settle(decision)
         self.approved.setdefault(call_key(call), set()).update(excused)
+        place = {"turn": decision.turn, "index": decision.index}
+        self.log({"kind": "approve", **place, "constraints": sorted(shown)}, sync=False)
 
     def accept_answer(self, rules: Json, escalation: Json) -> None:
         """Ends the run with the answer that was just judged; these were the states before it."""
@@ -186,7 +194,7 @@ class Run:
             self.journal.note(call.step or 0, call, violation, "lost")
         if news:
             names: Json = [self.procedure.constraints[i].name for i in news]
-            self.log({"kind": "lost", "constraints": names, "reason": reason})
+            self.log({"kind": "lost", "constraints": names, "reason": reason}, sync=False)
             if any(self.judge.severities[i] == "HARD_STOP" for i in news):
                 self.stopped = True
 
@@ -216,7 +224,7 @@ class Run:
             trace=trace,
         )
         ended = {"score": report.score, "label": report.label, "reason": report.reason}
-        self.log({"kind": "finish", **ended})
+        self.log({"kind": "finish", "answer": answer, "metrics": dict(metrics), **ended})
         return report
 
     def finish_interrupted(self) -> GuardReport:
@@ -245,7 +253,10 @@ class Run:
 
     # ── records ──────────────────────────────────────────────────────────────────────────
 
-    def log(self, entry: dict[str, Json]) -> None:
-        """Adds an entry to the log. A run whose log is incomplete ends."""
-        if not self.journal.log([entry]):
+    def log(self, entry: dict[str, Json], *, sync: bool = True) -> None:
+        """Adds an entry to the log. A run whose log is incomplete ends.
+
+        Without `sync` it is on disk with the next decision.
+        """
+        if not self.journal.log([entry], sync=sync):
             self.stopped = True

@@ -116,6 +116,7 @@ def restored_run(like: Run, saved: object, key: bytes | None, new_run: Callable[
     run.inside = state.get("inside")
     if again != content:
         raise _damaged("its parts contradict each other")
+    run.journal.resume_log(run.id, run.kept.mark())
     return run
 
 

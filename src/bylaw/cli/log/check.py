@@ -1,0 +1,110 @@
+"""`bylaw log check`: verifies that an audit log has not been altered."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from typing import Final
+
+from bylaw.audit.anchor import Anchor
+from bylaw.audit.check import LogCheck
+from bylaw.cli.arguments import add_json
+from bylaw.cli.log.log_options import add_log, checked, given_anchors
+from bylaw.cli.main import exit_code
+from bylaw.cli.terminal import coloured, counted, width
+from bylaw.printable import safe
+
+EPILOG: Final = """\
+A log is intact, torn or altered. Every entry holds the hash of the entry before
+it: an entry that was changed, removed, inserted or moved shows. A torn log ends
+with the beginning of an entry: its writer was interrupted, or the file was cut.
+
+Without a key, somebody who can write the file can rewrite it from any entry on,
+all hashes included, and cut entries off its end. A key shows rewriting, and an
+anchor that was kept elsewhere shows both, up to the entry that it names.
+
+  bylaw log check gate.jsonl
+  bylaw log check gate.jsonl --public-key gate.pub
+  bylaw log check gate.jsonl --key gate.key --anchor anchors.jsonl
+
+Exit code: 0 if the log is intact, 1 if it is torn or altered, 2 if it cannot be
+read or is not a log.
+"""
+_TORN: Final = (
+    "The writer was interrupted, and the entry was never acknowledged; or the file was cut. "
+    "AuditLog sets these bytes aside in a file of their own."
+)
+_COLOURS: Final = {"intact": "green", "torn": "yellow", "altered": "red"}
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declares the command's arguments."""
+    add_log(parser)
+    parser.add_argument(
+        "--anchor",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="anchors that `bylaw log anchor` printed, one a line: the log must contain their "
+        "entries; repeatable",
+    )
+    add_json(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Checks the log."""
+    anchors = given_anchors(options.anchor)
+    found = checked(options, anchors)
+    if options.json:
+        print(json.dumps({"state": found.state, **asdict(found)}))
+    else:
+        print(f"{coloured(found.state.upper(), _COLOURS[found.state])}  {safe(options.log)}")
+        for title, text in _rows(found, anchors):
+            print(_row(title, safe(text)))
+    return exit_code(violated=found.state != "intact")
+
+
+def _row(title: str, text: str) -> str:
+    import textwrap
+
+    indent = f"  {title:<8} "
+    return textwrap.fill(text, width(), initial_indent=indent, subsequent_indent=" " * len(indent))
+
+
+def _rows(found: LogCheck, anchors: Sequence[Anchor]) -> Iterator[tuple[str, str]]:
+    entries = counted(found.entries, "entry").replace("entrys", "entries")
+    if found.problem is not None:
+        yield "problem", f"{found.problem}."
+        yield "entries", f"{entries} before that can be trusted as far as the rows below say."
+    elif found.state == "torn":
+        yield "entries", f"{entries}, then {found.torn} bytes of one that is not complete."
+        yield "tail", _TORN
+    else:
+        yield "entries", f"{entries}. {_end(found)}"
+    for name in found.set_aside:
+        yield "aside", f"A torn tail was set aside in {name}."
+    if found.interruptions:
+        yield "note", f"Sessions that were not closed: {found.interruptions}."
+    yield "seals", _seals(found)
+    if anchors and found.problem is None:
+        latest = max(anchor.entries for anchor in anchors)
+        yield "anchors", f"The log contains what was anchored, up to entry {latest - 1}."
+    elif not anchors:
+        yield "anchors", "None given: entries cut off the end would not show."
+    yield "head", found.head
+
+
+def _end(found: LogCheck) -> str:
+    if found.closed:
+        return "The last one closes the log."
+    return "The log is not closed: it is in use, its writer was killed, or its end was cut off."
+
+
+def _seals(found: LogCheck) -> str:
+    if found.sealed_by in (None, "none"):
+        return "None: somebody who can write the file can rewrite it."
+    if found.seals_checked:
+        return f"Made with the key {found.key}, {found.sealed_by}."
+    return f"Not checked: give --key or --public-key ({found.sealed_by}, key {found.key})."
