@@ -68,6 +68,17 @@ def test_verify_prints_rule_verdict_and_reason(
     assert max(map(len, output.splitlines())) <= 80
 
 
+def test_verify_counts_the_calls_that_a_gate_refused(
+    desk: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    record = json.loads((desk / "bad.json").read_text())
+    record["refusals"] = [{"tool_name": "refund", "action": "block", "message": "no"}]
+    (desk / "gated.json").write_text(json.dumps(record))
+    main(["verify", "gated.json", "-p", "p.yaml"])
+    first, *_ = capsys.readouterr().out.splitlines()
+    assert first.endswith("(1 call, 1 more refused by a gate)")
+
+
 def test_a_damaged_trace_does_not_hide_the_others(
     desk: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

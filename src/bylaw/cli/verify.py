@@ -146,8 +146,11 @@ def _print_repair(found: Repair | None, *, edit_results: bool) -> None:
 
 
 def _print_report(report: Report) -> None:
-    calls = len(report.trace.calls)
-    print(in_line(f"{report.procedure.name} on {report.trace.name} ({counted(calls, 'call')})"))
+    trace = report.trace
+    size = counted(len(trace.calls), "call")
+    if trace.refusals:
+        size += f", {len(trace.refusals)} more refused by a gate"
+    print(in_line(f"{report.procedure.name} on {trace.name} ({size})"))
     print()
     for result in report.constraints:
         word, colour = WORDS[result.outcome]
