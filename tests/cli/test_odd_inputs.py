@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -45,6 +46,9 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "folder").mkdir()
     os.mkfifo(folder / "pipe")
     os.mkfifo(folder / "pipe.jsonl")
+    (folder / "loop").symlink_to("loop")
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(os.path.relpath(folder / "socket"))  # a short name: they are limited
     return folder
 
 
@@ -65,10 +69,15 @@ for arguments in json.load(sys.stdin):
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="NOT TESTED: there are no pipes here")
 @pytest.mark.parametrize(
-    "odd", ["pipe", "pipe.jsonl", "/dev/zero", "nul\0byte", "surrogate\ud800", "missing"]
+    "odd",
+    [
+        *("pipe", "pipe.jsonl", "/dev/zero", "/dev/stdin", "socket", "folder", "loop", "missing"),
+        *("nul\0byte", "surrogate\ud800", "long" * 2_000, "run.json/below", "~", ""),
+    ],
+    ids=lambda odd: ascii(odd)[:20],
 )
 def test_an_odd_input_is_refused_at_once(desk: Path, odd: str) -> None:
-    commands = [each for each in COMMANDS if odd != "missing" or "-o" not in each]
+    commands = [each for each in COMMANDS if " -o" not in each or odd not in ("missing", "~")]
     runs = [[word.format(odd) for word in command.split()] for command in commands]
     found = subprocess.run(
         [sys.executable, "-c", RUNNER],

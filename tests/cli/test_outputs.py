@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
+import subprocess
+import sys
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from bylaw.cli.main import main
+from bylaw.cli.main import COMMANDS, main, module_of
 
 RULES = "bylaw: 1\nname: desk\nconstraints:\n  - {name: verified, rule: G(refund -> O verify)}\n"
 RUN = {"tool_calls": [{"step": 0, "tool_name": "refund", "arguments": {}}]}
@@ -50,6 +55,9 @@ def desk(tmp_path: Path, results: Path, monkeypatch: pytest.MonkeyPatch) -> Path
     (tmp_path / "rules.yaml").write_text(RULES)
     (tmp_path / "run.json").write_text(json.dumps(RUN))
     (tmp_path / "results.jsonl").write_bytes(results.read_bytes())
+    os.mkfifo(tmp_path / "pipe")
+    os.mkfifo(tmp_path / "pipe.jsonl")
+    (tmp_path / "loop").symlink_to("loop")
     (tmp_path / "trained").mkdir()
     terms = {"reward": 0.5, "compliance": 0.5, "answer": 0.5, "closeness": 0.5}
     row = {"phase": "train", "step": 1, "after": 0, "rollouts": 8, "seconds": 1.0, **terms}
@@ -139,7 +147,14 @@ def test_an_input_is_not_overwritten(
         ("bench instance loop_termination -o {}", "run.json", "is a file"),
         ("view run.json -p rules.yaml -o {}", "missing/page.html", "cannot write"),
         ("view run.json -p rules.yaml -o {}", "page\0.html", "cannot write"),
-        ("view run.json -p rules.yaml -o {}", "/dev/null", "did not write it"),
+        ("view run.json -p rules.yaml -o {}", "/dev/null", "is not a regular file"),
+        ("view run.json -p rules.yaml --force -o {}", "/dev/null", "is not a regular file"),
+        ("view run.json -p rules.yaml --force -o {}", "pipe", "is not a regular file"),
+        ("verify -p rules.yaml run.json --out {}", "pipe.jsonl", "is not a regular file"),
+        ("view run.json -p rules.yaml --force -o {}", "loop", "cannot write"),
+        ("view run.json -p rules.yaml -o {}", "run.json/page.html", "cannot write"),
+        ("view run.json -p rules.yaml -o {}", "x" * 300, "cannot write"),
+        ("bench instance loop_termination -o {}", "run.json/folder", "cannot write"),
     ],
 )
 def test_what_cannot_be_written_is_a_sentence(
@@ -157,16 +172,165 @@ def test_a_replaced_link_stays_a_link(desk: Path) -> None:
     assert (desk / "page.html").is_file()
 
 
-def test_an_interrupted_command_leaves_the_old_file(
+# ── files that look like ours ─────────────────────────────────────────────────────────────
+
+LOOKALIKES = {
+    "an SVG of somebody else": ("train curves trained -o {}", "<svg></svg>"),
+    "a procedure in JSON": ("ground questions build -o {}", '{\n "bylaw": 1,\n "name": "x"\n}'),
+    "what `replay --json` printed": (
+        "verify -p rules.yaml run.json --out {}.jsonl",
+        '{"trace": "run.json", "replays": []}\n',
+    ),
+    "a procedure in one line": ("bench run sim:gold -o {}", '{"bylaw": 1, "name": "x"}'),
+    "one line of something": ("bench run sim:gold -o {}", "precious"),
+    "an empty object": ("bench run sim:gold -o {}", "{}\n"),
+}
+
+
+@pytest.mark.parametrize("name", LOOKALIKES)
+def test_a_file_that_looks_like_ours_is_kept(desk: Path, name: str) -> None:
+    command, content = LOOKALIKES[name]
+    path = _written(command, "out")
+    path.write_text(content)
+    assert _run(command, "out") == 2
+    assert path.read_text() == content
+
+
+@pytest.mark.parametrize("name", ["bench instance", "bench report --csv", "train data build"])
+def test_a_file_that_was_edited_is_kept(desk: Path, name: str) -> None:
+    assert _run(FOLDERS[name], "out") == 0
+    edited = next(each for each in sorted((desk / "out").iterdir()) if each.name != ".bylaw")
+    for change in (_edited, _linked):
+        change(edited)
+        before = _contents(desk / "out")
+        assert _run(FOLDERS[name], "out") == 2
+        assert _contents(desk / "out") == before
+    assert _run(FOLDERS[name], "out", "--force") == 0
+    assert _run(FOLDERS[name], "out") == 0
+
+
+def _edited(path: Path) -> None:
+    path.write_text(PRECIOUS)
+
+
+def _linked(path: Path) -> None:
+    path.unlink()
+    (path.parent.parent / "elsewhere").write_text(PRECIOUS)
+    path.symlink_to(path.parent.parent / "elsewhere")
+
+
+def _contents(folder: Path) -> dict[str, bytes]:
+    return {each.name: each.read_bytes() for each in folder.iterdir()}
+
+
+def test_the_folder_of_an_unfinished_run_is_kept_if_it_is_not_one(desk: Path) -> None:
+    """Otherwise it would be emptied, and removed at the end."""
+    command = FILES["verify --out"]
+    parts = desk / "out.jsonl.parts"
+    parts.mkdir()
+    (parts / "precious").write_text(PRECIOUS)
+    assert _run(command, "out") == 2
+    assert _run(command, "out", "--restart", "--force") == 2
+    assert (parts / "precious").read_text() == PRECIOUS
+    (parts / "precious").rename(desk / "precious")
+    (parts / "lock").symlink_to(desk / "precious")
+    assert _run(command, "out") == 2
+    assert (desk / "precious").read_text() == PRECIOUS
+    (parts / "lock").unlink()
+    assert _run(command, "out") == 1
+
+
+# ── in the meantime ───────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("name", ["view", "init", "verify --report", "bench report"])
+def test_what_appears_while_the_command_works_is_kept(
+    desk: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The check at the start finds nothing; then somebody puts a link there."""
+    (desk / "elsewhere").write_text(PRECIOUS)
+    command = FILES[name]
+    module = import_module(module_of(_command_of(command)))
+    run = module.run
+
+    def put_a_link_there(options: argparse.Namespace) -> int:
+        (desk / "out").symlink_to(desk / "elsewhere")
+        return int(run(options))
+
+    monkeypatch.setattr(module, "run", put_a_link_there)
+    assert _run(command, "out") == 2
+    assert (desk / "elsewhere").read_text() == PRECIOUS
+
+
+def _command_of(command: str) -> str:
+    words = command.split()
+    return next(name for n in (3, 2, 1) if (name := " ".join(words[:n])) in COMMANDS)
+
+
+def test_scores_do_not_replace_what_appears_meanwhile(
     desk: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert _run(FILES["view"], "page.html") == 0
+    from bylaw.batch.output.results_file import ResultsFile
+
+    finish = ResultsFile.finish
+
+    def late(self: ResultsFile, *given: Any) -> None:
+        Path("out.jsonl").write_text(PRECIOUS)
+        finish(self, *given)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(ResultsFile, "finish", late)
+        assert _run(FILES["verify --out"], "out") == 2
+    assert Path("out.jsonl").read_text() == PRECIOUS
+    Path("out.jsonl").unlink()
+    assert _run(FILES["verify --out"], "out") == 1  # what was scored is kept
+
+
+# ── whole or not at all ───────────────────────────────────────────────────────────────────
+
+WRITERS = FILES | FOLDERS
+LIMITED = """
+import resource, sys
+from bylaw.cli.main import main
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]), int(sys.argv[1])))
+sys.exit(main(sys.argv[2:]))
+"""
+"""Runs a command that cannot write a file larger than this."""
+
+
+@pytest.mark.parametrize("name", WRITERS)
+@pytest.mark.parametrize("size", [0, 400])
+def test_a_full_disk_leaves_no_half_file(desk: Path, name: str, size: int) -> None:
+    arguments = WRITERS[name].format("out").split()
+    before = {path: path.stat().st_size for path in desk.rglob("*") if path.is_file()}
+    done = subprocess.run(
+        [sys.executable, "-c", LIMITED, str(size), *arguments],
+        capture_output=True,
+        text=True,
+        cwd=desk,
+    )
+    assert done.returncode in (0, 1, 2), done.stderr
+    assert "Traceback" not in done.stderr
+    assert all(path.stat().st_size == length for path, length in before.items())
+    left = {path for path in desk.rglob("*") if path.is_file()} - set(before)
+    left = {path for path in left if path.name != ".bylaw" and ".parts/" not in str(path)}
+    assert not [each for each in left if each.name.endswith(".draft")]
+    if done.returncode == 2:
+        assert not left
+        assert "cannot write" in done.stderr
+
+
+@pytest.mark.parametrize("name", ["view", "verify --report", "bench report"])
+def test_an_interrupted_command_leaves_the_old_file(
+    desk: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert _run(FILES[name], "page.html") in (0, 1)
     before = (desk / "page.html").read_bytes()
 
     def full(descriptor: int) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
-    assert _run(FILES["view"], "page.html") == 2
+    assert _run(FILES[name], "page.html") == 2
     assert (desk / "page.html").read_bytes() == before
     assert not [each for each in desk.iterdir() if each.name.endswith(".draft")]

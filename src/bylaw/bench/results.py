@@ -27,8 +27,8 @@ VERSION: Final = 1
 """The version of the format."""
 RunRecord: TypeAlias = Mapping[str, Any]
 """One line of a results file."""
-_PREFIX: Final = b'{"bylaw": '
-"""The first bytes of every line."""
+_STARTS: Final = (b'{"bylaw": 1, "key": "', b'{"bylaw": 1, "study": "')
+"""How lines begin. A last line without a line break that begins otherwise is not ours to cut."""
 
 
 class Results:
@@ -64,8 +64,8 @@ class Results:
         whole = _whole_lines(self.path)
         with self.path.open("rb") as file:
             file.seek(whole)
-            torn = file.read(len(_PREFIX))
-        if not _PREFIX.startswith(torn):
+            torn = file.read(max(map(len, _STARTS)))
+        if not any(start.startswith(torn) or torn.startswith(start) for start in _STARTS):
             help = "Results are written by `bylaw bench run`: choose another file."
             raise self._unusable("the last line is not the result of a run", help)
         self._file.truncate(whole)

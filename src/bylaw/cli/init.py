@@ -5,14 +5,13 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from pathlib import Path
 from typing import Final
 
 from bylaw.cli.arguments import add_json, add_traces
 from bylaw.cli.inputs import entries
 from bylaw.cli.main import exit_code
 from bylaw.cli.output_options import add_output
-from bylaw.cli.outputs import write_file
+from bylaw.cli.outputs import write_output
 from bylaw.cli.terminal import counted
 from bylaw.errors import Diagnostic, TraceError
 from bylaw.printable import in_line
@@ -54,7 +53,7 @@ def run(options: argparse.Namespace) -> int:
     elif options.output is None:
         print(found.to_yaml(), end="")
     if options.output is not None:
-        write_file(Path(options.output), found.to_yaml())
+        write_output(options, "output", found.to_yaml())
         print(
             f"wrote {in_line(options.output)}: {counted(len(found.tools), 'tool')}, "
             f"{counted(len(found.kept), 'rule')} and {len(found.offered)} more in comments, "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from importlib import import_module
@@ -92,12 +93,12 @@ class UsableTraces:
 
 def one_trace(path: str) -> Trace:
     """The only record of a file, or the record that `runs.jsonl:17` or `runs.json[3]` names."""
-    if path == "-" or Path(path).exists():
+    if path == "-" or os.path.exists(path):  # noqa: PTH110  (Path raises on long names)
         named, file = None, path
     else:
         file = path.rpartition("[")[0] if path.endswith("]") else path.rpartition(":")[0]
         named = path
-        if not file or not Path(file).exists():
+        if not file or not os.path.exists(file):  # noqa: PTH110
             named, file = None, path
     found: Entry | None = None
     for entry in entries([file], 64):

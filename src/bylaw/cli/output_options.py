@@ -8,7 +8,6 @@ also through links, unless `--force` is given.
 from __future__ import annotations
 
 import argparse
-import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -61,15 +60,15 @@ def add_output(
     parser.set_defaults(outputs=[*outputs, added])
 
 
-def check_outputs(options: argparse.Namespace) -> None:
-    """Raises a UsageError if the command would destroy something."""
+def check_outputs(options: argparse.Namespace, only: str | None = None) -> None:
+    """Raises a UsageError if the command would destroy something. `only` names one output."""
     outputs: list[OutputOption] = getattr(options, "outputs", [])
     names = {output.name for output in outputs}
     given = [(name, value) for name, value in vars(options).items() if name not in names]
     inputs = [path for name, value in given if name != "outputs" for path in _paths(value)]
     for output in outputs:
         path = getattr(options, output.name)
-        if path is not None:
+        if path is not None and only in (None, output.name):
             check_output(output, Path(path), inputs, force=options.force)
 
 
@@ -78,6 +77,8 @@ def _paths(value: object) -> Iterator[Path]:
     for text in value if isinstance(value, list) else [value]:
         if isinstance(text, str) and text not in ("", "-") and "\0" not in text:
             yield Path(text)
+            if "=" in text:
+                yield Path(text.partition("=")[2])
 
 
 def check_output(
@@ -91,6 +92,9 @@ def check_output(
         if path.is_dir() is not output.folder:
             found, wanted = ("a folder", "a file") if path.is_dir() else ("a file", "a folder")
             raise UsageError(Diagnostic("E402", f"{path} is {found}", f"Name {wanted}."))
+        if not output.folder and not path.is_file():  # also with --force: it may be /dev/null
+            message = f"{path} is not a regular file"
+            raise UsageError(Diagnostic("E402", message, "Name a file."))
         if force:
             return
         if any(each.exists() and each.samefile(path) for each in inputs):
@@ -110,23 +114,5 @@ def _is_ours(output: OutputOption, path: Path) -> bool:
         return output.mark is not None and output.mark(path)
     if output.folder:
         return (path / output.mark).is_file() or not any(path.iterdir())
-    if not path.is_file():  # a device or a pipe
-        return False
     with path.open("rb") as file:
         return output.mark.encode() in file.read(_HEAD)
-
-
-def replace_file(path: Path, content: bytes) -> None:
-    """Writes a file completely or not at all. A link stays a link."""
-    path = path.resolve()
-    draft = path.with_name(f".{path.name}.{os.getpid()}.draft")
-    try:
-        with draft.open("wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        if path.exists():
-            draft.chmod(path.stat().st_mode & 0o777)
-        draft.replace(path)
-    finally:
-        draft.unlink(missing_ok=True)

@@ -14,7 +14,7 @@ from bylaw.batch.input.files import CorpusFile, total_size
 from bylaw.batch.optional import SCORING, can_score_corpora, import_extra
 from bylaw.cli.main import exit_code
 from bylaw.cli.output_options import add_output
-from bylaw.cli.outputs import write_file
+from bylaw.cli.outputs import write_output
 from bylaw.cli.terminal import ProgressLine, coloured, counted, progress, score_text
 from bylaw.codes import CODES
 from bylaw.errors import Diagnostic, UsageError
@@ -121,7 +121,7 @@ def verify_corpus(
     if more > 0 and summary.errors:
         print(f"… and {counted(more, 'record')} more that could not be used", file=sys.stderr)
     if options.report:
-        _write_report(options.report, summary, corpus, limits)
+        _write_report(options, summary, corpus, limits)
     if options.json:
         print(json.dumps(summary.to_dict(), indent=2))
     else:
@@ -151,11 +151,11 @@ def watching(line: ProgressLine) -> Callable[[CorpusProgress], None]:
 
 
 def _write_report(
-    path: str, summary: Summary, corpus: Sequence[CorpusFile], limits: Limits
+    options: argparse.Namespace, summary: Summary, corpus: Sequence[CorpusFile], limits: Limits
 ) -> None:
     from bylaw.reports.html.corpus import render_corpus
 
-    write_file(Path(path), render_corpus(summary, corpus, limits))
+    write_output(options, "report", render_corpus(summary, corpus, limits))
 
 
 # ── the summary ───────────────────────────────────────────────────────────────────────────

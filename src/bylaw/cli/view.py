@@ -10,8 +10,8 @@ from typing import Final
 from bylaw.cli.arguments import add_json, add_procedure
 from bylaw.cli.inputs import load_procedure, one_trace
 from bylaw.cli.main import OK
-from bylaw.cli.output_options import OutputOption, add_output, check_output
-from bylaw.cli.outputs import write_file
+from bylaw.cli.output_options import add_output
+from bylaw.cli.outputs import write_output
 from bylaw.printable import in_line
 from bylaw.reports.html.viewer import render_trace
 from bylaw.scoring.verify import verify_trace
@@ -41,13 +41,12 @@ def run(options: argparse.Namespace) -> int:
     """Writes the page."""
     procedure = load_procedure(options)
     report = verify_trace(one_trace(options.trace), procedure)
-    output = Path(options.output or _default(options.trace))
-    check_output(OutputOption("output", PAGE, False, False), output, [], force=options.force)
-    size = write_file(output, render_trace(report))
+    options.output = options.output or _default(options.trace)
+    size = write_output(options, "output", render_trace(report))
     if options.json:
-        print(json.dumps({"output": str(output), "bytes": size}))
+        print(json.dumps({"output": options.output, "bytes": size}))
     else:
-        print(in_line(f"wrote {output} ({size / 1024:.0f} KiB)"))
+        print(in_line(f"wrote {options.output} ({size / 1024:.0f} KiB)"))
     return OK
 
 

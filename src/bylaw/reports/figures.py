@@ -18,6 +18,8 @@ from bylaw.reports.charts.points import MEASURE, Point, points
 from bylaw.reports.charts.stack import StackedBars
 from bylaw.tables import Table
 
+FIGURE: Final = "<!-- a figure by bylaw -->"
+"""The mark of a figure in a file of its own."""
 STYLE: Final = (Path(frame.__file__).parent / "charts.css").read_text(encoding="utf-8")
 """The style sheet that every page with charts needs."""
 
@@ -151,7 +153,7 @@ FIGURES: Final = (
 def standalone(svg: str) -> str:
     """A figure as an SVG file."""
     start = svg.index(">") + 1
-    return f"{svg[:start]}<style>{STYLE}</style>{svg[start:]}\n"
+    return f"{svg[:start]}{FIGURE}<style>{STYLE}</style>{svg[start:]}\n"
 
 
 def curves_svg(table: Table) -> str | None:

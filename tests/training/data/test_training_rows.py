@@ -15,7 +15,7 @@ from training_examples import built, everything
 
 from bylaw import TraceError
 from bylaw.cli.main import main
-from bylaw.training.data.rows import COLUMNS, from_row, read_rows, to_row, write_rows
+from bylaw.training.data.rows import COLUMNS, from_row, read_rows, rows_text, to_row
 from bylaw.training.data.templates import HELD_OUT, TRAINING
 
 
@@ -23,7 +23,7 @@ from bylaw.training.data.templates import HELD_OUT, TRAINING
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("data")
     for name, examples in built().items():
-        write_rows(folder / f"{name}.jsonl", examples)
+        (folder / f"{name}.jsonl").write_text(rows_text(examples), encoding="utf-8")
     return folder
 
 

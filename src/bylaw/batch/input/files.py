@@ -81,6 +81,9 @@ def _find(path: str, without: str | None) -> Iterator[CorpusFile]:
     if path == STANDARD_INPUT:
         yield CorpusFile(path)
         return
+    if not path:  # a variable that a script did not set; it would be the current folder
+        yield _unusable(path, "the name of a trace is empty")
+        return
     try:
         found = _stored(path) if _is_address(path) else _local(path)
     except OSError as error:

@@ -65,7 +65,7 @@ def format_for(path: str) -> ResultsFormat:
 def is_results_file(path: Path) -> bool:
     """Is this a file of scores, so that a new one may replace it?"""
     try:
-        return format_for(str(path)).recognises(path)
+        return path.is_file() and format_for(str(path)).recognises(path)
     except Exception:  # a damaged file of another kind fails in many ways
         return False
 
@@ -77,8 +77,10 @@ def _reason(record: Unusable) -> str:
 # ── JSONL ─────────────────────────────────────────────────────────────────────────────────
 
 
-_ROW: Final = b'{"trace": '
-"""The start of each row."""
+_SCORED: Final = ["trace", "calls", "score", "label", *_OUTCOME_COLUMNS]
+"""The fields of the row of a trace."""
+_HEAD: Final = 1 << 16
+"""The number of bytes in which the first row of a file is looked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,13 +130,14 @@ class JsonlFormat:
         """Does the file begin as those that this format writes?"""
         with path.open("rb") as file:
             if self.compression == "gzip":
-                start = gzip.GzipFile(fileobj=file).read(len(_ROW))
+                start = gzip.GzipFile(fileobj=file).read(_HEAD)
             elif self.compression == "zstd":
                 zstandard = import_extra("zstandard", "writing .zst files")
-                start = zstandard.ZstdDecompressor().stream_reader(file).read(len(_ROW))
+                start = zstandard.ZstdDecompressor().stream_reader(file).read(_HEAD)
             else:
-                start = file.read(len(_ROW))
-        return bytes(start) == _ROW
+                start = file.read(_HEAD)
+        first = json.loads(bytes(start).partition(b"\n")[0])
+        return list(first) in (["trace", "error"], _SCORED)
 
     def join(self, parts: Sequence[Path], target: Path) -> None:
         """Concatenates the parts."""

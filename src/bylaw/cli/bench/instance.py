@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Final
 
 import yaml
@@ -16,7 +15,7 @@ from bylaw.bench.templates import TEMPLATES
 from bylaw.cli.arguments import add_json, add_number
 from bylaw.cli.main import OK
 from bylaw.cli.output_options import add_output
-from bylaw.cli.outputs import write_files
+from bylaw.cli.outputs import write_folder
 from bylaw.cli.terminal import shortened
 from bylaw.printable import in_line
 from bylaw.procedure.constraint import LAYERS
@@ -51,7 +50,7 @@ def run(options: argparse.Namespace) -> int:
     """Shows or writes the instance."""
     task = instance(options.template, options.difficulty, options.seed)
     if options.output:
-        _write(task, Path(options.output))
+        _write(task, options)
     if options.json:
         print(json.dumps(task.to_dict()))
     elif not options.output:
@@ -73,7 +72,7 @@ def gold_record(task: TaskInstance) -> dict[str, object]:
     return {"tool_calls": calls, "final_answer": str(task.answer)}
 
 
-def _write(task: TaskInstance, folder: Path) -> None:
+def _write(task: TaskInstance, options: argparse.Namespace) -> None:
     files = {
         "procedure.yaml": yaml.safe_dump(
             task.procedure.to_dict(), sort_keys=False, allow_unicode=True
@@ -81,7 +80,7 @@ def _write(task: TaskInstance, folder: Path) -> None:
         "gold.json": json.dumps(gold_record(task), indent=1),
         "instance.json": json.dumps(task.to_dict(), indent=1),
     }
-    write_files(folder, files)
+    write_folder(options, "output", files)
 
 
 def _print(task: TaskInstance) -> None:

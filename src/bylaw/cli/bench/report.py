@@ -14,7 +14,7 @@ from bylaw.bench.results import RunRecord
 from bylaw.cli.arguments import add_json, add_tables
 from bylaw.cli.main import OK
 from bylaw.cli.output_options import add_output
-from bylaw.cli.outputs import make_folder, write_file, write_files, write_tables
+from bylaw.cli.outputs import make_folder, write_folder, write_output, write_tables
 from bylaw.cli.terminal import counted, progress
 from bylaw.errors import Diagnostic, TraceError
 from bylaw.printable import in_line
@@ -60,9 +60,9 @@ def run(options: argparse.Namespace) -> int:
         raise TraceError(Diagnostic("E421", "there are no runs in these files"))
     tables = {name: analysis(runs) for name, analysis in ANALYSES.items()}
     lines = [
-        *(_csv(tables, options.csv) if options.csv else []),
-        *(_figures(tables, Path(options.figures)) if options.figures else []),
-        *(_page(runs, Path(options.output)) if options.output else []),
+        *(_csv(tables, options) if options.csv else []),
+        *(_figures(tables, options) if options.figures else []),
+        *(_page(runs, options) if options.output else []),
     ]
     if options.json:
         print(json.dumps({name: table.to_dict() for name, table in tables.items()}))
@@ -93,21 +93,23 @@ def _text(tables: Mapping[str, Table], wanted: Sequence[str] | None) -> str:
     return text if wanted else f"{text}\n\n{more}"
 
 
-def _csv(tables: Mapping[str, Table], folder: str) -> list[str]:
-    write_tables(folder, tables.values())
-    return [f"wrote {counted(len(tables), 'table')} to {in_line(folder)}"]
+def _csv(tables: Mapping[str, Table], options: argparse.Namespace) -> list[str]:
+    write_tables(options, "csv", tables.values())
+    return [f"wrote {counted(len(tables), 'table')} to {in_line(options.csv)}"]
 
 
-def _figures(tables: Mapping[str, Table], folder: Path) -> list[str]:
+def _figures(tables: Mapping[str, Table], options: argparse.Namespace) -> list[str]:
     drawn = {figure.name: figure.svg(tables[figure.table]) for figure in FIGURES}
     written = {name: svg for name, svg in drawn.items() if svg is not None}
-    write_files(folder, {f"{name}.svg": standalone(svg) for name, svg in written.items()})
-    return [f"wrote {counted(len(written), 'figure')} to {in_line(str(folder))}"]
+    files = {f"{name}.svg": standalone(svg) for name, svg in written.items()}
+    write_folder(options, "figures", files)
+    return [f"wrote {counted(len(written), 'figure')} to {in_line(options.figures)}"]
 
 
-def _page(runs: Sequence[RunRecord], output: Path) -> list[str]:
+def _page(runs: Sequence[RunRecord], options: argparse.Namespace) -> list[str]:
     with progress("runs", len(runs)) as line:
         page = render_bench(runs, line.step)
-    make_folder(output.parent)
-    size = write_file(output, page)
-    return [f"wrote {in_line(str(output))} ({size / 1024:,.0f} KiB, {counted(len(runs), 'run')})"]
+    make_folder(Path(options.output).parent)
+    size = write_output(options, "output", page)
+    name = in_line(options.output)
+    return [f"wrote {name} ({size / 1024:,.0f} KiB, {counted(len(runs), 'run')})"]

@@ -10,7 +10,7 @@ from typing import Final
 
 from bylaw.cli.arguments import add_json, add_names, add_number
 from bylaw.cli.main import OK, exit_code
-from bylaw.cli.output_options import add_output
+from bylaw.cli.output_options import add_output, check_outputs
 from bylaw.cli.terminal import counted, progress
 from bylaw.errors import Diagnostic, UsageError
 from bylaw.groundstudy.questions.building import (
@@ -58,7 +58,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "action", choices=("build", "check"), help="generate questions, or check them"
     )
     parser.add_argument("questions", nargs="?", metavar="FILE", help="the file to check")
-    add_output(parser, "-o", "--output", help="the file to write", mark='{\n "bylaw":')
+    add_output(parser, "-o", "--output", help="the file to write", mark='{\n "bylaw": 1,\n "seed":')
     add_names(parser, "--repository")
     parser.add_argument(
         "--checkout",
@@ -100,6 +100,7 @@ def _build(options: argparse.Namespace) -> int:
             count=options.count,
             step=line.step,
         )
+    check_outputs(options)  # again: making questions takes a while
     write_questions(output, asked)
     _print(asked, options)
     return OK

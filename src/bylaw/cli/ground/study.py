@@ -199,7 +199,7 @@ def _on_record(path: Path, study: str = STUDY) -> list[dict[str, Any]]:
 
 def _print(tables: Mapping[str, Table], options: argparse.Namespace) -> None:
     if options.csv:
-        write_tables(options.csv, tables.values())
+        write_tables(options, "csv", tables.values())
     if options.json:
         print(json.dumps({name: table.to_dict() for name, table in tables.items()}))
         return

@@ -10,10 +10,10 @@ from typing import Final
 from bylaw.cli.arguments import add_json
 from bylaw.cli.main import OK
 from bylaw.cli.output_options import add_output
-from bylaw.cli.outputs import write_file
+from bylaw.cli.outputs import write_output
 from bylaw.cli.train.options import printer
 from bylaw.errors import Diagnostic, TraceError, UsageError
-from bylaw.reports.figures import curves_svg
+from bylaw.reports.figures import FIGURE, curves_svg
 from bylaw.training.run.metrics import METRICS, curves, read_metrics
 
 EPILOG: Final = """\
@@ -36,7 +36,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="an output folder of `train grpo`, or NAME=FOLDER to name it in the table",
     )
     help = "write the figure there, as SVG"
-    add_output(parser, "-o", "--output", help=help, mark="<svg")
+    add_output(parser, "-o", "--output", help=help, mark=FIGURE)
     add_output(parser, "--csv", help="write the table there, as CSV")
     add_json(parser, "the table as JSON")
 
@@ -50,9 +50,9 @@ def run(options: argparse.Namespace) -> int:
     if svg is None:
         message = "no reward has been logged"
         raise TraceError(Diagnostic("E310", message, source=", ".join(map(str, folders.values()))))
-    for path, text in ((options.output, svg), (options.csv, table.csv())):
-        if path:
-            write_file(Path(path), text)
+    for name, text in (("output", svg), ("csv", table.csv())):
+        if getattr(options, name):
+            write_output(options, name, text)
     if options.json:
         print(json.dumps(table.to_dict()))
     show(table.text())

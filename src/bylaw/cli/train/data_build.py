@@ -10,9 +10,10 @@ from typing import Final
 from bylaw.cli.arguments import add_json, add_number
 from bylaw.cli.main import OK
 from bylaw.cli.output_options import add_output
+from bylaw.cli.outputs import write_folder
 from bylaw.printable import in_line
 from bylaw.training.data.corpus import SEED, TRAIN, corpus
-from bylaw.training.data.rows import write_rows
+from bylaw.training.data.rows import rows_text
 from bylaw.training.data.splits import SPLITS, splits
 from bylaw.training.reward.reward import Goal, Rollout
 from bylaw.training.reward.summary import summary
@@ -34,15 +35,7 @@ compliance of an agent that does nothing.
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declares the command's arguments."""
-    add_output(
-        parser,
-        "-o",
-        "--output",
-        help="output folder",
-        mark=f"{TRAIN}.jsonl",
-        folder=True,
-        required=True,
-    )
+    add_output(parser, "-o", "--output", help="output folder", folder=True, required=True)
     add_number(parser, "--seed", SEED, "random seed", int)
     add_json(parser, "what was written as JSON")
 
@@ -51,8 +44,8 @@ def run(options: argparse.Namespace) -> int:
     """Builds the data and writes it."""
     built = {TRAIN: corpus(options.seed)} | splits(options.seed)
     paths = {name: Path(options.output) / f"{name}.jsonl" for name in built}
-    for name, examples in built.items():
-        write_rows(paths[name], examples)
+    rows = {paths[name].name: rows_text(examples) for name, examples in built.items()}
+    write_folder(options, "output", rows)
     goals = [Goal(example) for examples in built.values() for example in examples]
     gold = [goal.reward(Rollout(goal.example.calls, goal.example.answer)) for goal in goals]
     table = summary(f"Gold transcripts, seed {options.seed}", goals, gold)

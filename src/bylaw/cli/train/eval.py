@@ -104,7 +104,7 @@ def run(options: argparse.Namespace) -> int:
         raise TraceError(Diagnostic("E421", "the file has no runs", source=options.output))
     made = tables(on_record)
     if options.csv:
-        write_tables(options.csv, made)
+        write_tables(options, "csv", made)
     if options.json:
         print(json.dumps({table.name: table.to_dict() for table in made}))
     show("\n" + "\n\n".join(table.text() for table in made))

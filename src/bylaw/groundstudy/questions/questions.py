@@ -15,6 +15,7 @@ from bylaw.groundstudy.repositories.file_tools import Repository
 from bylaw.opening import read_regular
 from bylaw.saved import table
 from bylaw.values import read_json
+from bylaw.writing import replace_file
 
 VERSION: Final = 1
 """The version of the format of question files."""
@@ -99,7 +100,8 @@ def write_questions(path: Path, asked: QuestionSet) -> None:
     }
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        text = json.dumps(document, indent=1, ensure_ascii=False)
+        replace_file(path, f"{text}\n".encode())
     except OSError as error:
         message = f"cannot be written: {error.strerror or error}"
         raise UsageError(Diagnostic("E403", message, source=str(path))) from None

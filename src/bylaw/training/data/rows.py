@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from bylaw.bench.gold import BranchCall, GoldCall
 from bylaw.bench.tools import TOOLS
-from bylaw.errors import BylawError, Diagnostic, TraceError, UsageError
+from bylaw.errors import BylawError, Diagnostic, TraceError
 from bylaw.opening import read_regular
 from bylaw.procedure.procedure import Procedure
 from bylaw.training.data.alias import Alias
@@ -89,15 +89,9 @@ def from_row(row: Mapping[str, Any], source: str | None = None) -> Example:
         raise TraceError(Diagnostic("E310", message, help, source=source)) from None
 
 
-def write_rows(path: Path, examples: Iterable[Example]) -> None:
-    """Writes a file of examples, one row per line."""
-    lines = "".join(f"{write_json(to_row(example))}\n" for example in examples)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(lines.encode())  # bytes: no platform-specific line endings
-    except OSError as error:
-        message = f"cannot be written: {error.strerror or error}"
-        raise UsageError(Diagnostic("E403", message, source=str(path))) from None
+def rows_text(examples: Iterable[Example]) -> str:
+    """The text of a file of examples, one row per line."""
+    return "".join(f"{write_json(to_row(example))}\n" for example in examples)
 
 
 def read_rows(path: Path) -> list[dict[str, Any]]:
