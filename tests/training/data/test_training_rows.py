@@ -79,7 +79,7 @@ def test_the_same_seed_gives_the_same_bytes_in_another_process(
     command = [sys.executable, "-m", "bylaw", "train", "data", "build", "-o", str(tmp_path)]
     environment = os.environ | {"PYTHONHASHSEED": hash_seed}
     subprocess.run(command, env=environment, check=True, capture_output=True)
-    written = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    written = {path.name: path.read_bytes() for path in tmp_path.glob("*.jsonl")}
     assert written == {path.name: path.read_bytes() for path in data.iterdir()}
     assert len(written) == 5
 
