@@ -431,8 +431,9 @@ CODES: Final = {
     ),
     "E417": Code(
         "a saved run cannot be restored",
-        "It belongs to another procedure, setting or set of labels, it was changed after it was "
-        "saved, or it was not saved with the key that was given. The guard stays as it was.",
+        "It belongs to another procedure, setting, or set of metrics or labels, it was changed "
+        "after it was saved, or it was not saved with the key that was given. The guard stays as "
+        "it was.",
         "guard.restore(json.loads(edited))",
         "guard.restore(json.loads(saved))",
     ),

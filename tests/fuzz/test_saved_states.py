@@ -193,13 +193,16 @@ def test_a_saved_run_is_a_copy() -> None:
     assert canonical(guard.save()) == before
 
 
-def test_labels_belong_to_a_saved_run() -> None:
-    procedure = new_guard().procedure
-    saved = Guard(procedure, labels={"desk": 7}).save()
-    Guard(procedure, labels={"desk": 7}).restore(saved)
-    for labels in ({"desk": 8}, {"desk": 7.0}, {}, {"desk": 7, "more": 1}):
-        with pytest.raises(UsageError, match="another procedure, setting or set of labels"):
-            Guard(procedure, labels=labels).restore(saved)
+@pytest.mark.parametrize("name", ["labels", "metrics"])
+def test_labels_and_metrics_belong_to_a_saved_run(name: str) -> None:
+    def guard(table: dict[str, Any]) -> Guard:
+        return Guard(new_guard().procedure, **{name: table})  # type: ignore[arg-type]
+
+    saved = guard({"desk": 7}).save()
+    guard({"desk": 7}).restore(saved)
+    for table in ({"desk": 8}, {"desk": 7.0}, {}, {"desk": 7, "more": 1}):
+        with pytest.raises(UsageError, match="another procedure, setting, or set of metrics"):
+            guard(table).restore(saved)
 
 
 class Mapping(dict[str, Any]):
