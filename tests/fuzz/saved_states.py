@@ -9,63 +9,22 @@ import random
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from bylaw import Call, Guard, Procedure, Trace, Vocabulary
+from every_engine import FORBIDDEN, LOOKUP, VERIFIED, VERIFY, new_guard, refund
+
+from bylaw import Call, Guard
+from bylaw.values import canonical
 
 KEY = b"sixteen secret bytes or more"
-FORBIDDEN = "forbidden"
-"""No history lets a call of this tool pass."""
-
-RULES = {
-    "never": f"HARD_STOP: G !{FORBIDDEN}",
-    "machine": "SOFT_BLOCK: G(refund -> O call(verify, ok))",
-    "pending": "SOFT_BLOCK: G(lookup -> F call(verify, ok))",
-    "window": "SOFT_BLOCK: WithinSteps(lookup, verify, 40)",
-    "instances": "SOFT_BLOCK: InstanceBefore(lookup, 0, refund, 0)",
-    "joint": "SOFT_BLOCK: CalledN(refund, <= 9)",
-    "joint too": "SOFT_BLOCK: CalledWith(refund, amount = 9)",
-    "sequence": "SOFT_BLOCK: InOrder(lookup, verify, refund)",
-    "slices": 'TOLERATE: forall x in args(lookup, "id"): F call(verify, id = x)',
-    "results": 'TOLERATE: forall x in results(verify, "ids[]"): !call(refund, id = x)',
-    "registers": "SOFT_BLOCK: G(refund -> args.amount <= last(call(verify, ok)).result.most)",
-    "evidence": "SOFT_BLOCK: G(refund -> let i = args.code: earlier (verify & text contains i))",
-    "once": "SOFT_BLOCK: G(close -> length(sofar(close)) <= 1)",
-    "local": "BLOCK_AND_WARN: G(refund -> args.amount < 50)",
-    "history": "ASK: G(wire -> plausible(args.amount))",
-}
-
-
-@functools.cache
-def procedure() -> Procedure:
-    vocabulary = Vocabulary()
-
-    @vocabulary.predicate(false_is_final=True)
-    def plausible(trace: Trace, at: int, metrics: Any, amount: Any) -> bool:
-        return bool(amount < 100)
-
-    constraints = []
-    for name, text in RULES.items():
-        severity, _, rule = text.partition(": ")
-        constraints.append({"name": name, "rule": rule, "severity": severity})
-    stated = {"unlisted": "allow", "order": "step", "constraints": constraints}
-    return Procedure.from_dict(stated, vocabulary=vocabulary)
-
-
-def new_guard(run_id: str | None = None) -> Guard:
-    return Guard(procedure(), outstanding="hope", run_id=run_id)
-
-
-def refund(amount: int) -> Call:
-    return Call("refund", {"amount": amount, "code": f"K{amount}", "id": 1})
 
 
 def _stages() -> Iterator[tuple[str, Guard]]:
     guard = new_guard()
     yield "new", guard
     guard.say("user", "Refund me.")
-    (first,) = guard.propose([Call("lookup", {"id": 7})])
-    (verify,) = guard.propose([Call("verify", {"id": 7})])
+    (first,) = guard.propose([LOOKUP])
+    (verify,) = guard.propose([VERIFY])
     yield "two results are outstanding", guard
-    guard.record(verify, {"most": 500, "ids": [3, 4], "note": "K9 or K60"})
+    guard.record(verify, VERIFIED)
     guard.record(first, None, error="TimeoutError")
     (wired,) = guard.propose([Call("wire", {"amount": 200})])
     refunded, warned = guard.propose([refund(9), refund(60)])
@@ -85,18 +44,18 @@ def _stages() -> Iterator[tuple[str, Guard]]:
     guard.finish()
     yield "finished", guard
     broken = new_guard()
-    broken.propose([Call("lookup", {"id": 7})])
+    broken.propose([LOOKUP])
     broken._run.inside = "propose"  # as an interrupt leaves it
     yield "interrupted", broken
 
 
 @functools.cache
-def states() -> dict[str, tuple[Any, Any]]:
-    """By stage, a saved run without and with a key."""
-    found = {}
-    for stage, guard in _stages():
-        found[stage] = tuple(json.loads(json.dumps(guard.save(key=key))) for key in (None, KEY))
-    return found
+def states() -> dict[str, tuple[str, str]]:
+    """By stage, the text of a saved run without and with a key."""
+    return {
+        stage: (canonical(guard.save()), canonical(guard.save(key=KEY)))
+        for stage, guard in _stages()
+    }
 
 
 # ── damage ────────────────────────────────────────────────────────────────────────────────
@@ -123,12 +82,12 @@ def _places(value: Any) -> list[tuple[Any, Any]]:
     return found
 
 
-def _put(choose: random.Random, tree: Any, other: Any) -> None:
+def _put(choose: random.Random, tree: Any) -> None:
     container, key = choose.choice(_places(tree))
     container[key] = copy.deepcopy(choose.choice(GARBAGE))
 
 
-def _nudge(choose: random.Random, tree: Any, other: Any) -> None:
+def _nudge(choose: random.Random, tree: Any) -> None:
     """Another value of the same type: the damage that a check of types does not find."""
     container, key = choose.choice(_places(tree))
     value = container[key]
@@ -142,54 +101,54 @@ def _nudge(choose: random.Random, tree: Any, other: Any) -> None:
         choose.shuffle(value)
 
 
-def _swap(choose: random.Random, tree: Any, other: Any) -> None:
+def _swap(choose: random.Random, tree: Any) -> None:
     (one, key), (two, place) = choose.choices(_places(tree), k=2)
     one[key], two[place] = copy.deepcopy(two[place]), copy.deepcopy(one[key])
 
 
-def _graft(choose: random.Random, tree: Any, other: Any) -> None:
+def _graft(choose: random.Random, tree: Any) -> None:
     """The same part of the run at another time."""
     container, key = choose.choice(_places(tree))
+    other = json.loads(choose.choice(list(states().values()))[0])
     same = [c[k] for c, k in _places(other) if k == key and isinstance(c, dict)]
     container[key] = copy.deepcopy(choose.choice(same or [None]))
 
 
-def _drop(choose: random.Random, tree: Any, other: Any) -> None:
+def _drop(choose: random.Random, tree: Any) -> None:
     container, key = choose.choice(_places(tree))
     del container[key]
 
 
-def _cut(choose: random.Random, tree: Any, other: Any) -> None:
+def _cut(choose: random.Random, tree: Any) -> None:
     lists = [c[k] for c, k in _places(tree) if isinstance(c[k], list) and c[k]]
     if lists:
         chosen = choose.choice(lists)
         del chosen[choose.randrange(len(chosen)) :]
 
 
-def _repeat(choose: random.Random, tree: Any, other: Any) -> None:
+def _repeat(choose: random.Random, tree: Any) -> None:
     lists = [c[k] for c, k in _places(tree) if isinstance(c[k], list) and c[k]]
     if lists:
         chosen = choose.choice(lists)
         chosen.insert(choose.randrange(len(chosen) + 1), copy.deepcopy(choose.choice(chosen)))
 
 
-def _add(choose: random.Random, tree: Any, other: Any) -> None:
+def _add(choose: random.Random, tree: Any) -> None:
     tables = [tree, *(c[k] for c, k in _places(tree) if isinstance(c[k], dict))]
     name = choose.choice(("", "x", "inside", "stopped", "rules", "bylaw", "seal"))
     choose.choice(tables)[name] = copy.deepcopy(choose.choice(GARBAGE))
 
 
-DAMAGE: tuple[Callable[[random.Random, Any, Any], None], ...] = (
+DAMAGE: tuple[Callable[[random.Random, Any], None], ...] = (
     *(_put, _put, _nudge, _nudge, _swap, _graft, _drop, _cut, _repeat, _add),
 )
 
 
-def damaged(choose: random.Random, saved: Any) -> Any:
+def damaged(choose: random.Random, saved: str) -> Any:
     """A damaged copy of a saved run."""
-    tree = copy.deepcopy(saved)
-    other = choose.choice(list(states().values()))[0]
+    tree = json.loads(saved)
     for _ in range(choose.choice((1, 1, 1, 1, 2, 3))):
-        choose.choice(DAMAGE)(choose, tree, other)
+        choose.choice(DAMAGE)(choose, tree)
         if not isinstance(tree, dict) or not tree:
             break
     return tree

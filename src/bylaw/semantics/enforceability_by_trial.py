@@ -11,6 +11,7 @@ from bylaw.semantics.examples.trials import Trials
 from bylaw.semantics.machine.closure import Unsupported
 from bylaw.semantics.machine.reachability import OutOfBudget
 from bylaw.semantics.machine.search import Path
+from bylaw.semantics.machine.machine_cache import MachineCache
 from bylaw.semantics.machine.slices import Slices
 from bylaw.semantics.monitor import Monitor
 from bylaw.semantics.verdict import FALSE, Verdict
@@ -42,7 +43,8 @@ def for_universal(trials: Trials, *, examples: bool) -> Enforceability | None:
     None if no instance is. Without `examples`, no trace is looked for that shows it.
     """
     try:
-        slices = Slices(trials.formula, *trials.settings)
+        order, events, vocabulary = trials.settings
+        slices = Slices(trials.formula, order, events, MachineCache(vocabulary))
         calls = DoomingCalls(slices.generic)
         if not slices.universal or (by := calls.what_dooms()) is None:
             return None

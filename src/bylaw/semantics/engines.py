@@ -49,7 +49,7 @@ def engine_for(
         reason = str(error)
     if not sees_answer(formula):
         try:
-            return Slices(formula, order, events, vocabulary)
+            return Slices(formula, order, events, cache)
         except NoQuantifier:
             pass  # the reason is why it has no machine
         except Unsupported as error:

@@ -29,7 +29,8 @@ from bylaw.semantics.engine import Engine, EngineMark
 from bylaw.semantics.machine.alphabet import Letter
 from bylaw.semantics.machine.closure import Unsupported
 from bylaw.semantics.machine.instances import depends_on_others, doomed_for_certain
-from bylaw.semantics.machine.machine import Machine, StateNumber
+from bylaw.semantics.machine.machine import StateNumber
+from bylaw.semantics.machine.machine_cache import MachineCache
 from bylaw.semantics.machine.placeholder import (
     SLOT,
     computes_with,
@@ -48,7 +49,6 @@ from bylaw.trace.trace import Events
 from bylaw.values import Json, canonical, identity, read_json
 from bylaw.vocabulary.domains import contributed
 from bylaw.vocabulary.patterns import is_tool, lookup
-from bylaw.vocabulary.registry import Vocabulary
 from bylaw.vocabulary.view import Order
 from bylaw.work import OverBudget, spend
 
@@ -75,7 +75,7 @@ class Slices(Engine):
     """The instances of a quantified formula, followed together."""
 
     def __init__(
-        self, formula: f.Formula, order: Order, events: Events, vocabulary: Vocabulary
+        self, formula: f.Formula, order: Order, events: Events, machines: MachineCache
     ) -> None:
         quantified = _prenex(formula)
         self.universal: Final = isinstance(quantified, f.ForAll)
@@ -85,8 +85,8 @@ class Slices(Engine):
             raise Unsupported("it computes with its quantified variable")
 
         def explorer(value: Json) -> Explorer:
-            instance = substitute(body, variable, value)
-            return Explorer(Machine(instance, order, events, vocabulary))
+            instance = partial(substitute, body, variable, value)
+            return machines.instance(formula, value, order, events, instance)
 
         self.generic: Final = explorer(SLOT)
         self.machine: Final = self.generic.machine
