@@ -9,9 +9,9 @@ from bylaw.semantics.dooming import DoomingEvent, Enforceability, doom_reason, t
 from bylaw.semantics.dooming_calls import DoomingCalls
 from bylaw.semantics.examples.trials import Trials
 from bylaw.semantics.machine.closure import Unsupported
+from bylaw.semantics.machine.machine_cache import MachineCache
 from bylaw.semantics.machine.reachability import OutOfBudget
 from bylaw.semantics.machine.search import Path
-from bylaw.semantics.machine.machine_cache import MachineCache
 from bylaw.semantics.machine.slices import Slices
 from bylaw.semantics.monitor import Monitor
 from bylaw.semantics.verdict import FALSE, Verdict

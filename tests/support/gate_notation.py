@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -55,9 +55,9 @@ class Scenario:
             stated["tools"] = json.loads(tools) if tools.startswith("{") else tools.split()
         return Procedure.from_dict({**stated, "constraints": self.rules})
 
-    def guard(self) -> Guard:
+    def guard(self, **more: Any) -> Guard:
         """A gate for them."""
-        given: dict[str, Any] = {k: v for k, v in self.options.items() if k in _GUARD}
+        given: dict[str, Any] = more | {k: v for k, v in self.options.items() if k in _GUARD}
         if "mode" in given:
             given["soft_block"] = given.pop("mode")
         if "limit" in given:
@@ -112,12 +112,24 @@ def play(guard: Guard, shown: str) -> tuple[list[Decision], list[str]]:
 
 def said(decision: Decision) -> str:
     """A decision in one word."""
-    names = ",".join(violation.constraint.name for violation in decision.violations)
-    mark = "~" if decision.allowed else ":"
-    overridden = "".join(f"^{name}" for name in decision.overridden)
-    malformed = "!" if decision.problem else ""
-    doubt = "" if decision.decided else "?"
-    return decision.action + malformed + (f"{mark}{names}" if names else "") + overridden + doubt
+    return words_of(
+        decision.action,
+        [violation.constraint.name for violation in decision.violations],
+        decision.overridden,
+        malformed=bool(decision.problem),
+        decided=decision.decided,
+    )
+
+
+def words_of(
+    action: str, broken: Sequence[str], overridden: Sequence[str], *, malformed: bool, decided: bool
+) -> str:
+    """The word for a decision: the action, the rules, and the marks."""
+    names = ",".join(broken)
+    mark = "~" if action == "allow" else ":"
+    passed = "".join(f"^{name}" for name in overridden)
+    doubt = "" if decided else "?"
+    return f"{action}{'!' * malformed}{mark + names if names else ''}{passed}{doubt}"
 
 
 def _yes(call: Call, violations: tuple[Violation, ...]) -> bool:
