@@ -23,7 +23,7 @@ from bylaw.values import Json
 def _tool(script: Script, tool_name: str) -> Tool:
     named = script.arguments_of(tool_name)
 
-    class CaseTool(Tool):
+    class CaseTool(Tool):  # type: ignore[misc]  # smolagents has no types
         name = tool_name
         description = "A tool of the table."
         inputs: ClassVar[Any] = {
@@ -55,7 +55,7 @@ class ToolCallingCases:
         return None
 
     def __call__(self, script: Script) -> None:
-        class Model(self.model):  # type: ignore[name-defined]  # one of two
+        class Model(self.model):  # type: ignore[name-defined, misc]  # one of two
             def generate(self, messages: Sequence[ChatMessage], **_: Any) -> ChatMessage:
                 return self.said(script.next_turn())
 
