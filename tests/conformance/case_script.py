@@ -16,8 +16,8 @@ from typing import Any, Protocol
 from gate_notation import Scenario, words_of
 from notation import trace
 
+from bylaw.audit.log import AuditLog
 from bylaw.enforcement.guard import Guard
-from bylaw.enforcement.log import AuditLog
 from bylaw.names import FINAL_ANSWER
 from bylaw.trace.event import MISSING, Call, Message
 from bylaw.values import Json, equal

@@ -10,7 +10,7 @@ import pytest
 from case_script import CaseDriver, Script, decided, expected, steps_of, with_results
 from gate_notation import Scenario, scenarios
 
-from bylaw.enforcement.log import AuditLog
+from bylaw.audit.log import AuditLog
 from bylaw.names import FINAL_ANSWER
 
 TABLE = list(scenarios(Path(__file__).parents[1] / "enforcement" / "decisions.cases"))
