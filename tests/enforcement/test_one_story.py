@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -12,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bylaw import BylawError, Call, Guard, Procedure, Trace, Vocabulary, verify_trace
+from bylaw.cli.main import main
 from bylaw.enforcement.decision import Decision
 from bylaw.enforcement.report import GuardReport
 from bylaw.trace.formats import read
@@ -363,6 +365,24 @@ def test_the_report_has_what_ran_and_what_was_refused() -> None:
             }
         ],
     }
+
+
+def test_commands_read_the_trace_of_a_report(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    guard = _guard()
+    guard.propose([A, B])
+    guard.propose([B])
+    live = guard.finish("Done.")
+    procedure, run = tmp_path / "procedure.json", tmp_path / "run.json"
+    procedure.write_text(json.dumps(guard.procedure.to_dict()))
+    run.write_text(json.dumps(live.trace.to_record()))
+    assert main(["verify", "-p", str(procedure), str(run), "--json"]) == 1
+    scored = json.loads(capsys.readouterr().out)
+    assert (scored["compliance_score"], scored["tool_sequence"]) == (live.score, ["a", "b"])
+    page = tmp_path / "run.html"
+    assert main(["view", "-p", str(procedure), str(run), "-o", str(page)]) == 0
+    assert '"kind": "refused"' in page.read_text().replace('":"', '": "')
 
 
 @pytest.mark.parametrize(("limit", "kept"), [(None, True), (3, True), (2, False), (0, False)])
