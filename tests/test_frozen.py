@@ -1,15 +1,16 @@
-"""`@frozen` makes what `@dataclass(frozen=True, slots=True)` makes."""
+"""`@frozen` and `@record` make what `@dataclass` makes with slots, frozen or not."""
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 import pickle
-from dataclasses import FrozenInstanceError, asdict, dataclass, field, fields, replace
+from dataclasses import FrozenInstanceError, asdict, dataclass, fields
 from typing import Any
 
 import pytest
 
-from bylaw.frozen import frozen
+from bylaw.frozen import field, frozen, record, replace
 
 
 @frozen
@@ -23,7 +24,19 @@ class Ours:
 class Theirs:
     left: int
     right: str = "r"
+    more: list[int] = dataclasses.field(default_factory=list)
+
+
+@record
+class Mutable:
+    left: int
+    right: str = "r"
     more: list[int] = field(default_factory=list)
+
+
+@frozen
+class Longer(Ours):
+    last: int = 3
 
 
 CALLS: list[tuple[tuple[Any, ...], dict[str, Any]]] = [
@@ -37,13 +50,17 @@ CALLS: list[tuple[tuple[Any, ...], dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(("given", "named"), CALLS)
-def test_the_same_fields(given: tuple[Any, ...], named: dict[str, Any]) -> None:
-    ours, theirs = Ours(*given, **named), Theirs(*given, **named)
+@pytest.mark.parametrize("cls", [Ours, Mutable])
+def test_the_same_fields(
+    cls: type[Ours] | type[Mutable], given: tuple[Any, ...], named: dict[str, Any]
+) -> None:
+    ours, theirs = cls(*given, **named), Theirs(*given, **named)
     assert asdict(ours) == asdict(theirs)
-    assert repr(ours) == repr(theirs).replace("Theirs", "Ours")
-    assert ours == Ours(*given, **named)
+    assert repr(ours) == repr(theirs).replace("Theirs", cls.__name__)
+    assert ours == cls(*given, **named)
     assert ours.__eq__(theirs) is not True
-    assert replace(ours, left=7) == Ours(7, ours.right, ours.more)
+    for change in (replace, dataclasses.replace):
+        assert change(ours, left=7) == cls(7, ours.right, ours.more)
     assert pickle.loads(pickle.dumps(ours)) == ours
 
 
@@ -52,7 +69,7 @@ def test_the_same_fields(given: tuple[Any, ...], named: dict[str, Any]) -> None:
     [((), {}), ((1, 2, 3, 4), {}), ((1,), {"left": 2}), ((1,), {"other": 2}), ((), {"right": "x"})],
 )
 def test_the_same_mistakes(given: tuple[Any, ...], named: dict[str, Any]) -> None:
-    for cls in (Ours, Theirs):
+    for cls in (Ours, Theirs, Mutable):
         with pytest.raises(TypeError):
             cls(*given, **named)
 
@@ -69,6 +86,26 @@ def test_it_is_frozen_has_slots_and_matches_by_position() -> None:
         case Ours(left, right):
             assert (left, right) == (1, "r")
     assert Ours(1).more is not Ours(1).more
+
+
+def test_a_record_can_change_and_has_no_hash() -> None:
+    mutable = Mutable(1)
+    mutable.left = 2
+    assert mutable == Mutable(2) != Mutable(1)
+    assert not hasattr(mutable, "__dict__")
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(mutable)
+
+
+def test_a_subclass_adds_fields() -> None:
+    assert asdict(Longer(1, "x", [2])) == {"left": 1, "right": "x", "more": [2], "last": 3}
+    assert Longer(1, last=4) != Longer(1)
+    assert [each.name for each in fields(Longer)] == ["left", "right", "more", "last"]
+
+
+def test_a_replaced_field_must_exist() -> None:
+    with pytest.raises(TypeError):
+        replace(Ours(1), other=2)
 
 
 def test_it_shows_its_signature() -> None:

@@ -14,11 +14,10 @@ place, what is wrong, and what to do about it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from itertools import islice
 from typing import Final, NamedTuple
 
-from bylaw.frozen import frozen
+from bylaw.frozen import frozen, replace
 from bylaw.printable import in_line, safe
 
 MAX_DIAGNOSTICS: Final = 50

@@ -1,44 +1,114 @@
-"""Frozen classes that cost little to define.
+"""Classes with fields that cost little to define.
 
-A dataclass compiles code for each of its methods. For the hundred classes that a procedure needs,
-that would take a third of the start-up time. Classes made here share their methods.
+A dataclass compiles code for each of its methods, and its module imports Python's parser. For the
+hundred classes that a procedure needs, that would take a third of the start-up time. Classes made
+here share their methods. `dataclasses.fields`, `replace` and `asdict` work on them.
 """
 
 from __future__ import annotations
 
-from dataclasses import MISSING, FrozenInstanceError, dataclass, field, fields
+from collections.abc import Callable
 from operator import attrgetter
-from typing import Any, NoReturn, TypeVar, dataclass_transform
+from typing import Any, Final, NoReturn, TypeVar, dataclass_transform, overload
 
 _Class = TypeVar("_Class", bound=type)
+_Object = TypeVar("_Object")
+_NONE: Final = object()
+"""No default."""
 
 
+class _Field:
+    """A field that is declared with a function that makes its default."""
+
+    def __init__(self, default_factory: Callable[[], Any]) -> None:
+        self.make: Final = default_factory
+
+
+def field(*, default_factory: Callable[[], Any]) -> Any:
+    """A field whose default is made anew for each object."""
+    return _Field(default_factory)
+
+
+@overload
+def frozen(cls: _Class) -> _Class: ...
+@overload
+def frozen(*, init: bool) -> Callable[[_Class], _Class]: ...
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
-def frozen(cls: _Class) -> _Class:
+def frozen(cls: Any = None, *, init: bool = True) -> Any:
     """Makes a class what `@dataclass(frozen=True, slots=True)` would make it.
 
-    `dataclasses.replace`, `fields` and `asdict` work. Of equality, hash and representation, what
-    the class has from elsewhere is kept.
+    The class keeps its own equality, hash and representation, inherited or not; `init=False`
+    keeps its constructor.
     """
-    cls.__doc__ = cls.__doc__ or cls.__name__
-    made: Any = dataclass(init=False, repr=False, eq=False, slots=True)(cls)
-    made.__init__ = _initialiser(made)
+    if cls is None:
+        return lambda given: frozen(given) if init else _frozen(_with_slots(given))
+    return _frozen(_with_constructor(_with_slots(cls)))
+
+
+def _frozen(made: Any) -> Any:
     made.__setattr__ = made.__delattr__ = _refuse
-    made.__reduce__ = _reduce
-    made.__signature__ = _Signature()
+    made.__reduce__ = made.__dict__.get("__reduce__", _reduce)
     equal, hashed = _comparison(made)
-    for name, method in (("__eq__", equal), ("__hash__", hashed), ("__repr__", _repr)):
-        if getattr(made, name) is getattr(object, name):
-            setattr(made, name, method)
+    _provide(made, __eq__=equal, __hash__=hashed, __repr__=_repr)
+    return made
+
+
+@dataclass_transform(field_specifiers=(field,))
+def record(cls: _Class) -> _Class:
+    """Makes a class what `@dataclass(slots=True)` would make it."""
+    made = _with_constructor(_with_slots(cls))
+    if made.__eq__ is object.__eq__:
+        made.__eq__, made.__hash__ = _comparison(made)[0], None
+    _provide(made, __repr__=_repr)
     return made  # type: ignore[no-any-return]  # the class that was given, with slots
 
 
+def replace(thing: _Object, **changes: Any) -> _Object:
+    """A copy of an object with other values in some of its fields."""
+    made: Any = type(thing)
+    values = [
+        changes.pop(name) if name in changes else getattr(thing, name)
+        for name in made.__match_args__
+    ]
+    return made(*values, **changes)  # type: ignore[no-any-return]  # of the same class
+
+
+def _with_slots(cls: Any) -> Any:
+    """The class with its fields as slots."""
+    declared = cls.__annotations__
+    content = {
+        name: value
+        for name, value in cls.__dict__.items()
+        if name not in declared and name not in ("__dict__", "__weakref__")
+    }
+    inherited: dict[str, tuple[Any, Any]] = {}
+    for base in reversed(cls.__mro__[1:]):
+        inherited |= base.__dict__.get("_declared", {})
+    own = {name: (kind, cls.__dict__.get(name, _NONE)) for name, kind in declared.items()}
+    taken = {slot for base in cls.__mro__[1:] for slot in base.__dict__.get("__slots__", ())}
+    content["_declared"] = fields = inherited | own
+    content["__slots__"] = tuple(name for name in declared if name not in taken)
+    content.setdefault("__match_args__", tuple(fields))
+    content["__doc__"] = cls.__doc__ or cls.__name__
+    content["__dataclass_fields__"] = _DataclassFields()
+    made: Any = type(cls)(cls.__name__, cls.__bases__, content)
+    made.__qualname__ = cls.__qualname__
+    return made
+
+
+def _with_constructor(cls: Any) -> Any:
+    """The class with its fields as the parameters of its constructor."""
+    cls.__init__, cls.__signature__ = _initialiser(cls), _Signature()
+    return cls
+
+
 def _initialiser(cls: Any) -> Any:
-    declared = fields(cls)
-    setters = tuple(getattr(cls, each.name).__set__ for each in declared)
-    defaults = tuple(each.default for each in declared)
-    count = len(declared)
-    needed = max((at + 1 for at, value in enumerate(defaults) if value is MISSING), default=0)
+    names = tuple(cls._declared)
+    defaults = tuple(default for _, default in cls._declared.values())
+    setters = tuple(getattr(cls, name).__set__ for name in names)
+    count = len(names)
+    made = [at + 1 for at, value in enumerate(defaults) if value is _NONE or type(value) is _Field]
+    needed = max(made, default=0)
     finish = getattr(cls, "__post_init__", None)
 
     def __init__(self: Any, *given: Any, **named: Any) -> None:  # noqa: N807  # it becomes a method
@@ -55,20 +125,36 @@ def _initialiser(cls: Any) -> Any:
         if len(given) > count:
             raise TypeError(f"{cls.__name__} takes {count} arguments, not {len(given)}")
         values = list(given)
-        for each in declared[len(given) :]:
-            if each.name in named:
-                values.append(named.pop(each.name))
-            elif each.default is not MISSING:
-                values.append(each.default)
-            elif each.default_factory is not MISSING:
-                values.append(each.default_factory())
+        for name, default in zip(names[len(given) :], defaults[len(given) :], strict=True):
+            if name in named:
+                values.append(named.pop(name))
+            elif default is _NONE:
+                raise TypeError(f"{cls.__name__} needs the argument '{name}'")
             else:
-                raise TypeError(f"{cls.__name__} needs the argument '{each.name}'")
+                values.append(default.make() if type(default) is _Field else default)
         if named:
             raise TypeError(f"{cls.__name__} takes no argument '{next(iter(named))}' here")
         return tuple(values)
 
     return __init__
+
+
+class _DataclassFields:
+    """The fields for the functions of `dataclasses`, made when they are asked for."""
+
+    def __get__(self, instance: object, cls: Any) -> Any:
+        import dataclasses
+
+        listed: list[Any] = []
+        for name, (kind, default) in cls._declared.items():
+            entry = dataclasses.field()
+            if type(default) is _Field:
+                entry = dataclasses.field(default_factory=default.make)
+            elif default is not _NONE:
+                entry = dataclasses.field(default=default)
+            listed.append((name, kind, entry))
+        made: Any = dataclasses.make_dataclass(cls.__name__, listed)
+        return made.__dataclass_fields__
 
 
 class _Signature:
@@ -78,12 +164,19 @@ class _Signature:
         from inspect import Parameter, Signature
 
         parameters = []
-        for each in fields(cls):
-            default = Parameter.empty if each.default is MISSING else each.default
-            default = default if each.default_factory is MISSING else ...
-            kind = Parameter.POSITIONAL_OR_KEYWORD
-            parameters.append(Parameter(each.name, kind, default=default, annotation=each.type))
+        for name, (kind, default) in cls._declared.items():
+            shown = Parameter.empty if default is _NONE else default
+            shown = ... if type(default) is _Field else shown
+            by = Parameter.POSITIONAL_OR_KEYWORD
+            parameters.append(Parameter(name, by, default=shown, annotation=kind))
         return Signature(parameters)
+
+
+def _provide(cls: Any, **methods: Any) -> None:
+    """Adds the methods that the class does not have from elsewhere."""
+    for name, method in methods.items():
+        if getattr(cls, name) is getattr(object, name):
+            setattr(cls, name, method)
 
 
 def _comparison(cls: Any) -> tuple[Any, Any]:
@@ -109,4 +202,6 @@ def _reduce(self: Any) -> tuple[type, tuple[Any, ...]]:
 
 
 def _refuse(self: Any, name: str, *_: object) -> NoReturn:
+    from dataclasses import FrozenInstanceError
+
     raise FrozenInstanceError(f"cannot assign to field {name!r}")

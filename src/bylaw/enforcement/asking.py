@@ -2,13 +2,12 @@
 
 The person may be slow, never answer, or fail to be reached. A question therefore runs in a daemon
 thread or in the event loop. Anything but a clear yes in time refuses the call, and the refusal
-has the reason. asyncio and futures are slow to import, so they are imported by the first question.
+has the reason. asyncio, futures and inspect are slow to import: the first question imports them.
 """
 
 from __future__ import annotations
 
 import contextvars
-import inspect
 import threading
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
@@ -42,10 +41,11 @@ class Question:
 
         def wait() -> str | None:
             import asyncio
+            from inspect import isawaitable
 
             try:
                 answer = ask(self.call.read_only, self.shown)
-                if inspect.isawaitable(answer):
+                if isawaitable(answer):
                     answer = asyncio.run(_awaited(answer))
                 return _reason(answer)
             except Exception as error:
@@ -69,6 +69,8 @@ class Question:
                 return None, _failed(error)
 
         async def wait() -> str | None:
+            import inspect
+
             called = getattr(ask, "__call__", ask)  # noqa: B004  # it is inspected, not tested for
             try:
                 if inspect.iscoroutinefunction(ask) or inspect.iscoroutinefunction(called):

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
-from dataclasses import fields as dataclass_fields
 from typing import Any, Final, Literal, Self, TypeAlias, get_args
 
 from bylaw.errors import BylawError, Diagnostic
+from bylaw.frozen import frozen
 from bylaw.procedure.constraint import SEVERITIES, Constraint, Severity
 from bylaw.saved import fields, table, whole
 from bylaw.trace.event import Call
@@ -36,7 +35,7 @@ call allowed in between, or all of them."""
 SOFT_BLOCK_MODES: Final[tuple[SoftBlockMode, ...]] = get_args(SoftBlockMode)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Violation:
     """One rule that a proposed call would break."""
 
@@ -71,7 +70,7 @@ class _DecisionFields:
     )
 
 
-@dataclass(frozen=True, slots=True, init=False)
+@frozen(init=False)
 class Decision(_DecisionFields):
     """The gate's decision on one proposed call."""
 
@@ -136,9 +135,6 @@ class Decision(_DecisionFields):
         made.approved = approved
         made.__class__ = cls
         return made  # type: ignore[no-any-return]  # it has become one
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), tuple(getattr(self, each.name) for each in dataclass_fields(self))
 
     @property
     def allowed(self) -> bool:

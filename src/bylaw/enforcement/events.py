@@ -5,12 +5,12 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias, get_args
 
 from bylaw.audit.reader import LogError
 from bylaw.enforcement.decision import HINTS, Decision, Hints, Violation
 from bylaw.enforcement.run_log import RunLog, decision_entry
+from bylaw.frozen import field, record
 from bylaw.saved import choice, fields, listed, number, optional_text, places, table, text, whole
 from bylaw.trace.event import Call
 from bylaw.values import Json, equal
@@ -23,7 +23,7 @@ SHOWN_CALLS: Final = 5
 """The number of earlier calls that a refusal names."""
 
 
-@dataclass(slots=True)
+@record
 class EnforcementEvent:
     """A rule that a refused, tolerated or approved call would break, or that was lost."""
 

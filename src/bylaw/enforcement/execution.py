@@ -8,7 +8,6 @@ so that no rule takes it for a success or for a failure. `Guard.awaiting` lists 
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -26,9 +25,11 @@ Opened: TypeAlias = tuple[Decision, AsyncGenerator[Any, Any]]
 
 def executed(guard: Guard, decision: Decision, execute: Callable[[], Any]) -> Any:
     """Runs an allowed call and records its result."""
+    from inspect import isawaitable  # slow to import
+
     try:
         result = execute()
-        if inspect.isawaitable(result):
+        if isawaitable(result):
             return _awaited(guard, decision, result)
         return _delivered(guard, decision, result)
     except BaseException as error:

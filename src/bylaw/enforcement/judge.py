@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import replace
 from typing import Final, Literal, TypeAlias, get_args
 
 from bylaw.enforcement.decision import Violation, ViolationKind
@@ -13,6 +12,7 @@ from bylaw.enforcement.joint.rules import JointRules
 from bylaw.enforcement.report import ConstraintStanding
 from bylaw.enforcement.severity import Setting, severity_of
 from bylaw.errors import listing
+from bylaw.frozen import replace
 from bylaw.logic import formula as f
 from bylaw.logic.walk import everything, tools_in
 from bylaw.names import FINAL_ANSWER

@@ -11,31 +11,32 @@ arguments (`pay(5, amount=6)` puts 6 into `more`), the call is refused.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from bylaw.enforcement.validation import not_json, unusable
 from bylaw.plain import NotJson, rebuilt, type_name
 from bylaw.values import Json
 
-_POSITIONAL: Final = (
-    inspect.Parameter.POSITIONAL_ONLY,
-    inspect.Parameter.POSITIONAL_OR_KEYWORD,
-)
+if TYPE_CHECKING:
+    from inspect import Parameter, Signature
 
 
 class ToolParameters:
     """The parameters of one tool."""
 
-    def __init__(self, name: str, signature: inspect.Signature) -> None:
+    def __init__(self, name: str, signature: Signature) -> None:
         self.name: Final = name
         self.signature: Final = signature
         listed = signature.parameters.values()
-        self._positional: Final = [each for each in listed if each.kind in _POSITIONAL]
-        self._rest: Final = _of_kind(listed, inspect.Parameter.VAR_POSITIONAL)
+        self._positional: Final = [
+            each
+            for each in listed
+            if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)
+        ]
+        self._rest: Final = _of_kind(listed, "VAR_POSITIONAL")
         """The name of `*notes`, if there is one."""
-        self._more: Final = _of_kind(listed, inspect.Parameter.VAR_KEYWORD)
+        self._more: Final = _of_kind(listed, "VAR_KEYWORD")
         """The name of `**more`, if there is one."""
         self._defaults: Final = {
             each.name: value for each in listed for value in _json_default(each)
@@ -45,8 +46,10 @@ class ToolParameters:
     @classmethod
     def of(cls, name: str, tool: Callable[..., Any]) -> ToolParameters:
         """The parameters of a Python function."""
+        from inspect import signature  # slow to import
+
         try:
-            return cls(name, inspect.signature(tool))
+            return cls(name, signature(tool))
         except (TypeError, ValueError):
             help = "Wrap it in a function of your own, with named parameters."
             raise unusable(f"the parameters of the tool '{name}' cannot be read", help) from None
@@ -98,11 +101,11 @@ class ToolParameters:
         return [*values, *rest], keywords
 
 
-def _of_kind(listed: Any, kind: Any) -> str | None:
-    return next((each.name for each in listed if each.kind is kind), None)
+def _of_kind(listed: Any, kind: str) -> str | None:
+    return next((each.name for each in listed if each.kind.name == kind), None)
 
 
-def _json_default(parameter: inspect.Parameter) -> list[Json]:
+def _json_default(parameter: Parameter) -> list[Json]:
     if parameter.default is not parameter.empty:
         try:
             return [rebuilt(parameter.default)]

@@ -7,7 +7,6 @@ then set `inside`; see `atomic`.
 from __future__ import annotations
 
 from collections.abc import Container, Mapping
-from dataclasses import dataclass, field, replace
 from typing import Final
 
 from bylaw.enforcement.admission import Admission
@@ -22,13 +21,14 @@ from bylaw.enforcement.severity import Setting
 from bylaw.enforcement.turn import call_key
 from bylaw.enforcement.validation import unusable
 from bylaw.errors import Diagnostic, UsageError, listing
+from bylaw.frozen import field, record, replace
 from bylaw.procedure.procedure import Procedure
 from bylaw.trace.event import Call, Event, Message, Role
 from bylaw.trace.gate_record import GateRecord
 from bylaw.values import Json
 
 
-@dataclass(slots=True)
+@record
 class AcceptedAnswer:
     """The answer that ended the run, and the state before it, so that it can be withdrawn."""
 

@@ -14,10 +14,8 @@ them, and the caller gets the original value.
 
 from __future__ import annotations
 
-import inspect
 import typing
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from bylaw.enforcement.decision import Decision
@@ -26,6 +24,7 @@ from bylaw.enforcement.parameters import ToolParameters
 from bylaw.enforcement.turn import calls_of
 from bylaw.enforcement.validation import unusable
 from bylaw.errors import shown
+from bylaw.frozen import replace
 from bylaw.names import FINAL_ANSWER
 from bylaw.plain import error_text
 from bylaw.trace.event import Call
@@ -90,6 +89,8 @@ def _wrapped(guard: Guard, tool: GatedTool) -> ToolFunction:
 
         return async_stream(guard, begin)
 
+    import inspect  # slow, and a guard may have no tools
+
     if inspect.iscoroutinefunction(tool.function):
         return _looking_like(tool, run_async)
     if inspect.isasyncgenfunction(tool.function):
@@ -150,10 +151,12 @@ async def run_turn_async(
     gated, listed = _gated(tools), calls_of(calls)
     outcomes: list[Any] = [None] * len(listed)
 
+    from inspect import isawaitable
+
     async def run(decision: Decision) -> None:
         result = _outcome(guard, gated, decision)
         try:
-            result = await result if inspect.isawaitable(result) else result
+            result = await result if isawaitable(result) else result
         except Exception as error:
             result = {"error": error_text(error)}
         except asyncio.CancelledError as error:

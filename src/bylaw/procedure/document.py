@@ -10,13 +10,13 @@ import json
 import math
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
 import yaml
 
 from bylaw.errors import Diagnostic, Span, SpecError
+from bylaw.frozen import field, record
 from bylaw.opening import open_regular
 from bylaw.values import DuplicateKey, Json, JsonError, read_json
 
@@ -42,7 +42,7 @@ _WORDS: Final[dict[str, Json]] = {
 }
 
 
-@dataclass(slots=True)
+@record
 class Located:
     """A value and its position. Lists and mappings contain located values."""
 

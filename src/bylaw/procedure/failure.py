@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-from bylaw.frozen import frozen
+from bylaw.frozen import frozen, replace
 from bylaw.logic import formula as f
 from bylaw.logic.operators import OPERATORS
 from bylaw.logic.terms import Answer, Apply, At, Last, Literal, Reading, Sofar

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypedDict, get_args
 
 from bylaw.errors import Span, SpecError, shown
+from bylaw.frozen import replace
 from bylaw.logic.formula import Formula
 from bylaw.logic.operators import is_plain, may_be_variable
 from bylaw.procedure.constraint import SEVERITIES, Constraint

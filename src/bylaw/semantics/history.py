@@ -9,10 +9,10 @@ results are.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Final
 
 from bylaw.errors import clipped
+from bylaw.frozen import replace
 from bylaw.logic import formula as f
 from bylaw.logic.reach import is_past_but_for_functions
 from bylaw.logic.walk import everything, sees_answer, weight_of

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
 from bylaw.errors import clipped
+from bylaw.frozen import replace
 from bylaw.logic import formula as f
 from bylaw.saved import Damaged, fields, flag, listed, places, text, whole
 from bylaw.semantics.engine import Engine, EngineAnswer, EngineMark, heard_role

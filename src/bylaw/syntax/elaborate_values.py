@@ -16,7 +16,7 @@ from bylaw.logic.walk import Steps, run
 from bylaw.regex.regex import regex_error
 from bylaw.syntax import shapes as s
 from bylaw.syntax.scope import NameScope
-from bylaw.vocabulary.domains import PathError, compile_path
+from bylaw.vocabulary.domains import PathError, check_path
 from bylaw.vocabulary.functions import FUNCTIONS, PATTERN
 
 NO_VALUE: Final = t.Literal.of(None)
@@ -321,7 +321,7 @@ class ValueElaborator:
         match shape:
             case s.Scalar(span, str(path)):
                 try:
-                    compile_path(path)
+                    check_path(path)
                 except PathError as error:
                     self.complain(span, scope, "E109", f"not a JMESPath expression: {error}")
                 return path

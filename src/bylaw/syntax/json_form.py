@@ -27,7 +27,7 @@ from bylaw.regex.regex import regex_error
 from bylaw.syntax.json_writer import VERSION
 from bylaw.trace.event import ROLES
 from bylaw.values import MAX_DEPTH, Json
-from bylaw.vocabulary.domains import PathError, compile_path
+from bylaw.vocabulary.domains import PathError, check_path
 from bylaw.vocabulary.functions import FUNCTIONS, PATTERN
 from bylaw.vocabulary.predicates import PREDICATES
 from bylaw.vocabulary.signature import OperandKind
@@ -284,7 +284,7 @@ class _PartReader:
     def path(self, value: Json) -> str:
         path = self.text(value)
         try:
-            compile_path(path)
+            check_path(path)
         except PathError as error:
             raise self.fail(f"not a JMESPath expression: {error}") from None
         return path

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import field, replace
 
 from bylaw.errors import Diagnostic, Span, SpecError, did_you_mean, listing
-from bylaw.frozen import frozen
+from bylaw.frozen import field, frozen, replace
 from bylaw.logic.terms import ToolGlob, ToolMember, ToolName
 from bylaw.names import FINAL_ANSWER
 from bylaw.syntax.shapes import Item, Shape

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
 from enum import Enum
 from typing import Any, Final, Literal, Self, TypeAlias, TypeGuard, get_args
 
@@ -36,9 +35,11 @@ class _CallFields:
         *("tool", "args", "result", "step", "error", "id", "start", "end", "agent"),
         "_derived",
     )
+    _derived: dict[str, Any]
+    """What rules read of the result, once it was read."""
 
 
-@dataclass(frozen=True, slots=True, init=False)
+@frozen(init=False)
 class Call(_CallFields):
     """One attempted tool call, whatever its outcome.
 
@@ -55,8 +56,6 @@ class Call(_CallFields):
     start: float | None
     end: float | None
     agent: str | None
-    _derived: dict[str, Any] = field(init=False, repr=False, compare=False)
-    """What rules read of the result, once it was read."""
 
     def __new__(
         cls,
@@ -88,12 +87,9 @@ class Call(_CallFields):
             call.__class__ = cls
             return call  # type: ignore[no-any-return]  # it has become one
         other = object.__new__(cls)
-        for each in fields(Call):
-            object.__setattr__(other, each.name, getattr(call, each.name))
+        for name in _CallFields.__slots__:
+            object.__setattr__(other, name, getattr(call, name))
         return other
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), tuple(getattr(self, each.name) for each in fields(self)[:-1])
 
     @property
     def value(self) -> Json | Missing:

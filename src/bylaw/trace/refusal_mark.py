@@ -17,13 +17,12 @@ that sets out to imitate a refusal can. Only the gate's log tells, and `checked_
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
 from bylaw.errors import clipped
+from bylaw.frozen import replace
 from bylaw.names import FINAL_ANSWER
 from bylaw.trace.event import MISSING, Call, Event
 from bylaw.trace.refusal import OPENING, REFUSAL_ACTIONS, Refusal
@@ -174,7 +173,7 @@ def _texts(value: Json) -> Iterator[str]:
             return
         yield text
         if ERROR_NAME in text:
-            yield _AS_CODE.sub(lambda found: str(ast.literal_eval(found["text"])), text)
+            yield _AS_CODE.sub(lambda found: str(_literal(found["text"])), text)
         value = _mapping(text)
     if isinstance(value, Mapping):
         if set(value) == set(OBSERVATION) and value["error"] == ERROR_NAME:
@@ -194,9 +193,15 @@ def _mapping(text: str) -> Json:
     except JsonError:
         pass
     try:
-        return ast.literal_eval(text)
+        return _literal(text)
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         return None
+
+
+def _literal(text: str) -> Any:
+    from ast import literal_eval  # slow to import
+
+    return literal_eval(text)
 
 
 def _names(tool: str) -> Iterator[str]:

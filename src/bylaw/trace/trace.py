@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from typing import Any, Final, Literal, TypeAlias
 
 from bylaw.errors import MAX_DIAGNOSTICS, Diagnostic, TraceError
+from bylaw.frozen import replace
 from bylaw.names import FINAL_ANSWER
 from bylaw.read_only import ReadOnlyDict, read_only
 from bylaw.trace.event import Call, Event, Message

@@ -6,6 +6,7 @@ any other value itself. Equal values count once.
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
@@ -122,6 +123,15 @@ _PATH_FAILURES: Final = (
     ValueError,
 )
 """The errors that JMESPath raises on paths and on values; its own are ValueErrors."""
+
+
+_PLAIN_PATH: Final = re.compile(r"(?=.{1,100}\Z)[A-Za-z_]\w*(\[\])?(\.[A-Za-z_]\w*(\[\])?)*", re.A)
+
+
+def check_path(path: str) -> None:
+    """Raises PathError if the text is not a JMESPath expression."""
+    if not _PLAIN_PATH.fullmatch(path):  # a plain one is known to be right without the library
+        compile_path(path)
 
 
 @lru_cache(maxsize=4096)

@@ -5,7 +5,6 @@ Registration is the only way to add code to an evaluation; loading a file never 
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterable, Mapping, Set
 from types import MappingProxyType
 from typing import Any, TypeAlias, TypeVar, overload
@@ -122,8 +121,10 @@ class Vocabulary:
             reason = "is already registered" if taken else "cannot be written in a formula"
             reason = "is a function of the language" if name in FUNCTIONS else reason
             raise SpecError(Diagnostic("E114", f"the name '{name}' {reason}", "Rename it."))
+        from inspect import signature  # slow to import
+
         try:
-            inspect.signature(function).bind(*range(least), *range(_operand_count(function, least)))
+            signature(function).bind(*range(least), *range(_operand_count(function, least)))
         except TypeError:
             message = f"'{name}' must take ({leading}, *operands)"
             raise SpecError(Diagnostic("E114", message)) from None
@@ -132,9 +133,14 @@ class Vocabulary:
 
 def _operand_count(function: Callable[..., Any], least: int) -> int:
     """The number of operands that a function requires after the leading parameters."""
-    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    parameters = inspect.signature(function).parameters.values()
-    required = [p for p in parameters if p.kind in kinds and p.default is p.empty]
+    from inspect import signature
+
+    required = [
+        each
+        for each in signature(function).parameters.values()
+        if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)
+        and each.default is each.empty
+    ]
     return max(0, len(required) - least)
 
 

@@ -11,11 +11,11 @@ A set of positions is an integer with one bit for each of them.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import compress, count
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
+from bylaw.frozen import frozen
 from bylaw.logic.formula import ArgumentIs, Arguments, EventAtom, OutcomeIs, Pattern
 from bylaw.logic.terms import Literal as LiteralTerm
 from bylaw.logic.terms import Term, Tool, ToolName
@@ -48,7 +48,7 @@ Kleene: TypeAlias = bool | None
 """True, False, or None if it depends on something unknown."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Moment:
     """The time of a call, between two bounds if hidden events leave it open."""
 

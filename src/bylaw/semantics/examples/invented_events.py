@@ -8,10 +8,10 @@ list. The values are those that occur in the rule, and a few others, so that som
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from random import Random
 from typing import Any, Final
 
+from bylaw.frozen import field, record
 from bylaw.logic import formula as f
 from bylaw.logic import terms as t
 from bylaw.logic.walk import everything
@@ -26,7 +26,7 @@ _LISTS: Final = ("sum", "avg", "max", "min", "sort", "unique", "zip", "reverse",
 _SAME: Final = ("decode", "lower", "upper", "trim", "normalise", "to_string")
 
 
-@dataclass(slots=True)
+@record
 class Looks:
     """The shape of a value, as far as a rule determines it."""
 

@@ -8,9 +8,9 @@ result arrives. A result that never arrives counts as missing at the end.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final, TypeAlias
 
+from bylaw.frozen import record
 from bylaw.names import FINAL_ANSWER
 from bylaw.saved import fields, flag, listed, whole
 from bylaw.semantics.engine import Engine, EngineAnswer, EngineMark
@@ -29,7 +29,7 @@ Possible: TypeAlias = frozenset[StateNumber] | None
 """The states under all outcomes of outstanding calls; None if they cannot be listed."""
 
 
-@dataclass(slots=True)
+@record
 class UnsettledMove:
     """An event since the first one whose result matters and is unknown."""
 

@@ -8,9 +8,9 @@ queue and with the values that it mentions, and not with their product.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from bylaw.frozen import replace
 from bylaw.semantics.machine.alphabet import Letter
 from bylaw.semantics.machine.machine import StateNumber
 from bylaw.semantics.machine.placeholder import filled

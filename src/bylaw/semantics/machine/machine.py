@@ -12,9 +12,10 @@ from __future__ import annotations
 import copy
 import threading
 from collections.abc import Iterable
-from dataclasses import astuple, replace
+from operator import attrgetter
 from typing import Any, Final, TypeAlias
 
+from bylaw.frozen import replace
 from bylaw.logic import formula as f
 from bylaw.logic.walk import sees_answer
 from bylaw.saved import Damaged, fields, flag, listed, whole
@@ -37,6 +38,8 @@ Move: TypeAlias = tuple[Letter, bool, bool]
 
 _TIMELESS: Final = ("true", "false", "predicate", "not predicate", "and", "or")
 """The shapes whose value is the same at every event."""
+
+_values: Final = attrgetter(*Obligation.__match_args__)
 
 MAX_STATES: Final = 50_000
 """The size at which the state table is full."""
@@ -123,7 +126,7 @@ class Machine:
     def _written(self, residual: Residual) -> Json:
         """A residual as JSON: in one order, so that equal states are written alike."""
         return sorted(
-            sorted(sorted(astuple(self.obligations[n]) for n in each) for each in requirement)
+            sorted(sorted(_values(self.obligations[n]) for n in each) for each in requirement)
             for requirement in residual
         )
 

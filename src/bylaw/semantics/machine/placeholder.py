@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, Final
 
+from bylaw.frozen import replace
 from bylaw.logic import formula as f
 from bylaw.logic.terms import Apply, At, Counted, Literal, ToolName
 from bylaw.logic.walk import everything

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from bylaw.frozen import frozen
 from bylaw.semantics.machine.alphabet import Letter
 from bylaw.semantics.machine.residual import (
     FALSE,
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from bylaw.semantics.machine.machine import Machine
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Configuration:
     """A state of the machine."""
 
@@ -35,7 +35,7 @@ class Configuration:
     """Has the final answer been given?"""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Obligation:
     """A part that must hold at the next event, or a predicate's final value."""
 

@@ -15,11 +15,11 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from operator import attrgetter
 from typing import Final
 
+from bylaw.frozen import frozen, replace
 from bylaw.logic import formula as f
 from bylaw.logic.terms import Literal, ToolName
 from bylaw.logic.walk import substitute
@@ -55,7 +55,7 @@ from bylaw.work import OverBudget, spend
 _NOTHING: Final[Letter] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class QueuedEvent:
     """An event that waits for results, its own or earlier ones."""
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import product
 from math import prod
 from typing import Final, Literal, TypeAlias, TypeVar
 
+from bylaw.frozen import frozen
 from bylaw.saved import fields, flag, listed, text, whole
 from bylaw.semantics.past.records import MemoryEntry, entry_of, entry_record
 from bylaw.semantics.undo import Undo
@@ -28,7 +28,7 @@ Bucket: TypeAlias = list[MemoryEntry]
 _Kept = TypeVar("_Kept")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Key:
     """A condition that a later query looks up: the event's value matches the query's."""
 
@@ -40,7 +40,7 @@ class Key:
     """Can null match? In patterns it can, in comparisons it cannot."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SplitCondition:
     """A condition, split by what is known when an event is taken in, and what a query adds."""
 

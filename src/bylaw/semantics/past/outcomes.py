@@ -6,9 +6,9 @@ They are candidates, not a complete list: a rule may hold for a result that is n
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Any, Final, TypeAlias
 
+from bylaw.frozen import replace
 from bylaw.logic import formula as f
 from bylaw.logic.terms import Literal
 from bylaw.logic.walk import everything

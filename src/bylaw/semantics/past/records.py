@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Final
 
+from bylaw.frozen import record
 from bylaw.saved import Damaged, choice, fields, flag, listed, number, table, text, whole
 from bylaw.trace.event import MISSING, ROLES, Call, Event, Message
 from bylaw.values import Json
 from bylaw.vocabulary.local import EventContext
 
 
-@dataclass(slots=True)
+@record
 class MemoryEntry:
     """An event that was taken in."""
 

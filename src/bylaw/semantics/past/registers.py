@@ -13,11 +13,11 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
 from itertools import product
 from operator import attrgetter
 from typing import Final
 
+from bylaw.frozen import field, record, replace
 from bylaw.logic import formula as f
 from bylaw.logic.walk import sees_answer
 from bylaw.names import FINAL_ANSWER
@@ -42,7 +42,7 @@ MAX_COMBINATIONS: Final = 243
 """The limit on combinations of outcomes of outstanding calls that are tried."""
 
 
-@dataclass(slots=True)
+@record
 class UnsettledEvent:
     """An event that was taken in while a result was unknown."""
 
