@@ -32,8 +32,9 @@ from bylaw.formulas import (
     true,
 )
 from bylaw.logic.formula import And, Formula, Implies, Not, Or
-from bylaw.semantics.evaluation import EvaluationScope, evaluate, view_of
+from bylaw.semantics.evaluation import evaluate, view_of
 from bylaw.semantics.reference import reading
+from bylaw.semantics.scope import EvaluationScope
 from bylaw.semantics.verdict import FALSE, TRUE, UNKNOWN, VACUOUS, Value
 from bylaw.vocabulary.view import Order, View, mask_of
 

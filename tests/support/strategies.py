@@ -36,7 +36,8 @@ from bylaw.logic.terms import (
     tool_of,
 )
 from bylaw.trace.event import ROLES
-from bylaw.vocabulary.functions import FUNCTIONS, PATTERN
+from bylaw.vocabulary.function import PATTERN
+from bylaw.vocabulary.functions import FUNCTIONS
 
 TOOLS = ("a", "b", "c")
 KEYS = ("i", "j")

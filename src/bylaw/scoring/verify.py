@@ -14,8 +14,9 @@ from bylaw.procedure.procedure import Procedure
 from bylaw.scoring.narrate import Narrator, defined_names, sentence
 from bylaw.scoring.occurrences import Occurrence, occurrences
 from bylaw.scoring.score import Label, score_of
-from bylaw.semantics.evaluation import CompiledFormulas, Evaluation, EvaluationScope
+from bylaw.semantics.evaluation import Evaluation
 from bylaw.semantics.reasons import witness
+from bylaw.semantics.scope import CompiledFormulas, EvaluationScope
 from bylaw.semantics.verdict import Outcome
 from bylaw.trace.event import Call
 from bylaw.trace.formats import read

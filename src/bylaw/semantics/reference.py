@@ -18,36 +18,20 @@ other positions means nothing, so values are read only where they can matter.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from functools import lru_cache, reduce
-from operator import or_
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar, assert_never
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final, assert_never
 
 from bylaw.logic import formula as f
-from bylaw.logic.node import MAX_DEPTH, Node
-from bylaw.logic.reach import reads_event
-from bylaw.logic.terms import Term, ToolName, is_constant
-from bylaw.logic.walk import everything, substitute, weight_of
-from bylaw.trace.event import MISSING
-from bylaw.vocabulary.comparisons import compared
-from bylaw.vocabulary.domains import Elements
-from bylaw.vocabulary.possible import UNSEEN, PossibleValue, known, possible_key
-from bylaw.vocabulary.predicates import PREDICATES
-from bylaw.vocabulary.tracker import value_of
-from bylaw.vocabulary.view import Kleene, positions_of
-from bylaw.work import spend
+from bylaw.logic.node import MAX_DEPTH
+from bylaw.logic.terms import ToolName
+from bylaw.logic.walk import everything
+from bylaw.semantics import atoms
+from bylaw.semantics.atoms import NOWHERE, Row, TruthFunction
+from bylaw.semantics.quantified import quantified, with_named_value
 
 if TYPE_CHECKING:
-    from bylaw.semantics.evaluation import EvaluationScope
+    from bylaw.semantics.scope import EvaluationScope
 
-Row: TypeAlias = tuple[int, int]
-"""The positions where a formula is true, and those among them where something was checked."""
-TruthFunction: TypeAlias = "Callable[[EvaluationScope, int], Row]"
-"""A formula as a function of a scope and of the requested positions."""
-
-_Part = TypeVar("_Part", bound=Node)
-
-_NOWHERE: Final[Row] = (0, 0)
 _FEW: Final = 8
 """The number of positions up to which each is looked at alone."""
 _DEEP: Final = 100
@@ -77,31 +61,23 @@ def _compiled(formula: f.Formula, certain: bool) -> TruthFunction:
     match formula:
         # Atoms.
         case f.Truth(truth):
-            return lambda s, where: s.throughout if truth else _NOWHERE
+            return lambda s, where: s.throughout if truth else NOWHERE
         case f.EventAtom(ToolName(name), ()):
-            return _named(name) if certain else _possibly_named(name)
+            return atoms.named(name) if certain else atoms.possibly_named(name)
         case f.EventAtom():
-            return lambda s, where: _atom(s.matching(formula, where), certain)
+            return lambda s, where: atoms.row(s.matching(formula, where), certain)
         case f.Says(role):
-            return lambda s, where: _atom(s.spoken(role), certain)
+            return lambda s, where: atoms.row(s.spoken(role), certain)
         case f.Compare():
-            return _compared(formula, certain)
+            return atoms.comparison(formula, certain)
         case f.TracePredicate():
-            return _judged(formula, certain)
+            return atoms.trace_predicate(formula, certain)
         case f.OpenPredicate():
-
-            def asked(s: EvaluationScope, where: int) -> Row:
-                true = 0
-                for at in positions_of(where):
-                    answer = s.asked(formula, at)
-                    true |= (not certain if answer is None else answer) << at
-                return true, true
-
-            return asked
+            return atoms.open_predicate(formula, certain)
 
         # Connectives. The right operand is evaluated only where it matters.
         case f.Not(operand):
-            a, tool = _part(operand, not certain), _bare_tool(operand, certain)
+            a, tool = _part(operand, not certain), atoms.bare_tool(operand, certain)
 
             def negation(s: EvaluationScope, where: int) -> Row:
                 false = a(s, where)[0] if tool is None else s.masks.get(tool, 0) | s.hidden
@@ -134,13 +110,13 @@ def _compiled(formula: f.Formula, certain: bool) -> TruthFunction:
 
             return disjunction
         case f.Implies(left, right):
-            a, tool = _part(left, not certain), _bare_tool(left, certain)
+            a, tool = _part(left, not certain), atoms.bare_tool(left, certain)
             b = _part(right, certain)
 
             def implication(s: EvaluationScope, where: int) -> Row:
                 applies = a(s, where)[0] if tool is None else s.masks.get(tool, 0) | s.hidden
                 where &= applies
-                true, checked = b(s, where) if where else _NOWHERE
+                true, checked = b(s, where) if where else NOWHERE
                 return (s.everywhere ^ applies) | true, checked & applies
 
             return implication
@@ -303,176 +279,11 @@ def _compiled(formula: f.Formula, certain: bool) -> TruthFunction:
             return later
 
         case f.ForAll() | f.Exists():
-            return _quantified(formula, certain)
+            return quantified(formula, _part(formula.body, certain), certain)
         case f.Let(variable, value, body):
-            return _named_value(variable, value, _part(body, certain))
+            return with_named_value(variable, value, _part(body, certain))
         case _:
             assert_never(formula)
-
-
-def _quantified(formula: f.Quantifier, certain: bool) -> TruthFunction:
-    """A universal is true where all instances are; an existential, where one is."""
-    variable, domain = formula.variable, formula.domain
-    universal = isinstance(formula, f.ForAll)
-    body = _part(formula.body, certain)
-    matters, weight = variable in formula.body.free, weight_of(formula.body)
-    instances = _found_here if reads_event(domain) else _found_anywhere
-
-    def quantified(s: EvaluationScope, where: int) -> Row:
-        # Unknown values count against a universal, or in favour of an existential.
-        found, incomplete = instances(s, domain, where, universal is certain)
-        if not matters:
-            found = found[:1] and [(None, reduce(or_, (asked for _, asked in found)))]
-        true, checked = (s.everywhere if universal else 0), 0
-        for value, asked in found:
-            spend(weight * asked.bit_count())
-            holds, more = body(s.with_value(variable, value), asked)
-            true = true & (holds | ~asked) if universal else true | holds & asked
-            checked |= more & asked
-        if incomplete and universal is certain:
-            true = true & ~incomplete if universal else true | incomplete
-        return true, true & checked
-
-    return quantified
-
-
-def _named_value(variable: str, value: Term, body: TruthFunction) -> TruthFunction:
-    """The body, with the value that the term has at each position for the variable."""
-
-    def named(s: EvaluationScope, where: int) -> Row:
-        if is_constant(value):
-            return body(s.with_value(variable, s.possible(value, len(s.view))), where)
-        true = checked = 0
-        for found, asked in _alike((s.possible(value, at), at) for at in positions_of(where)):
-            holds, more = body(s.with_value(variable, found), asked)
-            true |= holds & asked
-            checked |= more & asked
-        return true, checked
-
-    return named
-
-
-_Found: TypeAlias = tuple[list[tuple[PossibleValue, int]], int]
-"""The values of a domain, each with its positions; the positions where more may exist."""
-
-
-def _found_anywhere(s: EvaluationScope, domain: f.Domain, where: int, uncertain: bool) -> _Found:
-    found = s.elements(domain, 0)
-    incomplete = 0 if found.complete else s.everywhere
-    return [(value, where) for value in _members(found, uncertain)], incomplete
-
-
-def _found_here(s: EvaluationScope, domain: f.Domain, where: int, uncertain: bool) -> _Found:
-    places: list[tuple[PossibleValue, int]] = []
-    incomplete = 0
-    for at in positions_of(where):
-        found = s.elements(domain, at)
-        incomplete |= (not found.complete) << at
-        places += [(value, at) for value in _members(found, uncertain)]
-    return _alike(places), incomplete
-
-
-def _members(found: Elements, uncertain: bool) -> Sequence[PossibleValue]:
-    """The values of a domain, with the uncertain ones if asked for."""
-    return (*found.values, *found.uncertain) if uncertain else found.values
-
-
-def _alike(places: Iterable[tuple[PossibleValue, int]]) -> list[tuple[PossibleValue, int]]:
-    """The values, each with all its positions: equal values are evaluated together."""
-    found: dict[Hashable, tuple[PossibleValue, int]] = {}
-    for value, at in places:
-        key = possible_key(value)
-        known = found.get(key)
-        found[key] = (value, 1 << at if known is None else known[1] | 1 << at)
-    return list(found.values())
-
-
-# ── atoms ─────────────────────────────────────────────────────────────────────────────────
-
-
-def _named(name: str) -> TruthFunction:
-    def is_named(s: EvaluationScope, where: int) -> Row:
-        true = s.masks.get(name, 0)
-        return true, true
-
-    return is_named
-
-
-def _possibly_named(name: str) -> TruthFunction:
-    def may_be_named(s: EvaluationScope, where: int) -> Row:
-        true = s.masks.get(name, 0) | s.hidden
-        return true, true
-
-    return may_be_named
-
-
-def _bare_tool(formula: f.Formula, certain: bool) -> str | None:
-    """The tool, if a formula below a negation is just its name.
-
-    Nearly every rule has one. Its calls are looked up on the spot, without calling a function.
-    """
-    match formula:
-        case f.EventAtom(ToolName(name), ()) if certain:
-            return name
-        case _:
-            return None
-
-
-def _compared(formula: f.Compare, certain: bool) -> TruthFunction:
-    symbol, left, right = formula.symbol, formula.left, formula.right
-
-    def holds(s: EvaluationScope, where: int) -> Row:
-        true = 0
-        for at in positions_of(where):
-            held = compared(s.possible(left, at), symbol, s.possible(right, at))
-            true |= (not certain if held is None else held) << at
-        return true, true
-
-    return holds
-
-
-def _atom(masks: tuple[int, int], certain: bool) -> Row:
-    """The mask for this reading: certainly true, or possibly true."""
-    true = masks[not certain]
-    return true, true
-
-
-def _judged(formula: f.TracePredicate, certain: bool) -> TruthFunction:
-    """A trace predicate has the same value at every position."""
-    judge, free = PREDICATES[formula.name].judge, formula.free
-    ready = written_out(formula)
-
-    def judged(s: EvaluationScope, where: int) -> Row:
-        if ready is not None:
-            held = s.judged(*ready)
-        elif any(known(s.values.get(name, MISSING)) is UNSEEN for name in free):
-            held = None
-        else:
-            held = s.judged(judge, (bound(formula, s.values).operands,))
-        return s.throughout if held or (held is None and not certain) else _NOWHERE
-
-    return judged
-
-
-def written_out(formula: f.Formula) -> tuple[Callable[..., Kleene], tuple[Any, ...]] | None:
-    """The definition and the operands of a trace predicate, if none depends on the trace."""
-    if not isinstance(formula, f.TracePredicate) or formula.free:
-        return None
-    predicate = PREDICATES[formula.name]
-    operands = predicate.resolved(formula.operands, value_of)
-    return None if operands is None else (predicate.holds, operands)
-
-
-def bound(part: _Part, values: Mapping[str, PossibleValue]) -> _Part:
-    """A part of a formula with its variables replaced by their values.
-
-    An undefined variable is left as it is: a variable that nothing binds is undefined.
-    """
-    for name in part.free:
-        value = values.get(name, MISSING)
-        if value is not MISSING:
-            part = substitute(part, name, value)
-    return part
 
 
 # ── intervals of positions ─────────────────────────────────────────────────────────────────

@@ -17,7 +17,8 @@ from bylaw.regex.regex import regex_error
 from bylaw.syntax import shapes as s
 from bylaw.syntax.scope import NameScope
 from bylaw.vocabulary.domains import PathError, check_path
-from bylaw.vocabulary.functions import FUNCTIONS, PATTERN
+from bylaw.vocabulary.function import PATTERN
+from bylaw.vocabulary.functions import FUNCTIONS
 
 NO_VALUE: Final = t.Literal.of(None)
 _NO_TOOL: Final = t.ToolName("?")

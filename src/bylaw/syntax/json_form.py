@@ -28,7 +28,8 @@ from bylaw.syntax.json_writer import VERSION
 from bylaw.trace.event import ROLES
 from bylaw.values import MAX_DEPTH, Json
 from bylaw.vocabulary.domains import PathError, check_path
-from bylaw.vocabulary.functions import FUNCTIONS, PATTERN
+from bylaw.vocabulary.function import PATTERN
+from bylaw.vocabulary.functions import FUNCTIONS
 from bylaw.vocabulary.predicates import PREDICATES
 from bylaw.vocabulary.signature import OperandKind
 

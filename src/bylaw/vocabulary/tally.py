@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 from bylaw.saved import Damaged, flag, listed, whole
 from bylaw.trace.event import MISSING, Missing
 from bylaw.values import Json, is_number, is_text
-from bylaw.vocabulary.functions import apply, finite
+from bylaw.vocabulary.computations import finite
+from bylaw.vocabulary.functions import apply
 
 if TYPE_CHECKING:
     from fractions import Fraction

@@ -1,0 +1,82 @@
+"""One function of the language: the operands that it takes, and how it is applied to them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, TypeAlias
+
+from bylaw.frozen import frozen
+from bylaw.trace.event import MISSING, Missing
+from bylaw.values import Json, is_list, is_number, is_object, is_text
+from bylaw.work import CHARACTERS, spend
+
+Result: TypeAlias = Json | Missing
+
+
+@frozen
+class ArgumentType:
+    """The values that a function takes as one of its operands."""
+
+    word: str
+    fits: Callable[[object], bool]
+    lifts: bool = False
+    """Is the function applied to each element of a list?"""
+
+
+NUMBER: Final = ArgumentType("number", is_number, lifts=True)
+TEXT: Final = ArgumentType("text", is_text, lifts=True)
+PATTERN: Final = ArgumentType("regular expression", is_text)
+SEPARATOR: Final = ArgumentType("text", is_text)
+LIST: Final = ArgumentType("list", is_list)
+OBJECT: Final = ArgumentType("object", is_object, lifts=True)
+ROW: Final = ArgumentType("text or list", lambda v: is_text(v) or is_list(v))
+SIZED: Final = ArgumentType("text, list or object", lambda v: ROW.fits(v) or is_object(v))
+SCALAR: Final = ArgumentType("value", lambda v: True, lifts=True)
+ANY: Final = ArgumentType("value", lambda v: True)
+
+
+@frozen
+class Function:
+    """One function: its operands, its computation and its documentation."""
+
+    name: str
+    takes: tuple[ArgumentType, ...]
+    compute: Callable[..., Result]
+    example: str
+    doc: str
+    asks: bool = False
+    """Is its result true or false?"""
+
+    def __call__(self, *operands: Result) -> Result:
+        """The result for these operands; MISSING if it is undefined."""
+        if MISSING in operands:
+            return MISSING
+        given: Sequence[Json] = operands
+        lifted = [len(v) for place, v in self._places(given) if place.lifts and is_list(v)]
+        spend(1 + sum(map(_size, given)))
+        if lifted:
+            return self._each(given, lifted)
+        if not all(place.fits(value) for place, value in self._places(given)):
+            return MISSING
+        return self.compute(*given)
+
+    def _places(self, operands: Sequence[Json]) -> zip[tuple[ArgumentType, Json]]:
+        return zip(self.takes, operands, strict=True)
+
+    def _each(self, operands: Sequence[Json], lengths: Sequence[int]) -> Result:
+        """The list of results for the elements. Several lists must be equally long."""
+        if len(set(lengths)) > 1:
+            return MISSING
+        columns = [
+            value if place.lifts and is_list(value) else [value] * lengths[0]
+            for place, value in self._places(operands)
+        ]
+        found = [self(*row) for row in zip(*columns, strict=True)]
+        return MISSING if MISSING in found else found
+
+
+def _size(value: Json) -> float:
+    """The steps that it takes to read a value, without what is inside its parts."""
+    if isinstance(value, str):
+        return len(value) / CHARACTERS
+    return len(value) if isinstance(value, list | tuple | Mapping) else 0
