@@ -1,4 +1,4 @@
-"""What the harness adds to a tool call: the gate, the results file, and bookkeeping.
+"""The harness's overhead on a tool call: the gate, the results file, and bookkeeping.
 
     python benchmarks/bench_overhead.py [--quick]
 

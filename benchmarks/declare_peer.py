@@ -47,7 +47,7 @@ TEMPLATES: Final = {
     "chainprecedence": "G(B -> Y A)",
     "noncoexistence": "!(Called(A) & Called(B))",
 }
-"""What pm4py calls a template, and the rule that says the same."""
+"""The name of a template in pm4py, and the equivalent rule."""
 _OF_ONE: Final = ("existence", "absence", "exactly_one")
 IN_DECLARE4PY: Final = {
     "existence": "Existence1",
@@ -68,7 +68,7 @@ Rule = tuple[str, str, str]
 
 
 def rules(count: int) -> list[Rule]:
-    """So many rules, each template with several pairs of activities."""
+    """The given number of rules, each template with several pairs of activities."""
     templates = list(TEMPLATES)
     return [
         (templates[n % len(templates)], f"a_{n % 10}", f"{'bc'[n // 13 % 2]}_{n * 3 % 10}")
@@ -104,10 +104,10 @@ def write(traces: Sequence[Sequence[str]], path: str) -> None:
 
 @dataclass(frozen=True)
 class Measured:
-    """What a peer says, and how long it takes."""
+    """A peer's answers, and its time."""
 
     verdicts: list[list[bool]]
-    """Whether each rule holds in each trace."""
+    """For each trace and rule, does the rule hold?"""
     reading: float
     """Seconds for the log."""
     checking: float

@@ -1,4 +1,4 @@
-"""What a decision costs: the gate at 10 to 1,000 rules, early and late in a long run.
+"""The cost of a decision: the gate at 10 to 1,000 rules, early and late in a long run.
 
     python benchmarks/gate.py [--quick]
 
@@ -29,7 +29,7 @@ from bylaw.enforcement.guard import Guard
 
 SIZES: Final = (10, 30, 100, 1_000)
 WINDOW: Final = 1_000
-"""How many decisions are timed at a position."""
+"""The number of decisions timed at a position."""
 SHAPES: Final = (
     "G(write_@ -> O read_@)",
     "G(write_@ -> F close_@)",
@@ -46,7 +46,7 @@ PEER_SHAPES: Final = tuple(shape for shape in SHAPES if "let" not in shape and "
 
 
 def rules(count: int, shapes: Sequence[str] = SHAPES) -> list[str]:
-    """So many rules; every item has one of each shape."""
+    """The given number of rules; every item has one of each shape."""
     return [shapes[i % len(shapes)].replace("@", str(i // len(shapes))) for i in range(count)]
 
 
@@ -68,7 +68,7 @@ def session(items: int) -> Iterator[Call]:
 
 
 def run(guard: Guard, calls: Iterator[Call], count: int) -> list[float]:
-    """Makes so many decisions; the cost of each."""
+    """Makes the given number of decisions; the cost of each."""
     costs = []
     for _ in range(count):
         call = next(calls)

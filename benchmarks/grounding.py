@@ -1,4 +1,4 @@
-"""What judging an answer costs: a thousand traces, and a second answer over the same evidence.
+"""The cost of judging an answer: a thousand traces, and a second answer over the same evidence.
 
     python benchmarks/grounding.py [--quick]
 
@@ -63,7 +63,7 @@ def _methods(page: str) -> list[str]:
 
 
 def traces(count: int) -> Iterator[tuple[Trace, Trace]]:
-    """So many traces, each with another answer over the same evidence."""
+    """The given number of traces, each with another answer over the same evidence."""
     rng = random.Random(7)
     pages = library()
     whole = [page for page in pages if page[2]]

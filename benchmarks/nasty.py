@@ -43,7 +43,7 @@ FORMULAS: Final = {
     "G(a -> b U (c U (d U e)))": "G(a -> b U (c U (d U (e U a))))",
     "G(a -> O(F b & X c))": "G(a -> O(F b & X c))",
 }
-"""What is printed, and the rule."""
+"""The name that is printed, and the rule."""
 
 
 def random_calls(formula: f.Formula, seed: int) -> list[Call]:
@@ -57,7 +57,7 @@ def random_calls(formula: f.Formula, seed: int) -> list[Call]:
 
 
 def states(monitor: Monitor) -> int:
-    """How many states were explored."""
+    """The number of explored states."""
     engine = monitor._engine
     return len(engine.machine.configurations) if isinstance(engine, Follower | PlainFollower) else 0
 
@@ -87,7 +87,7 @@ def measured(rule: str, seeds: Sequence[int]) -> list[str]:
 
 
 def held(formula: f.Formula, calls: Sequence[Call]) -> int:
-    """How many bytes a monitor holds behind the trace."""
+    """The bytes that a monitor holds after the trace."""
     tracemalloc.start()
     monitor = Monitor(formula)
     for call in calls:

@@ -32,11 +32,11 @@ from bylaw.semantics.monitors import Monitors
 from bylaw.trace.event import MISSING, Event
 
 SHORT: Final = (50, 200)
-"""Where the two are compared."""
+"""The positions at which the two are compared."""
 LONG: Final = (100, 1_000, 10_000, 100_000)
-"""Where Bylaw runs alone."""
+"""The positions at which Bylaw runs alone."""
 WINDOW: Final = 20
-"""How many calls are timed at a position in the comparison."""
+"""The number of calls timed at a position in the comparison."""
 LONG_WINDOW: Final = 500
 """The same where Bylaw runs alone."""
 PATIENCE: Final = 10.0
@@ -176,7 +176,7 @@ def policy(positions: Sequence[int]) -> dict[str, list[float]]:
 
 
 def _follow(monitors: Monitors, session: Iterator[Event], calls: int) -> list[float]:
-    """Takes in events until so many calls have been made; the cost of each event."""
+    """Takes in events until the given number of calls has been made; the cost of each event."""
     costs: list[float] = []
     while calls > 0:
         event = next(session)

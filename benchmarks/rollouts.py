@@ -1,4 +1,4 @@
-"""How fast rollouts are made, beside the plain loop, and whether their tokens are what they seem.
+"""The speed of rollouts against the plain loop, and a check of their recorded tokens.
 
     python benchmarks/rollouts.py MODEL [--rollouts 480] [--precision bf16]
 
@@ -28,7 +28,7 @@ from bylaw.training.run.lora import learner
 
 TURN, MOST = 96, 1024
 CHECKED = 16
-"""How many rollouts are read again."""
+"""The number of rollouts that are checked."""
 
 
 def runs(number: int) -> list[Episode]:

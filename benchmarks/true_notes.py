@@ -87,7 +87,7 @@ def told_by(result: dict[str, Any]) -> Iterator[tuple[str, bool]]:
 
 
 def patterns(result: dict[str, Any]) -> str:
-    """What the task of a run has in common with those that were trained on."""
+    """The overlap between the task of a run and the tasks of training."""
     if result["split"] == PRODUCTION:
         return PRODUCTION
     return UNSEEN if result["split"] == "unseen-pattern" else KNOWN

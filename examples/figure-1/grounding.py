@@ -1,4 +1,4 @@
-"""Which entities an answer cites, and whether a tool returned them. Regular expressions only."""
+"""The entities that an answer cites and no tool returned, found by regular expressions only."""
 
 from __future__ import annotations
 

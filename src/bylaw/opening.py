@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 _FLAGS: Final = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-"""A pipe that nobody writes to can be opened, and then be refused."""
+"""A pipe without a writer can be opened, and then refused."""
 
 
 def open_regular(path: str | Path) -> BinaryIO:

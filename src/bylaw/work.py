@@ -1,6 +1,6 @@
 """A budget of work for one rule at one event, counted in steps.
 
-Whoever does work that can grow with values (a quantifier over a list, a function of a text, a
+Code whose work can grow with values (a quantifier over a list, a function of a text, a
 search through events) says so by `spend`. Steps are counted, not seconds, so that a decision does
 not depend on the machine; a step takes a microsecond or two. Without a limit, as in scoring,
 everything may be spent.
@@ -49,13 +49,13 @@ def spend_on_text(*texts: str) -> None:
 
 
 def allot(steps: float) -> None:
-    """From now on, so many steps may be spent."""
+    """Sets the number of steps that may be spent from now on."""
     meter.limit = meter.left = steps
 
 
 @contextmanager
 def unlimited() -> Iterator[None]:
-    """What is done inside is not counted: what was interrupted has to be put back in order."""
+    """Work inside is not counted: an interrupted change has to be undone."""
     before = meter.limit, meter.left
     allot(UNLIMITED)
     try:

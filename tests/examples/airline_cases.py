@@ -1,4 +1,4 @@
-"""What each rule of the airline's desk asks for: a run that satisfies it, and one that does not.
+"""Each rule of the airline's desk by example: a run that satisfies it, and one that does not.
 
 The desk's clock stands at 15:00 on 15 May 2024.
 """

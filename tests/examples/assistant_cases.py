@@ -1,4 +1,4 @@
-"""What each rule of the assistant asks for: a run that satisfies it, and one that does not.
+"""Each rule of the assistant by example: a run that satisfies it, and one that does not.
 
 The assistant's tools say themselves that a call failed.
 """

@@ -1,4 +1,4 @@
-"""What each rule of the retail desk asks for: a run that satisfies it, and one that does not."""
+"""Each rule of the retail desk by example: a run that satisfies it, and one that does not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the runs that the example procedures are specified by are written down."""
+"""The notation for the runs that specify the example procedures."""
 
 from __future__ import annotations
 

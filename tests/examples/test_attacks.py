@@ -1,4 +1,4 @@
-"""What an agent may try, or a user may say: the example procedures hold, finished and live."""
+"""Attacks by an agent or a user: the example procedures hold, finished and live."""
 
 from __future__ import annotations
 

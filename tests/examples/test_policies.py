@@ -72,7 +72,7 @@ def test_a_pair_differs_in_one_event(name: str, rule: str) -> None:
 
 
 def told(trace: Trace) -> list[Event]:
-    """What happened, whichever turn it was in."""
+    """The events, without their turns."""
     return [replace(event, step=None) for event in trace.events]
 
 
@@ -91,7 +91,7 @@ def test_what_a_pair_differs_in_is_the_matter_of_one_rule(name: str, rule: str) 
 
 @cache
 def outcomes(name: str, rule: str) -> list[dict[str, Outcome]]:
-    """What the whole procedure makes of the two runs of a rule."""
+    """The outcomes of the whole procedure for the two runs of a rule."""
     reports = [verify_trace(trace, load(name)) for trace in PAIRS[name][rule]]
     return [{result.name: result.outcome for result in r.constraints} for r in reports]
 

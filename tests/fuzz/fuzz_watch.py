@@ -22,7 +22,7 @@ SECONDS = 60.0
 """After so much processor time an input counts as one that never ends."""
 _CODE = re.compile(r"E\d{3}")
 _JARGON = re.compile(r"\w+Error\b|\w+Exception\b|Traceback|NoneType|\$END|__\w+__")
-"""What only a programmer of this library would understand."""
+"""Words that only a programmer of this library would understand."""
 _PACKAGE = Path(bylaw.__file__).parent
 
 
@@ -92,7 +92,7 @@ class Watch:
 
     inputs: int = 0
     failures: dict[str, list[str]] = field(default_factory=dict)
-    """Where it went wrong, and the inputs that show it."""
+    """The failures by place, and the inputs that show them."""
     slowest: float = 0.0
     slowest_input: str = ""
     _memory: float = field(default_factory=lambda: peak_megabytes(afresh=True))
@@ -117,7 +117,7 @@ class Watch:
         return peak_megabytes() - self._memory
 
     def report(self) -> str:
-        """What failed, with the shortest example of each."""
+        """The failures, with the shortest example of each."""
         return "\n\n".join(
             f"{len(examples)} input(s) fail in {place}\n  {min(examples, key=len)}"
             for place, examples in self.failures.items()
@@ -125,7 +125,7 @@ class Watch:
 
 
 def _place(error: BaseException) -> str:
-    """Where an error came from, which tells two failures apart."""
+    """The origin of an error. It distinguishes failures."""
     frames = traceback.extract_tb(error.__traceback__)
     inside = [frame for frame in frames if f"{_PACKAGE}/" in frame.filename]
     frame = frames[-1] if isinstance(error, AssertionError) or not inside else inside[-1]

@@ -15,9 +15,9 @@ from bylaw.trace.event import Call
 from bylaw.trace.trace import Trace
 
 SMALLEST, LARGEST = 3, 15
-"""How many nodes a formula has."""
+"""The number of nodes of a formula."""
 LONGEST = 8
-"""How many events a trace has at most."""
+"""The largest number of events of a trace."""
 
 Unary = type[f.Not | f.Next | f.WeakNext | f.Eventually | f.Always]
 Binary = Callable[[Formula, Formula], Formula]
@@ -77,7 +77,7 @@ def parts(formula: Formula) -> Iterator[Formula]:
 
 
 def size(formula: Formula) -> int:
-    """How many nodes a formula has."""
+    """The number of nodes of a formula."""
     return sum(1 for _ in parts(formula))
 
 

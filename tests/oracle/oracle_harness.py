@@ -35,7 +35,7 @@ _SECONDS = 60
 
 
 def missing() -> str | None:
-    """What must be installed before formulas can be compared, or None if all is there."""
+    """The package that is missing for the comparison, or None if all are there."""
     wanted = []
     try:
         found = importlib.metadata.version("ltlf2dfa")

@@ -454,7 +454,7 @@ def test_a_prohibition_that_sees_siblings(rule: str, rewrite: str | None) -> Non
 
 @given(st.sampled_from([case for case in SIBLINGS if case[1]]), traces())
 def test_the_rewrite_only_adds_siblings(case: tuple[str, str], sample: Trace) -> None:
-    """Where each call has a turn of its own, and a value to be found by, it says the same."""
+    """If each call has its own turn and a value that identifies it, both say the same."""
     alone = Trace(
         [
             replace(call, step=i, args={"i": 1, "f": {"i": 1}, **call.args})

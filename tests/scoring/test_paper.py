@@ -1,4 +1,4 @@
-"""What the AgentLTL paper prints comes out."""
+"""The results that the AgentLTL paper prints."""
 
 from __future__ import annotations
 

@@ -181,7 +181,7 @@ def test_results_are_edited_if_asked_for(
 def test_no_repair_changes_what_a_tool_returned(
     formula: Formula, subject: Trace, order: Order
 ) -> None:
-    """What the call that a repair replaces returned, the replacing call of that tool returns."""
+    """A replacing call of the same tool returns what the replaced call returned."""
     procedure = procedure_of(formula, order=order)
     found, freer = (
         repair(subject, procedure, "c0", edit_results=allowed) for allowed in (False, True)

@@ -221,7 +221,7 @@ SENTENCES = {
         'Call #4 is "a", but no call in steps before that of call #3 is "b".'
     ),
     ("G later c", "d c b"): 'No call in steps after that of call #2 is "c".',
-    # What an operator waits for never comes, or comes on the wrong side of what breaks it.
+    # The awaited event never comes, or comes on the wrong side of the violation.
     ("G(a -> !b S c)", ". a"): 'Call #2 is "a", but no call up to then is "c".',
     ("G(a -> !b S c)", "b a c"): (
         'Call #2 is "a", but call #1 is "b", and no call up to call #2 is "c".'

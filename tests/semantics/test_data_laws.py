@@ -122,7 +122,7 @@ def test_last_is_the_latest_event_of_an_earlier_step(
 @settings(max_examples=150)
 @given(data_formulas(2), data_traces())
 def test_last_by_past_operators(a: Formula, trace: Trace) -> None:
-    """What is last is an event of an earlier step where the condition holds, and no later one."""
+    """`last` is an event of an earlier step where the condition holds, and no later one does."""
     o = b.var("o_")
     there = b.compare(b.this.step, "=", b.at(o, "step"))
     between = b.compare(b.this.step, "<", s) & b.compare(b.this.step, ">", b.at(o, "step"))
@@ -258,7 +258,7 @@ def test_quantifiers_are_dual(domain: f.Domain, p: Formula, q: Formula, trace: T
 @settings(max_examples=150)
 @given(data_terms(), BODIES, data_traces())
 def test_a_name_is_the_value(term: Term, body: Formula, trace: Trace) -> None:
-    """What holds of a name holds of the value: compared with it, and computed from it."""
+    """A name can replace its value: in comparisons and in computations."""
     for relation in RELATIONS:
         direct = b.compare(term, relation, b.apply("type", term))
         named = b.exists("x", b.listed(term), b.compare(x, relation, b.apply("type", x)))
@@ -318,7 +318,7 @@ SHARED += " to_number to_string type values"
 @settings(max_examples=200, suppress_health_check=[HealthCheck.filter_too_much])
 @given(st.data())
 def test_functions_mean_what_they_mean_in_jmespath(name: str, data: st.DataObject) -> None:
-    """Where JMESPath has no value there is none, objects have no order, letters stay letters."""
+    """Without a value in JMESPath there is none; objects have no order; letters stay letters."""
     function = FUNCTIONS[name]
     given = [data.draw(json_values | st.sampled_from([["a", "b"], [1, 2]])) for _ in function.takes]
     places = zip(function.takes, given, strict=True)

@@ -104,7 +104,7 @@ EXPANSIONS: dict[str, Law] = {
     "H": lambda a, b: (H(a), a & ~Y(~H(a))),
     "S": lambda a, b: (S(a, b), b | (a & Y(S(a, b)))),
 }
-"""What an operator says now, and what it leaves to the next or the previous event. On the
+"""Unfolding: an operator's claim now, and its claim at the next or the previous event. On the
 empty trace there is no now, so they are laws of traces that have events."""
 
 

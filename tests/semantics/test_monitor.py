@@ -30,7 +30,7 @@ def _events(formula: Formula, subject: Trace, events: Events = "calls") -> tuple
 
 
 def _all_events(subject: Trace, events: Events) -> tuple[Any, ...]:
-    """What an agent's run hands over, the answer included: a monitor knows whether to look."""
+    """The events of an agent's run, answer included: a monitor knows whether to look at it."""
     return subject.seen(events, answer=True)
 
 

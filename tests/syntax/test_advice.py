@@ -1,4 +1,4 @@
-"""What a mistake in a formula is advised to become."""
+"""The advice for mistakes in formulas."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ class Endpoint:
         self._thread.start()
 
     def post(self, body: bytes, seconds: float) -> EndpointAnswer:
-        """Sends one request; the answer must arrive in full within so many seconds."""
+        """Sends one request. The whole answer must arrive within the given seconds."""
         if self._loop.is_closed():
             raise UnreachableError("the connection was closed")
         work = self._post(body, seconds)

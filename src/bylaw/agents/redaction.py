@@ -1,4 +1,4 @@
-"""Keeping a secret out of what is shown, in whatever form a server sends it back."""
+"""Keeping a secret out of what is shown, in any form in which a server sends it back."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _in_base64(raw: bytes) -> Iterator[str]:
 
 
 def _readings(text: str) -> Iterator[str]:
-    """What the text may stand for: in each encoding, nested, broken into lines, or backwards."""
+    """The text in every decoding: each encoding, nested, broken into lines, or backwards."""
     readings = {text}
     for _ in range(_NESTING):
         readings |= {decode(each) for each in readings for decode in _DECODERS}

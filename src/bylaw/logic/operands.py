@@ -124,7 +124,7 @@ class Count(Node):
 
 @frozen
 class ToolList(Node):
-    """`[a, b]`: several tools, each for itself; a `ToolSet` behaves as one tool."""
+    """`[a, b]`: several tools, each taken separately; a `ToolSet` behaves as one tool."""
 
     tools: tuple[Tool, ...]
 

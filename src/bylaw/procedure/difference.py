@@ -130,7 +130,7 @@ def _compared(old: _RuleOf, new: _RuleOf) -> ProcedureChange:
     found = difference(before.formula, after.formula, *settings)
     verdict = ""
     if not found.decided:
-        kind, verdict = "undecided", f"Whether they differ could not be decided: {found.reason}."
+        kind, verdict = "undecided", f"Could not decide whether they differ: {found.reason}."
     elif found.trace is not None:
         kind = "changed"
     elif failures:

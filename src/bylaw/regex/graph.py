@@ -43,7 +43,7 @@ class GraphNode:
     ) -> None:
         self.after = after
         self.reads = reads
-        """The characters of which it reads one."""
+        """The characters: it reads one of them."""
         self.looks = looks
         """A condition that must hold here; true if only ASCII letters make words."""
         self.saves = saves

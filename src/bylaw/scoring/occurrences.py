@@ -55,7 +55,7 @@ class Occurrence:
 
     @property
     def detail(self) -> str:
-        """What is wrong here, in one sentence."""
+        """The mistake here, in one sentence."""
         return self.narrator.sentence(self.part, self.position or 0, self.values)
 
     @property

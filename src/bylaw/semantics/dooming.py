@@ -1,4 +1,4 @@
-"""What dooms a formula, and what it means for a gate."""
+"""The causes that doom a formula, and what they mean for a gate."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from bylaw.trace.event import Call
 from bylaw.trace.trace import Events
 
 DoomingEvent: TypeAlias = Literal["call", "answer", "result"]
-"""What dooms a formula: a proposed call; a proposed answer, and no other call; or only a result or
-a message, when it is too late to refuse a call."""
+"""The cause that dooms a formula: a proposed call; a proposed answer, and no other call; or only a
+result or a message, when it is too late to refuse a call."""
 
 
 @dataclass(frozen=True, slots=True)

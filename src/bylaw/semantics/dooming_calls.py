@@ -26,7 +26,7 @@ class DoomingCalls:
         self._explorer: Final = explorer
 
     def what_dooms(self) -> DoomingEvent | None:
-        """What dooms the formula; None if no prefix does."""
+        """The cause that dooms the formula; None if no prefix does."""
         verdict = self._explorer.verdict
         if self._explorer.shortest(lambda state: verdict(state) is Verdict.VIOLATED) is None:
             return None

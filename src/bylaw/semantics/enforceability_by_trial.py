@@ -1,4 +1,4 @@
-"""What dooms a rule without a machine, found by trial: rules about the past, and universals."""
+"""The cause that dooms a rule without a machine, by trial: rules about the past, universals."""
 
 from __future__ import annotations
 

@@ -232,7 +232,7 @@ class Monitors:
         return attempt
 
     def _found_early(self, attempt: Attempt) -> dict[int, list[Call]]:
-        """The formulas for which the latest event should have waited, with the calls to wait for"""
+        """The formulas for which the latest event should have waited, with those calls."""
         early: dict[int, list[Call]] = {}
         for index, engine, *_ in attempt.before:
             decides = engine is self.engines[index] and index in self._open

@@ -1,7 +1,7 @@
 """Changes that can be undone, back to any mark that somebody still holds.
 
 A mark holds the changes that were made after it, up to the next mark, and leads to that one. So
-making a mark costs nothing, and the changes after a mark that nobody holds any more are forgotten.
+making a mark costs nothing, and changes after a mark that is no longer referenced are forgotten.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class UndoMark:
 
 
 class UndoLog:
-    """The marks of one state. Whoever changes the state says how to undo the change."""
+    """The marks of one state. Code that changes the state records how to undo the change."""
 
     __slots__ = ("_latest",)
 

@@ -36,7 +36,7 @@ class _CallFields:
         "_derived",
     )
     _derived: dict[str, Any]
-    """What rules read of the result, once it was read."""
+    """Values derived from the result, each computed when it is first read."""
 
 
 @frozen(init=False)

@@ -1,4 +1,4 @@
-r"""The mark of a gate's refusal, by which a reader of a transcript recognises it.
+r"""The mark of a gate's refusal: a reader of a transcript recognises it.
 
     refund: Not executed.
     Rule verify-first: this call would break it for good.
@@ -57,7 +57,7 @@ _AFTER: Final = (
     "\n Please fix the error and try again.",
     "\nPlease try again or use another tool",
 )
-"""What frameworks write around the text of an exception that a tool raises."""
+"""The text that frameworks add to the message of an exception that a tool raises."""
 _AS_CODE: Final = re.compile(rf"{ERROR_NAME}\((?P<text>'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")\)")
 _LONGEST: Final = 1 << 16
 """The longest result that can be a refusal, in characters."""

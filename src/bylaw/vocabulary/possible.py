@@ -223,7 +223,7 @@ def applied(function: str, operands: Sequence[PossibleValue]) -> PossibleValue:
 
 
 def tallies(whole: SomeOf) -> tuple[Tally, Tally]:
-    """What the certain members of a list add up to, and what the uncertain ones do."""
+    """The sum of the certain members of a list, and that of the uncertain ones."""
     certain, uncertain = Tally(), Tally()
     spend(len(whole.members))
     for member, sure in zip(whole.members, whole.certain, strict=True):

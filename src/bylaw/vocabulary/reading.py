@@ -125,7 +125,7 @@ def written_value(term: t.Term) -> Json | Missing:
 
 
 HIDDEN: Final = PartialObject(dict.fromkeys(t.FIELDS, UNSEEN))
-"""An event of which nothing is known, as an object."""
+"""A wholly unknown event, as an object."""
 
 
 def partial_object(event: Event) -> PartialObject:

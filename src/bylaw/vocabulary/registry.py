@@ -90,7 +90,7 @@ class Vocabulary:
         return function
 
     def comparator(self, function: _Function) -> _Function:
-        """Sets the function by which `CalledWithResult` compares actual and expected results."""
+        """Sets the function with which `CalledWithResult` compares actual and expected results."""
         self._comparator = function
         return function
 

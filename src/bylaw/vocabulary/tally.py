@@ -26,7 +26,7 @@ TALLIED: Final = frozenset({"avg", "length", "max", "min", "sum"})
 
 
 class Tally(NamedTuple):
-    """What the members of a list add up to. Constant in size, however long the list is."""
+    """The sum of the members of a list. Constant in size, however long the list is."""
 
     members: int = 0
     """The members whose value is known."""

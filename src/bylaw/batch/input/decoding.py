@@ -163,7 +163,7 @@ def _head(content: BinaryIO) -> bytes:
 
 
 def _read1(file: BinaryIO, size: int) -> bytes:
-    """At most so many bytes, in one read of the underlying file."""
+    """At most `size` bytes, in one read of the underlying file."""
     data: bytes = file.read1(size)  # type: ignore[attr-defined]  # buffered
     return data
 

@@ -55,7 +55,7 @@ class PlainReader:
     def batches(
         self, lines: Iterable[memoryview], calls: int, named: tuple[str, int], *, marked: bool
     ) -> Iterator[PlainBatch]:
-        """The lines in batches of about so many calls; at least one batch.
+        """The lines in batches of about the given number of calls; at least one batch.
 
         `marked`: some of them may hold calls that a gate refused, and are read completely.
         """

@@ -51,7 +51,7 @@ def _satisfied_by_nothing(constraint: Constraint) -> Iterator[Finding]:
 
 
 def _if_undefined(placed: PlacedPart) -> tuple[str, str] | None:
-    """Why an undefined value makes the rule hold, and what to write instead."""
+    """The reason that an undefined value makes the rule hold, and what to write instead."""
     part = placed.part
     match part:
         case f.Compare() if not placed.helps:
@@ -83,7 +83,7 @@ def _comparison_undefined(part: f.Compare, placed: PlacedPart) -> tuple[str, str
 
 
 def _without(last: t.Last, placed: PlacedPart) -> str:
-    """What becomes of the rule if `last` finds nothing."""
+    """The effect on the rule if `last` finds nothing."""
     condition = _shown(last.condition)
     effect = (
         "holds" if placed.negation is not None or placed.helps else "is false, and the rule holds,"

@@ -10,7 +10,7 @@ from bylaw.errors import clipped
 from bylaw.values import Json, write_json
 
 Memo: TypeAlias = dict[tuple[int, int], bool]
-"""Whether a value fits a schema that is referred to, by the ids of both. Without it, recursive
+"""Does a value fit a schema that is referred to? By the ids of both. Without it, recursive
 alternatives could take time exponential in the depth of a value."""
 FitTest: TypeAlias = Callable[[Json, Memo], bool]
 ValuePath: TypeAlias = tuple[str | int, ...]
@@ -115,7 +115,7 @@ class Schema:
         return found
 
     def misfits(self, value: Json, place: ValuePath, memo: Memo) -> Iterator[Misfit]:
-        """What is wrong with a value, part by part; nothing if it fits."""
+        """The misfits of a value, part by part; none if it fits."""
         for clause in self.clauses:
             if clause.fits(value, memo):
                 continue

@@ -97,7 +97,7 @@ def _alternatives(fits: FitTest, schemas: Sequence[Schema]) -> SchemaClause:
         return " or ".join(dict.fromkeys(each.expected for each in schemas))
 
     def misfits(value: Json, place: ValuePath, memo: Memo) -> Iterator[Misfit]:
-        """What the alternative that was probably meant misses, if one is closest."""
+        """The misfits of the alternative that was probably meant, if one is closest."""
         if any(each.fits(value, memo) for each in schemas):
             yield Misfit(place, f"must fit exactly one of several schemas: {expected()}")
             return

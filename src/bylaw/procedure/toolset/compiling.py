@@ -31,7 +31,7 @@ _INSTEAD: Final = {
     **dict.fromkeys(("if", "then", "else"), _CASES),
     **dict.fromkeys(("parameters", "input_schema", "inputSchema"), _DEFINITION),
 }
-"""What to write in place of a keyword that is not supported."""
+"""Advice: the replacement for a keyword that is not supported."""
 
 Build: TypeAlias = "Callable[[SchemaPart, Schema], SchemaClause | None]"
 KeywordTable: TypeAlias = Mapping[tuple[str, ...], Build]

@@ -48,10 +48,10 @@ class ToolSchema:
         self.root: Final[Schema] = compiler.compiled()
         unreadable = [SchemaMistake((), f"it is not JSON: {reason}")] if reason else []
         self.mistakes: Final = (*unreadable, *compiler.mistakes)
-        """What cannot be used. A procedure does not accept a schema with mistakes."""
+        """The parts that cannot be used. A procedure does not accept a schema with mistakes."""
 
     def problem(self, arguments: Mapping[str, Json]) -> str | None:
-        """What is wrong with the arguments of a call, as sentences; None if they fit."""
+        """The misfits of a call's arguments, as sentences; None if they fit."""
         try:
             if self.root.fits(arguments, {}):
                 return None

@@ -62,7 +62,7 @@ ANY: Final = ""
 
 
 class KeyedMemory:
-    """What is kept of the events that met a condition. Unsettled ones are kept apart."""
+    """The memory of events that met a condition. Unsettled ones are kept apart."""
 
     def __init__(self, condition: SplitCondition) -> None:
         self.condition: Final = condition
@@ -137,7 +137,7 @@ class KeyedMemory:
 
 
 def under(kept: Mapping[KeyPlace, _Kept], labels: Sequence[KeyPlace | None]) -> Iterator[_Kept]:
-    """What is kept under the labels of a query, or may be, if one of its values is unseen."""
+    """The entries under the labels of a query, or possible ones, if a value of it is unseen."""
     if None not in labels:
         chosen: Iterable[KeyPlace] = product(*(each for each in labels if each is not None))
         yield from (kept[place] for place in chosen if place in kept)

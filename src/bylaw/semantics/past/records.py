@@ -69,7 +69,7 @@ def moment_record(moment: EventContext) -> Json:
 
 
 def moment_of(record: Json, size: int) -> EventContext:
-    """What `moment_record` wrote; `size` is the number of variables."""
+    """Reads what `moment_record` wrote; `size` is the number of variables."""
     event, position, step, pending = listed(record, 4)
     return EventContext(event_of(event), whole(position), whole(step), flag(pending), size)
 

@@ -109,7 +109,7 @@ class _MemoryReader(ConversationReader):
             by_id = sorted(range(len(calls)), key=lambda i: calls[i].id or "")
             results = dict(zip(by_id, lines, strict=True))
             return [answered(call, {"content": results[i]}) for i, call in enumerate(calls)]
-        message = "the results cannot be told apart" if calls else "a result answers no call"
+        message = "the results cannot be assigned to them" if calls else "a result answers no call"
         self.note("W521", f"{where}.observations", message, "They are left out.")
         return calls
 

@@ -50,7 +50,7 @@ class UnpaddedGrpoTrainer(GRPOTrainer):  # type: ignore[misc]  # TRL has no type
         others = self.beta or self.aux_loss_enabled or self._entropy_bonus_enabled
         if others or not model.training or inputs["advantages"].any():
             return super()._compute_loss(model, inputs)
-        # Gradients of zero, not none: the optimizer goes on as it would with the forward pass.
+        # Gradients of zero, not none: the optimizer continues as it would with the forward pass.
         learned = [weight for weight in model.parameters() if weight.requires_grad]
         return torch.stack([weight.sum() for weight in learned]).sum() * 0.0
 
