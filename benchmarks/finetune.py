@@ -90,7 +90,7 @@ class Run:
     @property
     def left(self) -> float:
         """Seconds until no phase may begin."""
-        return self.options.minutes * 60 - (time.monotonic() - self.begun)
+        return float(self.options.minutes * 60 - (time.monotonic() - self.begun))
 
     def commands(self) -> Iterator[tuple[str, list[str]]]:
         """The phases in their order, each as a command."""

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from bylaw import Call, parse
 from bylaw.logic import formula as f
-from bylaw.logic.terms import ToolName
+from bylaw.logic.terms import Literal, ToolName
 
 try:
     import agentltl
@@ -89,11 +89,13 @@ def translated(formula: f.Formula) -> Any:
             return reduce(a.And, map(translated, operands))
         case f.Or(operands):
             return reduce(a.Or, map(translated, operands))
-        case _ if type(formula) in _UNARY:
-            return getattr(a, _UNARY[type(formula)])(translated(formula.operand))
-        case _ if type(formula) in _BINARY:
+        case f.FormulaNode() if type(formula) in _UNARY:
+            (operand,) = formula.parts()
+            return getattr(a, _UNARY[type(formula)])(translated(operand))  # type: ignore[arg-type]  # a formula
+        case f.FormulaNode() if type(formula) in _BINARY:
+            left, right = formula.parts()
             kind = getattr(a, _BINARY[type(formula)])
-            return kind(translated(formula.left), translated(formula.right))
+            return kind(translated(left), translated(right))  # type: ignore[arg-type]  # formulas
     raise ValueError(f"agentltl cannot express {formula}")
 
 
@@ -120,9 +122,9 @@ def _predicate(name: str, operands: Sequence[Any]) -> Any:
     match name, operands:
         case ("Called", (tool,)):
             return a.Called(_name(tool))
-        case ("CalledN", (tool, f.Count(comparison, number))):
+        case ("CalledN", (tool, f.Count(comparison, Literal(number)))):
             comparison = "==" if comparison == "=" else comparison
-            return a.CalledNTimes(_name(tool), number.value, comparison)
+            return a.CalledNTimes(_name(tool), number, comparison)
         case ("Before" | "After" | "BranchCalled", (first, second)):
             return getattr(a, name)(_name(first), _name(second))
         case ("AllBefore", (f.ToolList(tools), goal)):

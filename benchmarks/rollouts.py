@@ -37,7 +37,7 @@ def runs(number: int) -> list[Episode]:
     return [start_episode(examples[at // 16 % len(examples)], str(at)) for at in range(number)]
 
 
-def difference(model: Any, written: Sequence[TokenizedRun]) -> float:
+def difference(model: Any, written: Sequence[TokenizedRun[Any]]) -> float:
     """The largest difference of a log-probability from that of the finished conversation."""
     largest = 0.0
     device = next(model.parameters()).device

@@ -16,8 +16,9 @@ A file counts if it is below `src/bylaw` and a frame of one of its Python functi
 Module bodies do not count, nor does anything that runs while a module is imported. Functions are
 counted by qualified name; comprehensions and lambdas belong to the function they are written in.
 The depth is the largest number of frames of such files on the stack, comprehensions included.
-Methods that `dataclass` generates have no file and count nowhere. The exit code is 1 if a walk
-passes through more files than it may.
+Constructors and comparisons that `dataclass` generates have no file and count nowhere; those that
+classes with fields share (`frozen.py`) do not count either. The exit code is 1 if a walk passes
+through more files than it may.
 """
 
 from __future__ import annotations
@@ -71,7 +72,11 @@ class Walk:
         code, change = frame.f_code, 1 if event == "call" else -1
         if code.co_name == "<module>":
             self._importing += change
-        elif code.co_filename.startswith(ROOT) and not self._importing:
+        elif (
+            code.co_filename.startswith(ROOT)
+            and code.co_filename != ROOT + "frozen.py"
+            and not self._importing
+        ):
             self._now += change
             if event == "call":
                 self.depth = max(self.depth, self._now)

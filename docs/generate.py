@@ -113,7 +113,7 @@ def _operator(operator: Operator) -> list[str]:
         "binder": (f"{symbol} x in D: a", f'{symbol}("x", D, a)'),
         "let": (f"{symbol} x = t: a", f'{symbol}("x", t, a)'),
     }[operator.fixity]
-    _, _, told = inspect.getdoc(operator.node).partition(": ")  # type: ignore[union-attr]
+    _, _, told = inspect.getdoc(operator.node).partition(": ")  # type: ignore[union-attr]  # each has a docstring
     return [
         code(written),
         ", ".join(map(code, operator.words)),

@@ -181,11 +181,11 @@ class Disguised(Call):
     "call",
     [
         Call(Word("refund"), {}),
-        Call(None, {}),  # type: ignore[arg-type]
-        Call("pay", [1]),  # type: ignore[arg-type]
+        Call(None, {}),  # type: ignore[arg-type]  # the mistake
+        Call("pay", [1]),  # type: ignore[arg-type]  # the mistake
         Call("pay", MappingProxyType({"amount": 5})),
         Call("pay", Shifty(amount=500)),
-        Call("pay", {}, id=7),  # type: ignore[arg-type]
+        Call("pay", {}, id=7),  # type: ignore[arg-type]  # the mistake
         Call("pay", {}, id=Word("7")),
         Call("pay", {}, agent=Word("boss")),
         Disguised("pay"),
@@ -234,12 +234,12 @@ def test_a_decision_that_is_changed_changes_nothing() -> None:
     guard = _guard('G(pay -> last(lookup).args.id = "a")')
     lookup, pay = Call("lookup", {"id": "b"}), Call("pay", {"amount": 5})
     (looked,) = guard.propose([lookup])
-    looked.call.args["id"] = "a"  # type: ignore[index]
+    looked.call.args["id"] = "a"  # type: ignore[index]  # the mistake
     guard.record(looked, "found")
     assert guard.propose([pay])[0].action == "block"
     (event,) = guard.events
     refused = guard.propose([pay])[0]
-    refused.call.args["amount"] = 1  # type: ignore[index]
+    refused.call.args["amount"] = 1  # type: ignore[index]  # the mistake
     assert event.call.args == {"amount": 5}
 
 

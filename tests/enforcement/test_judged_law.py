@@ -90,7 +90,7 @@ def _tool(signature: Signature, received: list[Any], *, later: bool) -> Callable
     source = f"def tool({signature.written()}): return TAKE(dict(locals()))"
     space: dict[str, Any] = {"TAKE": take, "DEFAULTS": copy.deepcopy(signature.defaults)}
     exec(f"async {source}" if later else source, space)
-    return space["tool"]  # type: ignore[no-any-return]
+    return space["tool"]  # type: ignore[no-any-return]  # what `exec` defined
 
 
 def _guard(judged: list[Any]) -> Guard:

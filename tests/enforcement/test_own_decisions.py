@@ -27,7 +27,7 @@ def _guard(rule: str = "G(pay -> args.amount < 10)", **options: Any) -> Guard:
 
 
 def _pickled(decision: Decision) -> Decision:
-    return pickle.loads(pickle.dumps(decision))  # type: ignore[no-any-return]
+    return pickle.loads(pickle.dumps(decision))  # type: ignore[no-any-return]  # a decision
 
 
 FORGED: dict[str, Callable[[Guard, Decision], Any]] = {
@@ -72,7 +72,7 @@ def test_an_approval_is_for_one_decision_once() -> None:
     guard = Guard(_procedure("G !pay", "ASK"))
     (decision,) = guard.propose([Call("pay", {"amount": 5})])
     assert guard.asked == [decision]
-    decision.call.args["amount"] = 500  # type: ignore[index]
+    decision.call.args["amount"] = 500  # type: ignore[index]  # the attack
     guard.approve(decision)
     assert guard.asked == []
     with pytest.raises(UsageError, match="waits for approval"):

@@ -232,6 +232,29 @@ def refused(path: Path, content: str | bytes, code: str, words: str) -> None:
     assert first(caught.value, code, words).source == str(path)
 
 
+TOOLS_FILES: dict[str, tuple[bytes | None, str, str]] = {
+    "missing": (None, "E206", "No such file"),
+    "empty": (b"", "E201", "not valid JSON"),
+    "cut off": (b"[", "E201", "not valid JSON"),
+    "not UTF-8": (b"\xff", "E206", "not UTF-8"),
+    "a number": (b"5", "E202", "expected a list of tools, found a number"),
+    "a number in the list": (b'["a", 5]', "E202", "expected text, found a number"),
+    "a number as a schema": (b'{"a": 1}', "E214", "expected a schema, found a number"),
+}
+
+
+@pytest.mark.parametrize("case", TOOLS_FILES)
+def test_tools_file_is_refused(case: str, tmp_path: Path) -> None:
+    """`tools` as text names a file, so the diagnostic names that file, not the procedure's."""
+    content, code, words = TOOLS_FILES[case]
+    if content is not None:
+        (tmp_path / "a.json").write_bytes(content)
+    (tmp_path / "procedure.yaml").write_text(f"tools: a.json\n{SOUND}")
+    with pytest.raises(SpecError) as caught:
+        Procedure.load(tmp_path / "procedure.yaml")
+    assert first(caught.value, code, words).source == str(tmp_path / "a.json")
+
+
 def test_missing_procedure(tmp_path: Path) -> None:
     with pytest.raises(SpecError) as caught:
         Procedure.load(tmp_path / "nowhere.yaml")

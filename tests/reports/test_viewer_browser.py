@@ -167,7 +167,7 @@ def test_a_page_without_violations_opens_with_nothing_selected(open_page: Open) 
 
 @pytest.mark.parametrize("constraint", PROCEDURE.constraints, ids=lambda c: c.name)
 def test_a_rule_highlights_exactly_its_calls(desk: Opened, constraint: object) -> None:
-    name = constraint.name  # type: ignore[attr-defined]
+    name = constraint.name  # type: ignore[attr-defined]  # a constraint
     if name != "verify-first":  # which is selected already
         desk.rule(name)
     why = explain(RUN, PROCEDURE, name)

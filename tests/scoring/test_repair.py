@@ -244,7 +244,7 @@ def test_messages_stay_and_text_stays_with_its_calls() -> None:
     found = repair(said, procedure_of("Before(verify, refund)"), "c0")
     assert found is not None
     mended = found.apply(said)
-    kinds = [getattr(event, "tool", None) or event.role for event in mended.events]  # type: ignore[union-attr]
+    kinds = [getattr(event, "tool", None) or event.role for event in mended.events]  # type: ignore[union-attr]  # a message
     assert kinds == ["user", "verify", "assistant", "refund"]
     assert [event.step for event in mended.events] == [0, 1, 2, 2]
     assert mended.name == "x"

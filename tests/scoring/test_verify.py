@@ -90,7 +90,7 @@ def vocabulary() -> Vocabulary:
 
     @words.predicate
     def not_a_bool(subject: Trace, at: int, metrics: object) -> bool:
-        return 1  # type: ignore[return-value]
+        return 1  # type: ignore[return-value]  # the mistake
 
     @words.predicate
     def is_even(subject: Trace, at: int, metrics: object, number: int) -> bool:

@@ -129,7 +129,7 @@ def terms(variables: tuple[str, ...] = (), values: Any = small_values) -> Search
     """A value, perhaps with a variable inside."""
     plain = values.map(term_of)
     if not variables:
-        return plain  # type: ignore[no-any-return]
+        return plain  # type: ignore[no-any-return]  # a strategy
     bound = st.sampled_from(variables).map(Variable)
     nested = bound.map(lambda variable: term_of({"k": [variable, 1]}))
     return st.one_of(plain, bound, nested)
@@ -279,8 +279,8 @@ _PATHS = (("args",), ("args", "i"), ("args", "j"), ("result",), ("result", "i"))
 
 @cache
 def _leaves(variables: tuple[str, ...]) -> SearchStrategy[Term]:
-    read = st.sampled_from(FIELDS).map(lambda field: Reading(field))  # type: ignore[arg-type]
-    paths = st.sampled_from(_PATHS).map(lambda p: path_term(Reading(p[0]), *p[1:]))  # type: ignore[arg-type]
+    read = st.sampled_from(FIELDS).map(lambda field: Reading(field))  # type: ignore[arg-type]  # one of the fields
+    paths = st.sampled_from(_PATHS).map(lambda p: path_term(Reading(p[0]), *p[1:]))  # type: ignore[arg-type]  # one of the fields
     labels = st.sampled_from(KEYS).map(lambda key: At(Labels(), Literal.of(key)))
     bound = [st.sampled_from(variables).map(Variable)] * 3 if variables else []
     plain = data_values.map(term_of)

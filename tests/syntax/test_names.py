@@ -499,7 +499,7 @@ def test_a_group_is_the_set_of_its_members() -> None:
             ToolName("ping"),
         )
     )
-    assert formula.operands == (members,)  # type: ignore[union-attr]
+    assert formula.operands == (members,)  # type: ignore[union-attr]  # a predicate
     assert formula == parse('Called({cancel, refund, like("get_*"), list, ping})')
 
 

@@ -6,14 +6,14 @@ import json
 
 import pytest
 from hypothesis import given, settings
-from notation import all_rows
+from notation import Row, all_rows
 from strategies import data_formulas, formulas, json_values
 
 from bylaw import SpecError, from_json, parse, to_json, to_python, to_text
 from bylaw import formulas as python
 from bylaw.logic.formula import Formula
 from bylaw.logic.node import MAX_DEPTH
-from bylaw.logic.operators import OPERATORS
+from bylaw.logic.operators import OPERATORS, Operator
 from bylaw.semantics.evaluation import holds
 from bylaw.trace.trace import Trace
 
@@ -45,24 +45,24 @@ def test_values_of_every_kind(value: object) -> None:
 
 
 @pytest.mark.parametrize("row", list(all_rows()), ids=lambda row: row.place)
-def test_truth_table_formulas(row: object) -> None:
-    formula = parse(row.formula)  # type: ignore[attr-defined]
+def test_truth_table_formulas(row: Row) -> None:
+    formula = parse(row.formula)
     assert parse(to_text(formula)) == formula
     assert from_json(to_json(formula)) == formula
     assert eval(to_python(formula), vars(python)) == formula
 
 
 @pytest.mark.parametrize("operator", OPERATORS, ids=lambda operator: operator.tag)
-def test_the_parser_knows_every_spelling_in_the_table(operator: object) -> None:
-    for symbol in (operator.symbol, *operator.words):  # type: ignore[attr-defined]
+def test_the_parser_knows_every_spelling_in_the_table(operator: Operator) -> None:
+    for symbol in (operator.symbol, *operator.words):
         text = {
             "prefix": f"{symbol} a",
             "right": f"a {symbol} b",
             "flat": f"a {symbol} b",
             "binder": f"{symbol} x in [1]: a",
             "let": f"{symbol} x = 1: a",
-        }[operator.fixity]  # type: ignore[attr-defined]
-        assert isinstance(parse(text), operator.node)  # type: ignore[attr-defined]
+        }[operator.fixity]
+        assert isinstance(parse(text), operator.node)
 
 
 @pytest.mark.parametrize(
@@ -70,9 +70,9 @@ def test_the_parser_knows_every_spelling_in_the_table(operator: object) -> None:
     [(a, b) for a in OPERATORS for b in OPERATORS if 0 < a.precedence < b.precedence],
     ids=lambda operator: operator.tag,
 )
-def test_the_parser_binds_as_the_table_says(looser: object, tighter: object) -> None:
-    loose, tight = looser.symbol, tighter.symbol  # type: ignore[attr-defined]
-    if tighter.fixity == "prefix":  # type: ignore[attr-defined]
+def test_the_parser_binds_as_the_table_says(looser: Operator, tighter: Operator) -> None:
+    loose, tight = looser.symbol, tighter.symbol
+    if tighter.fixity == "prefix":
         assert parse(f"{tight} a {loose} b") == parse(f"({tight} a) {loose} b")
     else:
         assert parse(f"a {tight} b {loose} c") == parse(f"(a {tight} b) {loose} c")

@@ -481,7 +481,7 @@ def test_labels_and_metrics_of_an_agentdojo_run() -> None:
         ([says("assistant", None) | {"tool_calls": {"a": 1}}], "messages[0].tool_calls"),
         ([says("assistant", None) | {"tool_calls": ["a"]}], "messages[0].tool_calls[0]"),
         ([asks(("", "{}"))], "messages[0].tool_calls[0].function.name"),
-        ([asks((5, "{}"))], "messages[0].tool_calls[0].function.name"),  # type: ignore[arg-type]
+        ([asks((5, "{}"))], "messages[0].tool_calls[0].function.name"),  # type: ignore[arg-type]  # the mistake
         (
             {"traj": [says("assistant", None) | {"tool_calls": [{"function": "a"}]}]},
             "traj[0].tool_calls[0].function.name",

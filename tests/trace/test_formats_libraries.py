@@ -115,7 +115,7 @@ def test_opentelemetry_spans() -> None:
     )
     ended: list[Any] = []
 
-    class Keeping(sdk.SpanProcessor):  # type: ignore[misc, name-defined]
+    class Keeping(sdk.SpanProcessor):  # type: ignore[misc, name-defined]  # the library has no types
         def on_end(self, span: Any) -> None:
             ended.append(span)
 
@@ -166,7 +166,7 @@ def smolagents() -> Any:
 def _smolagents_tools() -> list[Any]:
     from smolagents import tool
 
-    @tool  # type: ignore[untyped-decorator]
+    @tool  # type: ignore[untyped-decorator]  # the library has no types
     def look(n: int) -> str:
         """Looks.
 
@@ -175,7 +175,7 @@ def _smolagents_tools() -> list[Any]:
         """
         return "x" * (n - 6)
 
-    @tool  # type: ignore[untyped-decorator]
+    @tool  # type: ignore[untyped-decorator]  # the library has no types
     def pay(to: str) -> str:
         """Pays.
 
@@ -195,7 +195,7 @@ def _smolagents_model(smolagents: Any, turns: list[Any]) -> Any:
         MessageRole,
     )
 
-    class Scripted(smolagents.Model):  # type: ignore[misc]
+    class Scripted(smolagents.Model):  # type: ignore[misc]  # the library has no types
         def generate(self, messages: Any, **_: Any) -> Any:
             text, *calls = turns.pop(0)
             made = [
@@ -283,7 +283,7 @@ def test_inspect_log(tmp_path: Path) -> None:
     from inspect_ai.solver import generate, use_tools
     from inspect_ai.tool import Tool, ToolCall, ToolError, tool
 
-    @tool  # type: ignore[untyped-decorator]
+    @tool  # type: ignore[untyped-decorator]  # the library has no types
     def look() -> Tool:
         async def execute(n: int) -> str:
             """Looks.
@@ -295,7 +295,7 @@ def test_inspect_log(tmp_path: Path) -> None:
 
         return execute
 
-    @tool  # type: ignore[untyped-decorator]
+    @tool  # type: ignore[untyped-decorator]  # the library has no types
     def pay() -> Tool:
         async def execute(to: str) -> str:
             """Pays.

@@ -89,7 +89,7 @@ def test_a_transcript_is_scored_as_the_gate_scored_the_run(name: str, order: str
     """The gate refuses the first payment; the transcript has its words in place of a result."""
     procedure = _procedure(order=order)
     guard = Guard(procedure)
-    calls = [Call(e["tool_name"], e["arguments"], id=e["id"]) for e in NATIVE["tool_calls"]]  # type: ignore[index]
+    calls = [Call(e["tool_name"], e["arguments"], id=e["id"]) for e in NATIVE["tool_calls"]]  # type: ignore[index]  # a list of objects
     look, listed = guard.propose(calls[:2])
     guard.record(look, "x")
     guard.record(listed, ["a"])

@@ -81,17 +81,22 @@ class Truth(FormulaNode):
 class _Unary(_Operator):
     __slots__ = ()
 
+    operand: Formula
+
     def __post_init__(self) -> None:
-        _formula(self.operand)  # type: ignore[attr-defined]
+        _formula(self.operand)
         Node.__post_init__(self)
 
 
 class _Binary(_Operator):
     __slots__ = ()
 
+    left: Formula
+    right: Formula
+
     def __post_init__(self) -> None:
-        _formula(self.left)  # type: ignore[attr-defined]
-        _formula(self.right)  # type: ignore[attr-defined]
+        _formula(self.left)
+        _formula(self.right)
         Node.__post_init__(self)
 
 
@@ -100,8 +105,10 @@ class _Nary(_Operator):
 
     __slots__ = ()
 
+    operands: tuple[Formula, ...]
+
     def __post_init__(self) -> None:
-        operands = tuple(self._flat(self.operands))  # type: ignore[attr-defined]
+        operands = tuple(self._flat(self.operands))
         if len(operands) < 2:
             raise SpecError(Diagnostic("E101", "'&' and '|' need at least two operands"))
         object.__setattr__(self, "operands", operands)
@@ -262,13 +269,17 @@ class Later(_Unary):
 class _Quantifier(_Operator):
     __slots__ = ()
 
+    variable: str
+    domain: Domain
+    body: Formula
+
     def __post_init__(self) -> None:
-        _formula(self.body)  # type: ignore[attr-defined]
+        _formula(self.body)
         Node.__post_init__(self)
 
     def _free(self) -> frozenset[str]:
-        inside = self.body.free - {self.variable}  # type: ignore[attr-defined]
-        return frozenset(inside | self.domain.free)  # type: ignore[attr-defined]
+        inside = self.body.free - {self.variable}
+        return frozenset(inside | self.domain.free)
 
 
 @frozen

@@ -78,8 +78,10 @@ Domain: TypeAlias = Listed | Found | FromArgs | FromResults | FromMetrics | Extr
 class _Pattern(Node):
     __slots__ = ()
 
+    expected: Term
+
     def __post_init__(self) -> None:
-        if not is_constant(self.expected):  # type: ignore[attr-defined]
+        if not is_constant(self.expected):
             message = "a pattern must expect a value that is the same at every event"
             raise SpecError(Diagnostic("E105", message, "Compare the two values instead."))
         Node.__post_init__(self)
@@ -136,13 +138,13 @@ class _Arguments(Node):
     """The arguments as a mapping, if all are literal and none is nested."""
     key: Hashable | None
     """The key shared by calls with exactly these arguments, under the same condition."""
+    patterns: tuple[ArgumentIs, ...]
 
     def __post_init__(self) -> None:
         Node.__post_init__(self)
-        patterns: tuple[ArgumentIs, ...] = self.patterns  # type: ignore[attr-defined]
-        plain = {p.path[0]: p.expected for p in patterns if len(p.path) == 1}
+        plain = {p.path[0]: p.expected for p in self.patterns if len(p.path) == 1}
         literals = {key: term.value for key, term in plain.items() if isinstance(term, Literal)}
-        complete = len(literals) == len(patterns)
+        complete = len(literals) == len(self.patterns)
         object.__setattr__(self, "literals", literals if complete else None)
         object.__setattr__(self, "key", arguments_key(literals) if complete else None)
 

@@ -178,7 +178,8 @@ class EvaluationScope:
         key = (predicate, at, *map(possible_key, operands))
         if key not in self._known:
             self._known[key] = self._asked(predicate.name, operands, at)
-        return self._known[key]  # type: ignore[no-any-return]
+        answer: Kleene = self._known[key]
+        return answer
 
     def _asked(self, name: str, operands: list[Seen], at: int) -> Kleene:
         view = self.view
@@ -213,7 +214,8 @@ class EvaluationScope:
         key = (formula, certain, where, self._values_of(formula))
         if key not in self._known:
             self._known[key] = reading(formula, certain)(self, where)[0]
-        return self._known[key]  # type: ignore[no-any-return]
+        true: int = self._known[key]
+        return true
 
     def _values_of(self, part: Node) -> Hashable:
         """The values of the variables that a part uses."""

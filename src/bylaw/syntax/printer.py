@@ -82,10 +82,10 @@ class _Printer:
                 return f" {operator.symbol} ".join(parts), operator.precedence
         operator = BY_NODE[type(formula)]
         if operator.fixity == "prefix":
-            text = yield self.operand(formula.operand, operator.precedence)  # type: ignore[union-attr]
+            text = yield self.operand(formula.operand, operator.precedence)  # type: ignore[union-attr]  # unary
             return _prefixed(operator, text), operator.precedence
-        left = yield self.operand(formula.left, operator.precedence + 1)  # type: ignore[union-attr]
-        right = yield self.operand(formula.right, operator.precedence)  # type: ignore[union-attr]
+        left = yield self.operand(formula.left, operator.precedence + 1)  # type: ignore[union-attr]  # binary
+        right = yield self.operand(formula.right, operator.precedence)  # type: ignore[union-attr]  # as above
         return f"{left} {operator.symbol} {right}", operator.precedence
 
     def leading(self, formula: f.Nary, at: int) -> tuple[str | None, int]:

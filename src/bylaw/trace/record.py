@@ -185,7 +185,9 @@ class _RecordReader:
             )
         if step is not None and not _is_whole(step):
             self.complain("E303", f"{where}.step", "expected a whole number, 0 or more")
-        return (before if _is_whole(before) else 0), Message(role, text, step)  # type: ignore[arg-type, return-value]
+        # Complaints are raised together, before anybody reads what is wrong.
+        message = Message(role, text, step)  # type: ignore[arg-type]  # see above
+        return before if _is_whole(before) else 0, message  # type: ignore[return-value]  # whole
 
     def refusal(self, entry: Mapping[str, Any], where: str) -> Refusal:
         action, message = entry.get("action"), entry.get("message", "")
@@ -200,7 +202,7 @@ class _RecordReader:
             self.complain("E303", f"{where}.decision", "expected a string")
         if not _is_whole(place):
             self.complain("E303", f"{where}.events_before", "expected a whole number, 0 or more")
-        return Refusal(self.call(entry, where), action, message, decision, place)  # type: ignore[arg-type]
+        return Refusal(self.call(entry, where), action, message, decision, place)  # type: ignore[arg-type]  # as above
 
     def answer(self, record: Mapping[str, Any]) -> str | None:
         answer = record.get("answer", record.get("final_answer"))

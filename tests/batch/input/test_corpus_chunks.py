@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -230,6 +232,33 @@ def test_a_table_without_a_row_is_reported(tmp_path: Path) -> None:
     pyarrow.parquet.write_table(pyarrow.parquet.read_table(path).slice(1), path)
     (entry,) = _entries(_cut(path, Limits()))
     assert "E311" in str(entry.error)
+
+
+@pytest.mark.parametrize("kind", ["lines", "document", "gzip"])
+@pytest.mark.parametrize("one_by_one", [False, True], ids=["chunks", "one by one"])
+def test_standard_input_is_read_once(
+    kind: str, one_by_one: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = "".join(f"{json.dumps(record)}\n" for record in corpora.records(50)).encode()
+    if kind == "document":
+        text = json.dumps(list(corpora.records(50)), indent=1).encode()
+    elif kind == "gzip":
+        text = gzip.compress(text)
+    end, start = os.pipe()
+    with open(end, encoding="utf-8") as reading, open(start, "wb") as writing:  # noqa: PTH123
+
+        def write() -> None:
+            with writing:
+                writing.write(text)
+
+        writer = threading.Thread(target=write)
+        writer.start()
+        monkeypatch.setattr("sys.stdin", reading)
+        found = records(find_files(["-"]), SMALL) if one_by_one else _entries(_cut("-"))
+        names = [entry.name for entry in found if entry.trace is not None]
+        writer.join()
+    assert len(names) == 50
+    assert names[0].startswith("standard input")
 
 
 def test_a_pipe_is_refused(tmp_path: Path) -> None:

@@ -68,7 +68,7 @@ LINES: dict[str, str | bytes] = {
     "a step beyond bounds": _record(_call("a", step=2**53 + 1)),
     "a step beyond all bounds": _record(_call("a", step=2**80)),
     "a tool without a name": _record(_call("")),
-    "a tool that is no text": _record(_call(1)),  # type: ignore[arg-type]
+    "a tool that is no text": _record(_call(1)),  # type: ignore[arg-type]  # the mistake
     "no tool": _record({"arguments": {}}),
     "the answer as last call": _record(
         _call("a"), _call("final_answer", arguments={"answer": "x"})
