@@ -11,9 +11,10 @@ PYTEST := $(BIN)/python -m pytest
 help:
 	@echo "make demo         a procedure, a good and a bad trace, the verdict explained"
 	@echo "make bench-demo   four simulated agents on the benchmark, under all settings"
-	@echo "make test         the core suite: every test that takes less than ten seconds"
+	@echo "make test         the core suite: every test that takes less than ten seconds, and a third of"
+	@echo "                  the random cases"
 	@echo "make test-all     also slow tests, the oracle, the browser, frameworks, models"
-	@echo "make test-rest    what test-all runs and test does not"
+	@echo "make test-rest    what test-all runs and test does not, random cases included"
 	@echo "make test-oracle  1,200 random formulas against ltlf2dfa and MONA"
 	@echo "make test-fuzz    20,000 damaged files"
 	@echo "make check        style, types, layers, docs"
@@ -57,10 +58,10 @@ test: $(VENV)/test
 	$(PYTEST) -n auto -m "not oracle and not browser and not frameworks and not models and not slow"
 
 test-all: $(VENV)/test $(VENV)/oracle $(VENV)/browser $(VENV)/frameworks $(VENV)/models $(VENV)/formats
-	$(PYTEST) -n auto
+	BYLAW_CASES=all $(PYTEST) -n auto
 
 test-rest: $(VENV)/test $(VENV)/oracle $(VENV)/browser $(VENV)/frameworks $(VENV)/models $(VENV)/formats
-	$(PYTEST) -n auto -m "slow or oracle or browser or frameworks or models"
+	BYLAW_CASES=all $(PYTEST) -n auto -m "slow or oracle or browser or frameworks or models or hypothesis"
 
 test-oracle: $(VENV)/test $(VENV)/oracle
 	BYLAW_ORACLE_FORMULAS=1200 $(PYTEST) -m oracle -s tests/oracle

@@ -51,8 +51,11 @@ def test_a_batching_agent_that_listens_keeps_the_order(
         assert run["layers"]["L3"] == [1, 1], run["key"]
 
 
-def test_a_batching_agent_without_a_gate_breaks_the_order(tmp_path: Path) -> None:
-    for run in _runs(tmp_path, "batcher", "baseline"):
+@EASY_AND_HARD
+def test_a_batching_agent_without_a_gate_breaks_the_order(
+    tmp_path: Path, difficulties: tuple[int, ...]
+) -> None:
+    for run in _runs(tmp_path, "batcher", "baseline", difficulties=difficulties):
         assert run["layers"]["L3"] == [0, 1], run["key"]
 
 
@@ -64,7 +67,7 @@ def test_the_gate_alone_buys_something_but_not_answers(tmp_path: Path) -> None:
 
 def test_stubborn_insists_and_careless_listens(tmp_path: Path) -> None:
     def insisted(profile: str) -> float:
-        runs = _runs(tmp_path, profile, "block-and-warn", difficulties=[3])
+        runs = _runs(tmp_path, profile, "block-and-warn", difficulties=[2])
         ways = [event["resolution"] for run in runs for event in run["events"]]
         return ways.count("insisted") / len(ways)
 

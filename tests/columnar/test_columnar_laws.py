@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
+from random_cases import cases
 from strategies import (
     data_formulas,
     data_terms,
@@ -49,8 +50,8 @@ EVENTS = st.sampled_from(["all", "calls"])
 FORMULAS = formulas() | quantified() | data_formulas() | past_rules()
 CORPORA = st.lists(traces() | data_traces(), min_size=1, max_size=6)
 CHECKS = [HealthCheck.too_slow, HealthCheck.data_too_large]
-FEW = settings(max_examples=100, suppress_health_check=CHECKS)
-MANY = settings(max_examples=1000, suppress_health_check=CHECKS)
+FEW = cases(100, suppress_health_check=CHECKS)
+MANY = cases(1000, suppress_health_check=CHECKS)
 
 
 @FEW

@@ -12,8 +12,9 @@ from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from random_cases import cases
 from strategies import data_formulas, data_traces, formulas, past_rules, quantified, traces
 
 from bylaw import Call, Guard, Message, Procedure, Trace
@@ -83,7 +84,7 @@ def _played(rule: Formula, order: Order, subject: Trace, random: Random) -> Excu
     return run
 
 
-@settings(max_examples=250)
+@cases(250)
 @given(RULES, RUNS, st.sampled_from(["position", "step"]), st.integers(0, 99))
 def test_a_rule_refuses_what_it_would_refuse_without_the_excused_events(
     rule: Formula, subject: Trace, order: Order, seed: int

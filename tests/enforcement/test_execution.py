@@ -247,7 +247,7 @@ def _closed(stream: Any) -> None:
 def _dropped(stream: Any) -> None:
     next(stream)
     del stream
-    gc.collect()
+    gc.collect(1)  # the stream is young
 
 
 def _failing(stream: Any) -> None:

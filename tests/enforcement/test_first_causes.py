@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from notation import trace
+from random_cases import cases
 from strategies import data_formulas, data_traces, formulas, past_rules, traces
 
 from bylaw import Call, Constraint, Procedure, Trace
@@ -129,7 +130,7 @@ RULES = st.one_of(formulas(3), past_rules(), data_formulas(2))
 RUNS = st.one_of(traces(max_size=7), data_traces(max_size=7))
 
 
-@settings(max_examples=150)
+@cases(150)
 @given(st.lists(RULES, min_size=2, max_size=4), RUNS, st.sampled_from(["position", "step"]))
 def test_a_rule_is_a_first_cause_where_it_refuses_by_itself(
     rules: list[Formula], subject: Trace, order: Any

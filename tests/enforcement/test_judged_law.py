@@ -8,8 +8,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from random_cases import cases
 
 from bylaw import Call, Guard, Procedure, UsageError, Vocabulary
 
@@ -126,7 +127,7 @@ def _tried(call: Callable[[], Any]) -> tuple[Any, Exception | None]:
         return None, error
 
 
-@settings(max_examples=150, deadline=None)
+@cases(150)
 @given(signatures(), st.data(), st.booleans())
 def test_a_python_call(signature: Signature, data: st.DataObject, later: bool) -> None:
     in_order = [*signature.positional_only, *signature.ordinary]
@@ -158,7 +159,7 @@ def test_a_python_call(signature: Signature, data: st.DataObject, later: bool) -
     assert same(signature.seen(received[0]), judged[-1])
 
 
-@settings(max_examples=150, deadline=None)
+@cases(150)
 @given(signatures(), st.data(), st.booleans())
 def test_a_call_of_a_model(signature: Signature, data: st.DataObject, later: bool) -> None:
     names = [*signature.positional_only, *signature.ordinary, *signature.keyword_only]

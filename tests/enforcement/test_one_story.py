@@ -9,8 +9,9 @@ from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from random_cases import cases
 
 from bylaw import BylawError, Call, Guard, Procedure, Trace, Vocabulary, verify_trace
 from bylaw.cli.main import main
@@ -194,7 +195,7 @@ def _standings(report: Any) -> list[bool | None]:
 
 
 @given(st.integers(0, 10**9))
-@settings(max_examples=400)
+@cases(400)
 def test_guard_trace_and_transcript_have_one_score(seed: int) -> None:
     random = Random(seed)
     procedure = _procedure(random)

@@ -14,8 +14,9 @@ from itertools import product
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from random_cases import cases
 
 from bylaw import Call, Guard, Monitor, Procedure, Verdict, parse
 from bylaw.enforcement.decision import Decision
@@ -184,7 +185,7 @@ def _allowed(monitors: Monitors, proposed: Sequence[Call], made: Sequence[Call],
     return not attempt.doomed and not attempt.early
 
 
-@settings(max_examples=300)
+@cases(300)
 @given(
     st.one_of(machine_rules(), machine_rules(), st.sampled_from([*SLICED, *REMEMBERED, *COUNTS])),
     situations(),
@@ -209,7 +210,7 @@ READ_OUTCOMES: tuple[tuple[Any, str | None], ...] = (
 )
 
 
-@settings(max_examples=200)
+@cases(200)
 @given(st.sampled_from([*TOLD_APART, *COMPUTED]), situations(READ_OUTCOMES))
 def test_what_reads_results_is_never_hoped_for(
     text: str, situation: tuple[list[Call], list[Call], Call]

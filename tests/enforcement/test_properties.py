@@ -7,8 +7,9 @@ from dataclasses import replace
 from random import Random
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from random_cases import cases
 from strategies import data_formulas, data_traces, formulas, past_rules, quantified, traces
 
 from bylaw import (
@@ -153,7 +154,7 @@ def _play(
     return run
 
 
-@settings(max_examples=120)
+@cases(120)
 @given(st.data(), procedures(), RUNS, st.integers(0, 99))
 def test_no_call_that_was_allowed_dooms_a_rule_that_blocks(
     data: st.DataObject, procedure: Procedure, subject: Trace, seed: int
@@ -181,7 +182,7 @@ def test_no_call_that_was_allowed_dooms_a_rule_that_blocks(
                 assert constraint.name in run.overridden
 
 
-@settings(max_examples=120)
+@cases(120)
 @given(st.data(), procedures(), RUNS, st.integers(0, 99))
 def test_the_score_is_that_of_the_executed_trace(
     data: st.DataObject, procedure: Procedure, subject: Trace, seed: int
@@ -194,7 +195,7 @@ def test_the_score_is_that_of_the_executed_trace(
     assert (report.score, report.label) == (expected.score, expected.label)
 
 
-@settings(max_examples=120)
+@cases(120)
 @given(st.data(), procedures(), RUNS, st.integers(0, 99))
 def test_saving_and_restoring_changes_no_decision(
     data: st.DataObject, procedure: Procedure, subject: Trace, seed: int
@@ -208,7 +209,7 @@ def test_saving_and_restoring_changes_no_decision(
     assert reports[0].statistics == reports[1].statistics
 
 
-@settings(max_examples=120)
+@cases(120)
 @given(st.lists(RULES, min_size=1, max_size=4), RUNS, ORDERS, KINDS, RANDOMS)
 def test_a_call_that_is_taken_back_has_no_effect(
     rules: list[Formula], subject: Trace, order: Any, kind: Any, random: Random
@@ -249,7 +250,7 @@ def test_a_call_that_is_taken_back_has_no_effect(
                 assert tried.verdicts == twin.verdicts
 
 
-@settings(max_examples=120)
+@cases(120)
 @given(st.lists(RULES, min_size=1, max_size=4), RUNS, ORDERS, KINDS)
 def test_many_rules_together_agree_with_each_rule_alone(
     rules: list[Formula], subject: Trace, order: Any, kind: Any
@@ -264,7 +265,7 @@ def test_many_rules_together_agree_with_each_rule_alone(
         assert together.verdicts == [monitor.verdict for monitor in alone]
 
 
-@settings(max_examples=120)
+@cases(120)
 @given(procedures(), RUNS, st.sampled_from(SETTINGS), st.integers(0, 99))
 def test_a_withdrawn_answer_has_no_effect(
     procedure: Procedure, subject: Trace, setting: Any, seed: int
@@ -298,7 +299,7 @@ def test_a_withdrawn_answer_has_no_effect(
     assert tried.finish().constraints == twin.finish().constraints
 
 
-@settings(max_examples=80)
+@cases(80)
 @given(procedures(), st.lists(RUNS, min_size=2, max_size=4), st.sampled_from(SETTINGS))
 def test_one_gate_for_many_runs_agrees_with_a_gate_for_each(
     procedure: Procedure, subjects: list[Trace], setting: Any

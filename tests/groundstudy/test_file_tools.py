@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from random_cases import cases
 
 from bylaw.groundstudy.repositories.file_tools import ENTRIES, PAGE, FileAccessError, Repository
 
@@ -177,7 +178,7 @@ def trapped(tmp_path_factory: pytest.TempPathFactory) -> Path:
     parts=st.lists(st.sampled_from(PARTS), max_size=9),
     between=st.sampled_from(["/", "//", "\\", "/./"]),
 )
-@settings(max_examples=1_000)
+@cases(1_000)
 def test_no_path_of_chance_leads_out(trapped: Path, parts: list[str], between: str) -> None:
     assert SECRET not in _everything(trapped, between.join(parts))
 

@@ -6,9 +6,10 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from notation import trace
+from random_cases import cases
 from strategies import formulas, traces
 
 from bylaw import Procedure, Trace, Vocabulary, holds, parse
@@ -493,7 +494,7 @@ def test_the_examples_of_the_codes(code: str) -> None:
 orders = st.sampled_from(["position", "step"])
 
 
-@settings(max_examples=60, deadline=None)
+@cases(60)
 @given(formulas(depth=2), formulas(depth=2), orders, st.lists(traces(max_size=3), max_size=3))
 def test_no_trace_refutes_a_finding(
     one: f.Formula, other: f.Formula, order: Any, samples: list[Trace]
@@ -516,7 +517,7 @@ def test_no_trace_refutes_a_finding(
                 assert not (value[first] and value[rest[0]])
 
 
-@settings(max_examples=60, deadline=None)
+@cases(60)
 @given(formulas(depth=1), formulas(depth=2), orders, st.lists(traces(max_size=3), max_size=3))
 def test_a_ban_says_the_same(
     left: f.Formula, right: f.Formula, order: Any, samples: list[Trace]

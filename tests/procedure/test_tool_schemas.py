@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from random_cases import cases
 
 from bylaw.procedure.toolset.schema import SCHEMA_KEYWORDS, ToolSchema
 from bylaw.values import Json
@@ -226,7 +227,7 @@ SCHEMAS: st.SearchStrategy[Any] = st.recursive(
 )
 
 
-@settings(max_examples=600, deadline=None)
+@cases(600)
 @given(SCHEMAS, SCHEMAS, SCHEMAS, st.lists(VALUES, max_size=4))
 def test_another_implementation_agrees(root: Json, x: Json, y: Json, values: list[Json]) -> None:
     jsonschema = pytest.importorskip("jsonschema", reason="NOT TESTED: jsonschema is not installed")

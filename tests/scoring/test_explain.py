@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from notation import trace
+from random_cases import cases
 from strategies import formulas, traces
 
 from bylaw import Call, Constraint, Message, Procedure, Trace, explain
@@ -14,7 +15,7 @@ from bylaw.semantics.evaluation import evaluate, view_of
 from bylaw.vocabulary.view import Order
 
 
-@settings(max_examples=200)
+@cases(200)
 @given(formulas(3), traces())
 def test_the_set_decides_and_is_minimal(formula: Formula, subject: Trace) -> None:
     evaluation = evaluate(formula, view_of(formula, subject))
@@ -26,7 +27,7 @@ def test_the_set_decides_and_is_minimal(formula: Formula, subject: Trace) -> Non
         assert not follows(evaluation, rest)
 
 
-@settings(max_examples=150)
+@cases(150)
 @given(formulas(3), traces(max_size=5), traces(max_size=5))
 def test_what_the_set_says_is_true_of_every_trace_that_agrees_with_it(
     formula: Formula, subject: Trace, other: Trace
@@ -101,11 +102,11 @@ def test_deciding_messages_are_named(
 
 
 def test_a_very_long_trace_is_explained_by_more_than_it_needs() -> None:
-    subject = trace("a " * 8_000)
+    subject = trace("a " * 4_500)
     procedure = Procedure.from_dict({"constraints": [{"name": "c", "rule": "F done"}]})
     explanation = explain(subject, procedure, "c")
     assert not explanation.minimal
-    assert len(explanation.absence) == 8_000
+    assert len(explanation.absence) == 4_500
 
 
 def test_explaining_uses_the_order_of_the_procedure() -> None:

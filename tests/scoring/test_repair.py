@@ -6,9 +6,10 @@ from collections.abc import Iterator, Sequence
 from itertools import product
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from notation import trace
+from random_cases import cases
 from strategies import data_traces, formulas, traces
 
 from bylaw import Call, Constraint, Message, Procedure, Trace, Vocabulary, holds
@@ -176,7 +177,7 @@ def test_results_are_edited_if_asked_for(
     assert found == repair_procedure(trace(shown), procedure_of(rule), edit_results=True)
 
 
-@settings(max_examples=200)
+@cases(200)
 @given(formulas(3), data_traces(max_size=6), st.sampled_from(["position", "step"]))
 def test_no_repair_changes_what_a_tool_returned(
     formula: Formula, subject: Trace, order: Order
@@ -358,7 +359,7 @@ Slot = tuple[Call, int | None]
 """A call, and the step it had; None if it is inserted."""
 
 
-@settings(max_examples=100)
+@cases(100)
 @given(formulas(3), traces(max_size=6), st.sampled_from(ORDERS))
 def test_the_repaired_trace_satisfies_the_rule(
     formula: Formula, subject: Trace, order: Order
@@ -402,7 +403,7 @@ def small_traces(draw: st.DrawFn) -> Trace:
     return Trace(calls, answer=draw(st.sampled_from([None, "x"])))
 
 
-@settings(max_examples=400)
+@cases(400)
 @given(small_rules, small_traces(), st.sampled_from(ORDERS))
 def test_no_cheaper_edits_make_named_rules_hold(
     rules: list[str], subject: Trace, order: Order
@@ -410,7 +411,7 @@ def test_no_cheaper_edits_make_named_rules_hold(
     check_minimal([_formula(rule) for rule in rules], subject, order)
 
 
-@settings(max_examples=60)
+@cases(60)
 @given(small_formulas, traces(max_size=3), st.sampled_from(ORDERS))
 def test_no_cheaper_edits_make_random_rules_hold(
     rules: list[Formula], subject: Trace, order: Order

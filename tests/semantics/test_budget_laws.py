@@ -7,8 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from random_cases import cases
 from strategies import data_formulas, data_traces, past_rules, quantified, traces
 
 from bylaw.logic.formula import Formula
@@ -29,7 +30,7 @@ def _state(monitors: Monitors) -> str:
     return canonical(monitors.save())
 
 
-@settings(max_examples=300)
+@cases(300)
 @given(_RULES, data_traces() | traces(), _BUDGETS, st.randoms(use_true_random=False))
 def test_what_is_interrupted_leaves_no_trace(
     rule: Formula, trace: Trace, budget: int, random: Any

@@ -8,8 +8,9 @@ from typing import TypeAlias
 
 import jmespath
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import HealthCheck, assume, given
 from hypothesis import strategies as st
+from random_cases import cases
 from strategies import (
     data_domains,
     data_formulas,
@@ -42,7 +43,7 @@ ORDERS = st.sampled_from(["position", "step"])
 EVENTS = st.sampled_from(["all", "calls"])
 
 
-@settings(max_examples=300)
+@cases(300)
 @given(data_formulas() | past_rules(), data_traces(), ORDERS, EVENTS)
 def test_the_reference_is_the_textbook(
     formula: Formula, trace: Trace, order: Order, events: Events
@@ -52,7 +53,7 @@ def test_the_reference_is_the_textbook(
     assert value.is_true is textbook(formula, trace, order, events)
 
 
-@settings(max_examples=200)
+@cases(200)
 @given(data_formulas(), data_traces(), EVENTS)
 def test_at_every_event_the_reference_is_the_textbook(
     formula: Formula, trace: Trace, events: Events
@@ -97,13 +98,13 @@ STEPS: dict[str, Law] = {
 
 
 @pytest.mark.parametrize("law", STEPS)
-@settings(max_examples=60)
+@cases(60)
 @given(data_formulas(2), data_traces())
 def test_law_of_steps(law: str, a: Formula, trace: Trace) -> None:
     _same_everywhere(*STEPS[law](a), trace)
 
 
-@settings(max_examples=250)
+@cases(250)
 @given(data_formulas(2), data_traces(), EVENTS)
 def test_last_is_the_latest_event_of_an_earlier_step(
     condition: Formula, trace: Trace, events: Events
@@ -119,7 +120,7 @@ def test_last_is_the_latest_event_of_an_earlier_step(
         assert evaluation.last(condition, here) == (fitting[-1] if fitting else None)
 
 
-@settings(max_examples=150)
+@cases(150)
 @given(data_formulas(2), data_traces())
 def test_last_by_past_operators(a: Formula, trace: Trace) -> None:
     """`last` is an event of an earlier step where the condition holds, and no later one does."""
@@ -134,7 +135,7 @@ def test_last_by_past_operators(a: Formula, trace: Trace) -> None:
 # ── the events so far ─────────────────────────────────────────────────────────────────────
 
 
-@settings(max_examples=250)
+@cases(250)
 @given(data_formulas(2), data_traces(), EVENTS)
 def test_sofar_is_the_events_up_to_now(condition: Formula, trace: Trace, events: Events) -> None:
     evaluation = evaluate(condition, view_of(condition, trace, events=events))
@@ -186,7 +187,7 @@ SOFAR: dict[str, Law] = {
 
 
 @pytest.mark.parametrize("law", SOFAR)
-@settings(max_examples=60)
+@cases(60)
 @given(data_formulas(2), data_traces())
 def test_law_of_the_events_so_far(law: str, a: Formula, trace: Trace) -> None:
     _same_everywhere(*SOFAR[law](a), trace)
@@ -201,7 +202,7 @@ BODIES = data_formulas(2, ("x",))
 UNDEFINED = b.at({}, "nothing")
 
 
-@settings(max_examples=150)
+@cases(150)
 @given(data_terms(), data_formulas(3, ("x",)), data_traces(), EVENTS)
 def test_let_is_substitution(term: Term, body: Formula, trace: Trace, events: Events) -> None:
     """Within one event, a name means the term; results may be outstanding."""
@@ -219,7 +220,7 @@ def test_let_is_substitution(term: Term, body: Formula, trace: Trace, events: Ev
             assert found.row(formula) == expected.row(instead)
 
 
-@settings(max_examples=150)
+@cases(150)
 @given(data_terms(), BODIES, data_traces())
 def test_let_by_quantifiers(term: Term, body: Formula, trace: Trace) -> None:
     """With a value it says what quantifiers over that value say; without, what is undefined."""
@@ -232,7 +233,7 @@ def test_let_by_quantifiers(term: Term, body: Formula, trace: Trace) -> None:
     _same_everywhere(named, some | (~defined & undefined), trace)
 
 
-@settings(max_examples=100)
+@cases(100)
 @given(data_terms(), data_terms(2, ("x",)), data_formulas(2, ("x", "y")), data_traces())
 def test_lets_in_a_row(first: Term, second: Term, body: Formula, trace: Trace) -> None:
     """Several names in one let are lets inside each other, and distribute over connectives."""
@@ -243,7 +244,7 @@ def test_lets_in_a_row(first: Term, second: Term, body: Formula, trace: Trace) -
     _same_everywhere(negated, ~both, trace)
 
 
-@settings(max_examples=150)
+@cases(150)
 @given(DOMAINS, BODIES, BODIES, data_traces())
 def test_quantifiers_are_dual(domain: f.Domain, p: Formula, q: Formula, trace: Trace) -> None:
     every, some = b.forall, b.exists
@@ -255,7 +256,7 @@ def test_quantifiers_are_dual(domain: f.Domain, p: Formula, q: Formula, trace: T
     _same_everywhere(some("x", domain, p | q), some("x", domain, p) | some("x", domain, q), trace)
 
 
-@settings(max_examples=150)
+@cases(150)
 @given(data_terms(), BODIES, data_traces())
 def test_a_name_is_the_value(term: Term, body: Formula, trace: Trace) -> None:
     """A name can replace its value: in comparisons and in computations."""
@@ -273,7 +274,7 @@ def test_a_name_is_the_value(term: Term, body: Formula, trace: Trace) -> None:
 # ── comparisons and counts ────────────────────────────────────────────────────────────────
 
 
-@settings(max_examples=150)
+@cases(150)
 @given(data_terms(), data_terms(), data_traces())
 def test_comparisons(left: Term, right: Term, trace: Trace) -> None:
     def compare(relation: str) -> Formula:
@@ -293,7 +294,7 @@ def test_comparisons(left: Term, right: Term, trace: Trace) -> None:
         assert holds(G(compare(relation) >> both), trace, events="all"), relation
 
 
-@settings(max_examples=150)
+@cases(150)
 @given(DOMAINS, BODIES, data_traces())
 def test_counts(domain: f.Domain, body: Formula, trace: Trace) -> None:
     number, failing = b.count("x", domain, body), b.count("x", domain, ~body)
@@ -315,7 +316,7 @@ SHARED += " to_number to_string type values"
 
 
 @pytest.mark.parametrize("name", SHARED.split())
-@settings(max_examples=200, suppress_health_check=[HealthCheck.filter_too_much])
+@cases(200, suppress_health_check=[HealthCheck.filter_too_much])
 @given(st.data())
 def test_functions_mean_what_they_mean_in_jmespath(name: str, data: st.DataObject) -> None:
     """Without a value in JMESPath there is none; objects have no order; letters stay letters."""

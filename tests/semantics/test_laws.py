@@ -6,8 +6,9 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from random_cases import cases
 from strategies import formulas, traces
 from textbook import textbook, textbook_row
 
@@ -41,7 +42,7 @@ from bylaw.vocabulary.view import Order, View, mask_of
 ORDERS = st.sampled_from(["position", "step"])
 
 
-@settings(max_examples=300)
+@cases(300)
 @given(formulas(), traces(), ORDERS)
 def test_the_reference_is_the_textbook(formula: Formula, trace: Trace, order: Order) -> None:
     assert holds(formula, trace, order=order) is textbook(formula, trace, order)

@@ -7,9 +7,10 @@ from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from notation import Row, all_rows
+from random_cases import cases
 from strategies import formulas, quantified, traces
 
 from bylaw import Call, Trace, holds, parse
@@ -45,7 +46,7 @@ def test_truth_tables(row: Row) -> None:
     assert monitor.verdict.holds_now is (row.value != "no")
 
 
-@settings(max_examples=300)
+@cases(300)
 @given(formulas(), traces(), ORDERS)
 def test_run_to_the_end_it_is_the_reference(formula: Formula, subject: Trace, order: Order) -> None:
     monitor = Monitor(formula, order=order, metrics=subject.metrics)
@@ -54,7 +55,7 @@ def test_run_to_the_end_it_is_the_reference(formula: Formula, subject: Trace, or
     assert monitor.verdict.holds_now is holds(formula, subject, order=order)
 
 
-@settings(max_examples=300)
+@cases(300)
 @given(quantified(), traces(max_size=10), ORDERS)
 def test_quantifiers_are_followed_by_their_instances(
     formula: Formula, subject: Trace, order: Order
@@ -137,7 +138,7 @@ def test_one_doomed_instance_dooms_a_universal() -> None:
     assert monitor.verdict is Verdict.VIOLATED
 
 
-@settings(max_examples=300)
+@cases(300)
 @given(formulas() | quantified(), traces(), ORDERS, st.data())
 def test_results_may_arrive_later_and_in_any_order(
     formula: Formula, subject: Trace, order: Order, data: st.DataObject
@@ -156,7 +157,7 @@ def test_results_may_arrive_later_and_in_any_order(
     assert monitor.verdict.holds_now is holds(formula, subject, order=order)
 
 
-@settings(max_examples=150)
+@cases(150)
 @given(formulas(), traces(), ORDERS)
 def test_final_verdicts_never_change_and_hold_on_every_prefix(
     formula: Formula, subject: Trace, order: Order
@@ -171,7 +172,7 @@ def test_final_verdicts_never_change_and_hold_on_every_prefix(
         assert holds(formula, subject, order=order) is (final is Verdict.SATISFIED)
 
 
-@settings(max_examples=150)
+@cases(150)
 @given(formulas() | quantified(), traces(), traces(), ORDERS)
 def test_a_restored_monitor_goes_on_as_before(
     formula: Formula, subject: Trace, more: Trace, order: Order

@@ -8,9 +8,10 @@ from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from notation import trace
+from random_cases import cases
 from strategies import data_formulas, data_terms, data_traces, past_rules
 
 from bylaw import Call, Monitor, Trace, Verdict, holds, parse
@@ -46,7 +47,7 @@ def _monitor(formula: Formula, kind: Any, subject: Trace) -> Monitor:
 # ── one law ───────────────────────────────────────────────────────────────────────────────
 
 
-@settings(max_examples=400)
+@cases(400)
 @given(data_formulas(), data_traces(), KINDS)
 def test_run_to_the_end_it_is_the_reference(formula: Formula, subject: Trace, kind: Any) -> None:
     monitor = _monitor(formula, kind, subject)
@@ -54,7 +55,7 @@ def test_run_to_the_end_it_is_the_reference(formula: Formula, subject: Trace, ki
     assert monitor.verdict.holds_now is holds(formula, subject, events=kind)
 
 
-@settings(max_examples=400)
+@cases(400)
 @given(past_rules(), data_traces(), KINDS)
 def test_a_rule_about_the_past_is_doomed_exactly_when_it_is_violated(
     formula: Formula, subject: Trace, kind: Any
@@ -81,7 +82,7 @@ def test_a_rule_about_the_past_is_doomed_exactly_when_it_is_violated(
             assert not holds(formula, rest, events=kind)
 
 
-@settings(max_examples=300)
+@cases(300)
 @given(past_rules(), data_traces(), KINDS, st.randoms(use_true_random=False), st.booleans())
 def test_results_may_arrive_late_and_in_any_order(
     formula: Formula, subject: Trace, kind: Any, random: Random, again: bool
@@ -117,7 +118,7 @@ def test_results_may_arrive_late_and_in_any_order(
     assert monitor.verdict.holds_now is expected
 
 
-@settings(max_examples=200)
+@cases(200)
 @given(past_rules(), data_traces(), KINDS)
 def test_memories_say_what_the_whole_trace_says(
     formula: Formula, subject: Trace, kind: Any
@@ -137,7 +138,7 @@ def test_memories_say_what_the_whole_trace_says(
             assert (monitor.verdict is Verdict.VIOLATED) is lost
 
 
-@settings(max_examples=100)
+@cases(100)
 @given(st.lists(st.tuples(past_rules(), KINDS), min_size=1, max_size=4), data_traces())
 def test_many_at_once_are_each_by_itself(rules: list[Any], subject: Trace) -> None:
     monitors = Monitors(
@@ -319,7 +320,7 @@ def test_other_uses_of_the_list_keep_the_events_and_say_so(rule: str, keeps: boo
     assert monitor._engine.keeps_events is keeps
 
 
-@settings(max_examples=150)
+@cases(150)
 @given(data_terms(future=False), data_formulas(2, ("x",), future=False), data_traces(), KINDS)
 def test_a_name_changes_nothing_live(term: Term, body: Formula, subject: Trace, kind: Any) -> None:
     """`let` is substitution at every prefix. Safety may be found sooner without names, and so may

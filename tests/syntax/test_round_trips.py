@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from notation import Row, all_rows
+from random_cases import cases
 from strategies import data_formulas, formulas, json_values
 
 from bylaw import SpecError, from_json, parse, to_json, to_python, to_text
@@ -18,19 +19,19 @@ from bylaw.semantics.evaluation import holds
 from bylaw.trace.trace import Trace
 
 
-@settings(max_examples=250)
+@cases(250)
 @given(formulas() | data_formulas())
 def test_text(formula: Formula) -> None:
     assert parse(to_text(formula)) == formula
 
 
-@settings(max_examples=150)
+@cases(150)
 @given(formulas() | data_formulas())
 def test_json(formula: Formula) -> None:
     assert from_json(json.loads(json.dumps(to_json(formula)))) == formula
 
 
-@settings(max_examples=150)
+@cases(150)
 @given(formulas() | data_formulas())
 def test_python(formula: Formula) -> None:
     assert eval(to_python(formula), vars(python)) == formula

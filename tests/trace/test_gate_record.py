@@ -7,8 +7,9 @@ from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from random_cases import cases
 
 from bylaw import Call, Message
 from bylaw.saved import Damaged
@@ -55,7 +56,7 @@ def _json(value: Any) -> Any:
 
 
 @given(st.integers(0, 10**9))
-@settings(max_examples=200)
+@cases(200)
 def test_a_record_is_rewound_to_any_mark(seed: int) -> None:
     random = Random(seed)
     record = GateRecord({"seed": 1}, {"tier": "gold"})
@@ -72,7 +73,7 @@ def test_a_record_is_rewound_to_any_mark(seed: int) -> None:
 
 
 @given(st.integers(0, 10**9))
-@settings(max_examples=200)
+@cases(200)
 def test_a_restored_record_continues_as_if_nothing_had_happened(seed: int) -> None:
     random = Random(seed)
     limit = random.choice((0, 3, 6, float("inf")))

@@ -7,8 +7,9 @@ from io import BytesIO
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from random_cases import cases
 
 from bylaw import Procedure, Trace, Vocabulary
 from bylaw.trace.files import read_lines
@@ -157,7 +158,7 @@ def test_a_line_is_scored_as_in_the_ordinary_way(kind: str, line: str) -> None:
     _same(scores, expected)
 
 
-@settings(max_examples=200)
+@cases(200)
 @given(
     st.sampled_from(list(PROCEDURES)),
     st.lists(st.sampled_from([n for n in LINES if n not in NOTICED_IF_READ]), max_size=8),
@@ -170,7 +171,7 @@ def test_odd_lines_do_not_disturb_the_others(kind: str, lines: list[str]) -> Non
     )
 
 
-@settings(max_examples=100)
+@cases(100)
 @given(
     st.lists(st.tuples(st.sampled_from("ab"), st.none() | st.integers(0, 3)), max_size=5),
     st.sampled_from(["steps", "the number of a step"]),

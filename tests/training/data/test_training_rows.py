@@ -72,7 +72,7 @@ def test_conversations_are_in_chat_form() -> None:
     assert json.loads(last["function"]["arguments"]) == {"answer": row["answer"]}
 
 
-@pytest.mark.parametrize("hash_seed", ["1", "4711"])
+@pytest.mark.parametrize("hash_seed", ["1", pytest.param("4711", marks=pytest.mark.slow)])
 def test_the_same_seed_gives_the_same_bytes_in_another_process(
     data: Path, tmp_path: Path, hash_seed: str
 ) -> None:
