@@ -144,13 +144,6 @@ def lost(run: RunRecord) -> dict[str, float]:
     return found
 
 
-def expected_losses(
-    weights: Mapping[str, float], pass_rates: Mapping[str, float]
-) -> dict[str, float]:
-    """The losses implied by pass rates, if a layer has the same weight in every task."""
-    return {layer: weights[layer] * (1 - pass_rates[layer]) for layer in pass_rates}
-
-
 def shares(losses: Mapping[str, float]) -> dict[str, float | None]:
     """Each layer's share of the total loss; None if nothing was lost."""
     whole = sum(losses.values())

@@ -221,18 +221,6 @@ class Closure:
                 name = operator.symbol if operator else type(formula).__name__
                 raise Unsupported(f"'{name}' is not followed event by event")
 
-    def _eventually(self, a: int) -> int:
-        return self._future("until", self.true, a)
-
-    def _always(self, a: int) -> int:
-        return self._future("release", self.false, a)
-
-    def _once(self, a: int) -> int:
-        return self._add("since", self.true, a)
-
-    def _historically(self, a: int) -> int:
-        return self._add("trigger", self.false, a)
-
     def _future(self, shape: Literal["until", "release"], a: int, b: int) -> int:
         """Until or release; `F F a` is `F a`, and `G G a` is `G a`."""
         plain = self.true if shape == "until" else self.false
