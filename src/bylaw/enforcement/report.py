@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import replace
 
 from bylaw.enforcement.events import NO_CHOICE, EnforcementEvent, Resolution
 from bylaw.errors import Diagnostic, UsageError
-from bylaw.frozen import frozen
+from bylaw.frozen import frozen, replace
 from bylaw.procedure.procedure import Procedure
 from bylaw.scoring.score import UNDECIDED, score_of
 from bylaw.trace.trace import Trace

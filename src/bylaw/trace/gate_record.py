@@ -24,9 +24,9 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from typing import Final, TypeAlias
 
+from bylaw.frozen import replace
 from bylaw.names import FINAL_ANSWER
 from bylaw.saved import Damaged, fields, listed, optional_text, whole
 from bylaw.trace.event import MISSING, Call, Event, Message
