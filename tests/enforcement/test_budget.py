@@ -1,4 +1,4 @@
-"""What cannot be decided within the budget is refused, and says so; nothing hangs, nothing passes.
+"""A call that cannot be decided within the budget is refused; nothing hangs, nothing passes.
 
 Each attack would take minutes to days without a budget, or fill the memory, or the refusal.
 """

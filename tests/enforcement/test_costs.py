@@ -55,7 +55,7 @@ def test_a_call_costs_the_same_however_many_values_were_seen(rule: str) -> None:
 
 
 def _growth(action: Callable[[int], Callable[[], object]], size: int) -> float:
-    """How many times more work a hundred times the size takes."""
+    """The factor by which work grows when the size grows a hundredfold."""
     return work_of(action(100 * size)) / work_of(action(size))
 
 

@@ -1,4 +1,4 @@
-"""Where each rule is enforced, and the promises that stated severities are."""
+"""The place where each rule is enforced, and the promise that a stated severity makes."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def _guard(rule: str) -> Guard:
 
 
 def _outcome(guards: list[Guard]) -> str:
-    """What became of the call of `pay`: one guard wants a success, and one a failure."""
+    """The outcome of the call of `pay`: one guard wants a success, and one a failure."""
     decided = [guard.propose([Call("refund")])[0] for guard in guards]
     early = "too early" in decided[0].message
     found = {(True, False): "ok", (False, True): "failed", (False, False): "unknown"}

@@ -1,4 +1,4 @@
-"""What is judged is what runs: arguments, names and parameters."""
+"""A tool runs with exactly what was judged: arguments, names and parameters."""
 
 from __future__ import annotations
 

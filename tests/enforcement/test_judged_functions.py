@@ -1,4 +1,4 @@
-"""What is judged is what runs: registered functions see it, and cannot change it."""
+"""A tool runs with what was judged: registered functions see it, and cannot change it."""
 
 from __future__ import annotations
 

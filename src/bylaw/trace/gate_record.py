@@ -39,7 +39,7 @@ DecisionKey: TypeAlias = tuple[int, int]
 
 
 class GateRecord:
-    """What ran and what was refused, in order. Not thread-safe: the caller holds the lock.
+    """The calls that ran or were refused, in order. Not thread-safe: the caller holds the lock.
 
     With more than `limit` events and refusals, all of them are dropped, and there is no trace.
     """

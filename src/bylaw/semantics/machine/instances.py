@@ -1,7 +1,7 @@
 """The instances of a quantified formula while results are outstanding.
 
 Events from the first outstanding result on wait in a queue. The instances are followed through it
-under all outcomes. Those that no queued event tells apart move together: the cost grows with the
+under all outcomes. Those that no queued event distinguishes move together: the cost grows with the
 queue and with the values that it mentions, and not with their product.
 """
 
