@@ -140,7 +140,7 @@ def _initialiser(cls: Any) -> Any:
 
 
 class _DataclassFields:
-    """The fields for the functions of `dataclasses`, made when they are asked for."""
+    """The fields for the functions of `dataclasses`, made when they are first asked for."""
 
     def __get__(self, instance: object, cls: Any) -> Any:
         import dataclasses
@@ -154,7 +154,8 @@ class _DataclassFields:
                 entry = dataclasses.field(default=default)
             listed.append((name, kind, entry))
         made: Any = dataclasses.make_dataclass(cls.__name__, listed)
-        return made.__dataclass_fields__
+        cls.__dataclass_fields__ = made.__dataclass_fields__
+        return cls.__dataclass_fields__
 
 
 class _Signature:
