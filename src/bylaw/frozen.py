@@ -2,7 +2,8 @@
 
 A dataclass compiles code for each of its methods, and its module imports Python's parser. For the
 hundred classes that a procedure needs, that would take a third of the start-up time. Classes made
-here share their methods. `dataclasses.fields`, `replace` and `asdict` work on them.
+here share their methods, except for the constructor, which is compiled when it is first called.
+`dataclasses.fields`, `replace` and `asdict` work on them.
 """
 
 from __future__ import annotations
@@ -103,40 +104,34 @@ def _with_constructor(cls: Any) -> Any:
 
 
 def _initialiser(cls: Any) -> Any:
-    names = tuple(cls._declared)
-    defaults = tuple(default for _, default in cls._declared.values())
-    setters = tuple(getattr(cls, name).__set__ for name in names)
-    count = len(names)
-    made = [at + 1 for at, value in enumerate(defaults) if value is _NONE or type(value) is _Field]
-    needed = max(made, default=0)
-    finish = getattr(cls, "__post_init__", None)
-
     def __init__(self: Any, *given: Any, **named: Any) -> None:  # noqa: N807  # it becomes a method
-        if named or not needed <= len(given) <= count:
-            given = complete(given, named)
-        elif len(given) < count:
-            given += defaults[len(given) :]
-        for setter, value in zip(setters, given):  # noqa: B905  # as long as each other, and hot
-            setter(self, value)
-        if finish is not None:
-            finish(self)
-
-    def complete(given: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
-        if len(given) > count:
-            raise TypeError(f"{cls.__name__} takes {count} arguments, not {len(given)}")
-        values = list(given)
-        for name, default in zip(names[len(given) :], defaults[len(given) :], strict=True):
-            if name in named:
-                values.append(named.pop(name))
-            elif default is _NONE:
-                raise TypeError(f"{cls.__name__} needs the argument '{name}'")
-            else:
-                values.append(default.make() if type(default) is _Field else default)
-        if named:
-            raise TypeError(f"{cls.__name__} takes no argument '{next(iter(named))}' here")
-        return tuple(values)
+        cls.__init__ = compiled = _compiled_initialiser(cls)
+        compiled(self, *given, **named)
 
     return __init__
+
+
+def _compiled_initialiser(cls: Any) -> Any:
+    """The constructor as source code, compiled when the first object is made."""
+    parameters, lines = [], []
+    names: dict[str, Any] = {"_none": _NONE}
+    mutable = cls.__setattr__ is object.__setattr__
+    for name, (_, default) in cls._declared.items():
+        names[f"_set_{name}"] = getattr(cls, name).__set__
+        value = name
+        if type(default) is _Field:
+            names[f"_make_{name}"], names[f"_default_{name}"] = default.make, _NONE
+            value = f"_make_{name}() if {name} is _none else {name}"
+        elif default is not _NONE:
+            names[f"_default_{name}"] = default
+        optional = f"_default_{name}" in names
+        parameters.append(f"{name}=_default_{name}" if optional else name)
+        lines.append(f" self.{name} = {value}" if mutable else f" _set_{name}(self, {value})")
+    if hasattr(cls, "__post_init__"):
+        lines.append(" self.__post_init__()")
+    source = f"def __init__(self, {', '.join(parameters)}):\n" + "\n".join(lines or [" pass"])
+    exec(source, names)
+    return names["__init__"]
 
 
 class _DataclassFields:

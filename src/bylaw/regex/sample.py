@@ -10,7 +10,7 @@ from bylaw.regex.graph import Graph, GraphNode
 from bylaw.regex.regex import compiled
 
 _CANDIDATES: Final = "a1A .-_@/,:"
-_WRITTEN: Final = re.compile(r"\\U([0-9a-f]{8})")
+_WRITTEN: Final = r"\\U([0-9a-f]{8})"
 _LONGEST: Final = 200
 
 
@@ -44,5 +44,5 @@ def _shortest(graph: Graph) -> str | None:
 
 def _character(reads: re.Pattern[str]) -> str | None:
     """A character that the class contains, a plain one if possible."""
-    written = (chr(int(found, 16)) for found in _WRITTEN.findall(reads.pattern))
+    written = (chr(int(found, 16)) for found in re.findall(_WRITTEN, reads.pattern))
     return next((each for each in (*written, *_CANDIDATES) if reads.match(each)), None)

@@ -8,7 +8,7 @@ from typing import Final
 
 from bylaw.regex.linear import RegexError
 
-_ESCAPE: Final = re.compile(r"\\(?:g<([^>]*)>|([1-9][0-9]?)|(.))", re.DOTALL)
+_ESCAPE: Final = r"(?s)\\(?:g<([^>]*)>|([1-9][0-9]?)|(.))"
 _CHARACTERS: Final = {
     "a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v", "\\": "\\",
 }  # fmt: skip
@@ -18,7 +18,7 @@ def template_parts(new: str, groups: int, names: Mapping[str, int]) -> list[str 
     """The texts and group numbers of a replacement. As in Python, an unknown letter is an error."""
     parts: list[str | int] = []
     reached = 0
-    for found in _ESCAPE.finditer(new):
+    for found in re.finditer(_ESCAPE, new):
         parts.append(new[reached : found.start()])
         name, number, character = found.groups()
         if character is None:

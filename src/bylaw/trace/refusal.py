@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias, get_args
 
+from bylaw.frozen import frozen
 from bylaw.trace.event import Call
 
 OPENING: Final = ": Not executed"
@@ -14,11 +14,11 @@ RefusalAction: TypeAlias = Literal["warn", "block", "stop", "ask"]
 """The actions of a gate that keep a call from running."""
 REFUSAL_ACTIONS: Final[tuple[str, ...]] = get_args(RefusalAction)
 
-_NAMED: Final = re.compile(r"^Rule (.+?): (.*)$", re.MULTILINE)
-_ALSO: Final = re.compile(r"^Rules that it would break as well: (.+)\.$", re.MULTILINE)
+_NAMED: Final = r"(?m)^Rule (.+?): (.*)$"
+_ALSO: Final = r"(?m)^Rules that it would break as well: (.+)\.$"
 
 
-@dataclass(frozen=True, slots=True)  # faster to make than a `frozen` one: a gate makes them
+@frozen
 class Refusal:
     """A refused call, with what the agent read in place of a result."""
 
@@ -43,9 +43,9 @@ class Refusal:
 
         If it names none, the reason is what is wrong with the call itself, without a rule.
         """
-        also = _ALSO.search(self.message)
+        also = re.search(_ALSO, self.message)
         others = also[1].split(", ") if also else ()
-        named = (*_NAMED.findall(self.message), *((rule, "") for rule in others))
+        named = (*re.findall(_NAMED, self.message), *((rule, "") for rule in others))
         if named:
             return named
         said = self.message.partition("\n")[0].partition(OPENING)[2].lstrip(".: ")

@@ -40,10 +40,9 @@ ERROR_NAME: Final = "ConstraintViolationError"
 """The exception that carries a refusal, and the `error` of the mapping."""
 
 _DIGITS: Final = 16
-_MARKED: Final = re.compile(
-    rf"(?P<text>.*)\n\[bylaw:(?P<action>{'|'.join(REFUSAL_ACTIONS)})"
-    rf":(?P<id>{RUN_ID.pattern}\.\d+\.\d+):(?P<digest>[0-9a-f]{{{_DIGITS}}})\]",
-    re.DOTALL,
+_MARKED: Final = (
+    rf"(?s)(?P<text>.*)\n\[bylaw:(?P<action>{'|'.join(REFUSAL_ACTIONS)})"
+    rf":(?P<id>{RUN_ID.pattern}\.\d+\.\d+):(?P<digest>[0-9a-f]{{{_DIGITS}}})\]"
 )
 _BEFORE: Final = (
     r"(?:Error: )?(?:ConstraintViolationError: )?",
@@ -58,7 +57,7 @@ _AFTER: Final = (
     "\nPlease try again or use another tool",
 )
 """The text that frameworks add to the message of an exception that a tool raises."""
-_AS_CODE: Final = re.compile(rf"{ERROR_NAME}\((?P<text>'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")\)")
+_AS_CODE: Final = rf"{ERROR_NAME}\((?P<text>'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")\)"
 _LONGEST: Final = 1 << 16
 """The longest result that can be a refusal, in characters."""
 
@@ -173,7 +172,7 @@ def _texts(value: Json) -> Iterator[str]:
             return
         yield text
         if ERROR_NAME in text:
-            yield _AS_CODE.sub(lambda found: str(_literal(found["text"])), text)
+            yield re.sub(_AS_CODE, lambda found: str(_literal(found["text"])), text)
         value = _mapping(text)
     if isinstance(value, Mapping):
         if set(value) == set(OBSERVATION) and value["error"] == ERROR_NAME:
@@ -225,7 +224,7 @@ def _read(text: str, tool: str, call: Call) -> Refusal | None:
     opening = re.escape(f"{tool}{OPENING}")
     for before in _BEFORE:
         start = re.match(rf"(?:{before})(?={opening})", text, re.DOTALL)
-        found = _MARKED.fullmatch(text, start.end()) if start else None
+        found = re.compile(_MARKED).fullmatch(text, start.end()) if start else None
         if found is None:
             continue
         message, action, decision = found["text"], found["action"], found["id"]
