@@ -17,7 +17,7 @@ from pathlib import Path
 from random import Random
 from statistics import median
 from time import perf_counter
-from typing import Final
+from typing import Final, get_args
 
 import table
 
@@ -70,7 +70,7 @@ class Gate:
 def run(kind: str, seed: int, seen: Counter[str], costs: list[float]) -> None:
     """One procedure and one agent at one gate."""
     random = Random(seed)
-    rules, order = random_rules(random, TOOLS), random.choice(["position", "step"])
+    rules, order = random_rules(random, TOOLS), random.choice(get_args(Order))
     machines = [Machine(parse(rule), order) for rule in rules]
     exact = ExactProduct(machines, order, TOOLS)
     if exact.continuation(exact.states) is None:

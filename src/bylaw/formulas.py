@@ -17,39 +17,17 @@ from typing import Any
 from bylaw.errors import Diagnostic, SpecError, not_a_choice, shown
 from bylaw.logic import formula as f
 from bylaw.logic import terms as t
-from bylaw.logic.formula import (
-    Always as G,
-)
-from bylaw.logic.formula import (
-    Eventually as F,
-)
-from bylaw.logic.formula import (
-    Historically as H,
-)
-from bylaw.logic.formula import (
-    Next as X,
-)
-from bylaw.logic.formula import (
-    Once as O,
-)
-from bylaw.logic.formula import (
-    Release as R,
-)
-from bylaw.logic.formula import (
-    Since as S,
-)
-from bylaw.logic.formula import (
-    Until as U,
-)
-from bylaw.logic.formula import (
-    WeakNext as WX,
-)
-from bylaw.logic.formula import (
-    WeakUntil as W,
-)
-from bylaw.logic.formula import (
-    Yesterday as Y,
-)
+from bylaw.logic.formula import Always as G
+from bylaw.logic.formula import Eventually as F
+from bylaw.logic.formula import Historically as H
+from bylaw.logic.formula import Next as X
+from bylaw.logic.formula import Once as O
+from bylaw.logic.formula import Release as R
+from bylaw.logic.formula import Since as S
+from bylaw.logic.formula import Until as U
+from bylaw.logic.formula import WeakNext as WX
+from bylaw.logic.formula import WeakUntil as W
+from bylaw.logic.formula import Yesterday as Y
 from bylaw.logic.operators import COMPARISONS, RELATIONS, may_be_variable
 from bylaw.logic.terms import path_term, term_of, tool_of
 from bylaw.regex.regex import regex_error
