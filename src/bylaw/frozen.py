@@ -114,7 +114,7 @@ def _initialiser(cls: Any) -> Any:
 def _compiled_initialiser(cls: Any) -> Any:
     """The constructor as source code, compiled when the first object is made."""
     parameters, lines = [], []
-    names: dict[str, Any] = {"_none": _NONE}
+    names: dict[str, Any] = {"_none": _NONE, "__name__": cls.__module__}
     mutable = cls.__setattr__ is object.__setattr__
     for name, (_, default) in cls._declared.items():
         names[f"_set_{name}"] = getattr(cls, name).__set__
@@ -131,6 +131,7 @@ def _compiled_initialiser(cls: Any) -> Any:
         lines.append(" self.__post_init__()")
     source = f"def __init__(self, {', '.join(parameters)}):\n" + "\n".join(lines or [" pass"])
     exec(source, names)
+    names["__init__"].__qualname__ = f"{cls.__qualname__}.__init__"
     return names["__init__"]
 
 
