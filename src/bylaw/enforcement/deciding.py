@@ -9,7 +9,6 @@ Each function sets `run.inside` before it changes the run; see `atomic`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from bylaw.enforcement.admission import malformed_message
@@ -19,6 +18,7 @@ from bylaw.enforcement.decision import Action, Decision, Violation, refusal_mess
 from bylaw.enforcement.open_tools import open_tools
 from bylaw.enforcement.turn import Turn, at_step, call_key, handed_out
 from bylaw.errors import Diagnostic, UsageError
+from bylaw.frozen import replace
 from bylaw.names import FINAL_ANSWER
 from bylaw.trace.event import Call
 from bylaw.trace.refusal import OPENING, Refusal
