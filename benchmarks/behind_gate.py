@@ -170,7 +170,10 @@ def _level(setting: str, runs: Sequence[Run], compliance: str = "", points: str 
 def _trained(folder: Path) -> str:
     """GRPO over the warm-up, under each setting."""
     rows = [
-        [setting, *_gain(*(_rows(folder, kind, setting) for kind in ("form", "form + GRPO")))]
+        [
+            setting,
+            *_gain(_rows(folder, "form", setting), _rows(folder, "form + GRPO", setting)),
+        ]
         for setting in (UNGATED, *ENFORCED)
     ]
     return page_table(["setting", "GRPO over form: compliance", "points"], rows)
