@@ -141,7 +141,7 @@ def _word(entry: dict[str, Any]) -> str:
     return words_of(
         entry["action"],
         [violation["constraint"] for violation in entry["violations"]],
-        entry["overridden"],
+        [*entry["insisted"], *entry["approved"]],
         malformed="problem" in entry,
         decided=entry["decided"],
     )
