@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -77,7 +78,11 @@ class Played:
     outstanding: list[tuple[Decision, str]] = field(default_factory=list)
     refused: int = 0
     readable: bool = True
-    """Can a transcript tell the run? Not an answer that was withdrawn, or words after it."""
+    """Can a transcript tell the run?
+
+    It cannot tell that an answer was withdrawn, or what was said after it, or that a call ran after
+    the others of its turn because it waited for them.
+    """
 
     def play(self) -> GuardReport:
         for _ in range(self.random.randint(0, 9)):
@@ -105,7 +110,7 @@ class Played:
             for c in calls
         ]
         self.chat.append({"role": "assistant", "content": text, "tool_calls": entries})
-        for decision in self.guard.propose(calls):
+        for decision in chain.from_iterable(self.guard.rounds(calls)):
             assert decision.call.id is not None
             if not decision.allowed:
                 self.refused += 1
@@ -203,12 +208,13 @@ def test_guard_trace_and_transcript_have_one_score(seed: int) -> None:
     guard = Guard(
         procedure,
         random.choice(("as-written", "as-written", "soft-block", "block-and-warn", "baseline")),
-        outstanding=random.choice(("refuse", "hope")),
+        outstanding=random.choice(("refuse", "hope", "wait")),
         unenforceable="score",
         metrics=metrics,
         run_id="r",
+        ask=random.choice((None, lambda call, violations: random.random() < 0.5)),
     )
-    run = Played(guard, random)
+    run = Played(guard, random, readable=guard.outstanding != "wait")
     live = run.play()
     offline = verify_trace(live.trace, procedure)
     assert _standings(offline) == _standings(live)
