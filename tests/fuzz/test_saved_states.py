@@ -138,6 +138,14 @@ def test_a_key_is_secret_bytes(key: Any) -> None:
         guard.restore(guard.save(), key=key)
 
 
+def test_a_turn_is_not_earlier_than_the_events() -> None:
+    for saved, _ in states().values():
+        forged = json.loads(saved)
+        if forged["turn"] > 2 and "inside" not in forged:
+            with pytest.raises(UsageError, match="turn is earlier"):
+                new_guard().restore(_sealed(forged | {"turn": 1}, None))
+
+
 def test_what_may_be_judged_can_be_saved() -> None:
     """A value that nests as deep as values may, inside a state that nests itself."""
     nested: Any = "K9"

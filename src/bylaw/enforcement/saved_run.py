@@ -147,6 +147,8 @@ def _restore(run: Run, state: dict[str, Json]) -> None:
     _restore_issued(run, state["issued"])
     if run.answer is not None and not run.finished:
         raise Damaged("there is an answer, but the run has not finished")
+    if run.turn < max(run.kept.latest_step, run.judge.monitors.next_step - 1):
+        raise Damaged("its turn is earlier than its latest event")
 
 
 # ── the seal ─────────────────────────────────────────────────────────────────────────────────

@@ -194,6 +194,11 @@ class GateRecord:
         kept = self._trace({}, {}).to_record() if self.kept else None
         return {"mark": self.mark(), "kept": kept}
 
+    @property
+    def latest_step(self) -> int:
+        """The step of the latest event that is kept; -1 if there is none."""
+        return max((event.step or 0 for event in self._events[-1:]), default=-1)
+
     def restore(self, saved: Json) -> None:
         """Resumes a saved record."""
         mark, kept = fields(saved, "mark", "kept")
