@@ -1,4 +1,4 @@
-"""How often a gate lets an agent into a dead end: a call after which the rules cannot all be met.
+"""Dead ends that a gate lets an agent into: calls after which the rules cannot all be met.
 
     python benchmarks/deadlocks.py [--quick]
 

@@ -1,4 +1,4 @@
-"""What a run costs in memory: one guard with one rule, over a thousand to a million calls.
+"""The memory of a run: one guard with one rule, over a thousand to a million calls.
 
     nice python benchmarks/memory.py [--calls 1000000] [--kind NAME …]
 

@@ -139,7 +139,7 @@ class PowerCut(BaseException):
 
 
 class Disk:
-    """What a disk holds of a file: what was synced, and any sectors of what was written since."""
+    """A file on a disk: the synced part, and any sectors of what was written since."""
 
     def __init__(self, path: Path, random: Random, calls: int) -> None:
         self.path, self.random, self.left = path, random, calls

@@ -18,7 +18,7 @@ pty = pytest.importorskip("pty", reason="NOT TESTED: there are no pseudo-termina
 HOSTILE = "\x1b[32mGREEN\x1b[2J\x1b]0;title\x07\x9b31m\r\x08\x7f\u202eevil\nFULL"
 """Colours like our own, erases, a title, a one-byte sequence, overwriting, and a forged line."""
 OWN = re.compile(r"\x1b\[(?:0|1|31|32|33|90)m|\r\x1b\[K|\r\n")
-"""What commands write themselves; the terminal turns line feeds into `\\r\\n`."""
+"""The characters that commands write themselves; the terminal turns line feeds into `\\r\\n`."""
 RAW = re.compile(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 RULES = {
@@ -115,7 +115,7 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _at_a_terminal(arguments: list[str], folder: Path) -> str:
-    """What a terminal receives from a command."""
+    """The bytes that a terminal receives from a command."""
     ours, theirs = pty.openpty()
     environment = {**os.environ, "PYTHONIOENCODING": "utf-8", "COLUMNS": "120", "TERM": "xterm"}
     environment.pop("NO_COLOR", None)

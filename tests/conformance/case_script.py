@@ -23,7 +23,7 @@ from bylaw.trace.event import MISSING, Call, Message
 from bylaw.values import Json, equal
 
 RESULT = "done"
-"""What a tool returns if the table does not say."""
+"""The result of a tool if the table has none."""
 
 
 class ScriptEnded(Exception):
@@ -126,7 +126,7 @@ class CaseDriver(Protocol):
 
 
 def decided(path: Path) -> tuple[list[list[str]], list[str]]:
-    """What a log says: the decisions of each turn with calls, and the rules that were lost."""
+    """The content of a log: the decisions of each turn with calls, and the rules that were lost."""
     entries = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     decisions = [entry for entry in entries if entry.get("kind") == "decision"]
     turns = [
@@ -148,7 +148,7 @@ def _word(entry: dict[str, Any]) -> str:
 
 
 def expected(scenario: Scenario) -> tuple[list[list[str]], list[str]]:
-    """What the table says, in the same form."""
+    """The content of the table, in the same form."""
     turns, lost = [], []
     for step in steps_of(scenario):
         turns.append([word for word in step.words if not word.startswith("lost:")])

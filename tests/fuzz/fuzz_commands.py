@@ -94,12 +94,12 @@ class Kind:
     """Files of one kind, and the commands that read them."""
 
     samples: Sequence[tuple[str, bytes]]
-    """How the name ends, and what is inside."""
+    """The end of the name, and the content."""
     commands: Sequence[str]
     path: str = "damaged"
-    """Where the file is put."""
+    """The folder of the file."""
     share: int = 1
-    """How often files of this kind are chosen."""
+    """The weight with which files of this kind are chosen."""
 
 
 # ── what commands write ───────────────────────────────────────────────────────────────────
@@ -343,7 +343,7 @@ def run(mutant: DamagedFile) -> tuple[int | None, list[str]]:
 
 
 def problems(arguments: Sequence[str], code: int, out: str, err: str) -> Iterator[str]:
-    """What is wrong with how a run ended and with what it printed."""
+    """The faults of a run's end and of its output."""
     if code not in (0, 1, 2):
         yield f"exit code {code}"
     if "Traceback" in err or "E499" in err or "out of memory" in err:
@@ -405,13 +405,13 @@ CHUNK: Final = 2_000
 
 @dataclass(slots=True)
 class Findings:
-    """What came of the runs."""
+    """The results of the runs."""
 
     runs: int = 0
     codes: dict[str, Counter[str]] = field(default_factory=dict)
-    """How often each exit code was seen, by kind of file."""
+    """The number of times that each exit code was seen, by kind of file."""
     failures: dict[str, list[str]] = field(default_factory=dict)
-    """What went wrong, and the runs that show it."""
+    """The failures, and the runs that show them."""
 
     def add(self, kind: str, code: int | None, wrong: list[str], about: str) -> None:
         self.runs += 1

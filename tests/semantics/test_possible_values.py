@@ -1,4 +1,4 @@
-"""What is said of a list that is known in part is true of every list that it may be."""
+"""A claim about a partly known list is true of every list that it may be."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ class LogCheck:
 
     @property
     def state(self) -> LogState:
-        """What became of the log."""
+        """The state of the log."""
         return "altered" if self.problem else "torn" if self.torn or not self.entries else "intact"
 
     @property

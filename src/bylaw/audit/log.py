@@ -46,7 +46,7 @@ class _Queued(NamedTuple):
 
 
 class _Done(NamedTuple):
-    """What is in the file, and what of it is on disk, as numbers of entries."""
+    """The numbers of entries in the file, and of those that are on disk."""
 
     written: int
     synced: int

@@ -44,13 +44,13 @@ class LogReader:
         self.good = 0
         """The number of intact bytes so far."""
         self.method: SealMethod | None = None
-        """How the entries are sealed; None before the first."""
+        """The kind of seal on the entries; None before the first."""
         self.key_id: str | None = None
         """The key that they are sealed with, if any."""
         self.tail = b""
         """The bytes of a torn tail."""
         self.problem: str | None = None
-        """What is wrong with what follows the intact entries."""
+        """The fault in what follows the intact entries."""
 
     def entries(self) -> Iterator[LogEntry]:
         """The intact entries. A LogError is raised if the file is not a log at all."""

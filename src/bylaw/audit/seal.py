@@ -18,7 +18,7 @@ MIN_KEY: Final = 16
 """The shortest HMAC key, in bytes."""
 
 _PURPOSE: Final = b"bylaw audit log entry\n"
-"""What a seal is for. The same key seals nothing else with these words."""
+"""The purpose of a seal. The same key seals nothing else with these words."""
 _PEM: Final = b"-----BEGIN "
 
 
@@ -27,7 +27,7 @@ class CheckingKey(Protocol):
 
     @property
     def method(self) -> SealMethod:
-        """How it seals."""
+        """The kind of seal."""
 
     @property
     def id(self) -> str:

@@ -34,7 +34,7 @@ _COMPLETIONS: Final = (
     ":0",
     *(f"{value}:0" for value in _VALUES if value.endswith('"')),
 )
-"""What may be missing of the value, or of the key and its value, at which a text stops."""
+"""The possible rest of the value, or of the key and its value, at which a text stops."""
 
 
 def is_torn(tail: bytes, number: int, prev: str, seal_digits: int | None, offset: int) -> bool:

@@ -36,7 +36,7 @@ WEIGHTS: Final[Mapping[str, float]] = {
 FIXES: Final[Mapping[str, str]] = {
     "L1": "Check the condition again, and take the other branch.",
     "L2": "Check the arguments against the prompt.",
-    "L3": "Continue with the next step of the procedure.",
+    "L3": "Go on with the step of the procedure that comes next.",
     "L4": "Make the calls one turn after another, in the order of the procedure.",
     "L5": "Check how often the procedure calls it.",
 }

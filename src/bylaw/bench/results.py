@@ -28,7 +28,7 @@ VERSION: Final = 1
 RunRecord: TypeAlias = Mapping[str, Any]
 """One line of a results file."""
 _STARTS: Final = (b'{"bylaw": 1, "key": "', b'{"bylaw": 1, "study": "')
-"""How lines begin. A last line without a line break that begins otherwise is not ours to cut."""
+"""The beginning of a line. A last line without a line break that begins otherwise is kept."""
 
 
 class Results:

@@ -1,10 +1,9 @@
 """Standard output and standard error while a command runs: control characters are escaped.
 
 Names, arguments, files and error messages of libraries may hold sequences that a terminal obeys: to
-recolour or erase what was printed, to set its title, to type into it. Whatever a command prints
+recolour or erase what was printed, to set its title, to type into it. All that a command prints
 passes through here, so no place that prints can forget to escape. The command's own colours and its
-progress line are told apart by a token that is drawn anew in every process: nobody else can write
-it.
+progress line carry a token that is drawn anew in every process, so no text can imitate them.
 """
 
 from __future__ import annotations

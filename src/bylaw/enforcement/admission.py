@@ -27,7 +27,7 @@ class Admission:
         self._schemas: Final = procedure.schemas
 
     def problem(self, call: Call) -> str | None:
-        """What is wrong with the call itself, in a sentence; None if rules can be asked."""
+        """The fault in the call itself, as a sentence; None if the rules can judge it."""
         if self._closed and call.tool not in self._known:
             return self._unlisted(call.tool)
         schema = self._schemas.get(call.tool)

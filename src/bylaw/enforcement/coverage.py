@@ -1,4 +1,4 @@
-"""Where each rule of a procedure is enforced: before a call, at the answer, or only afterwards.
+"""The place where each rule is enforced: before a call, at the answer, or only afterwards.
 
 A severity that is stated is a promise. A rule that only a result can break, say, cannot be enforced
 by refusing calls, and its author should know before an agent runs.
@@ -24,13 +24,13 @@ from bylaw.semantics.engines import engine_for
 from bylaw.values import Json
 
 EnforcementPlace: TypeAlias = Literal["before the call", "at the answer", "afterwards"]
-"""Where a rule is enforced: a call is refused that would break it; only an answer is, while it is
-violated; or neither, and a violation is noticed when it has happened."""
+"""The place where a rule is enforced: a call that would break it is refused; only an answer is,
+while it is violated; or neither, and a violation is noticed when it has happened."""
 
 
 @frozen
 class RuleCoverage:
-    """Where one rule is enforced, and the reason."""
+    """The place where one rule is enforced, and the reason."""
 
     name: str
     severity: Severity
@@ -48,7 +48,7 @@ class RuleCoverage:
 
 
 def coverage(procedure: Procedure, setting: Setting = "as-written") -> tuple[RuleCoverage, ...]:
-    """Where each rule is enforced, in the procedure's order."""
+    """The place where each rule is enforced, in the procedure's order."""
     analysis = procedure.derived(CoverageAnalysis)
     return tuple(analysis.of(index, setting) for index in range(len(procedure.constraints)))
 
@@ -89,7 +89,7 @@ def _broken_promises(procedure: Procedure) -> Iterator[Diagnostic]:
 
 
 class CoverageAnalysis:
-    """What can break the rules of a procedure. Each is analysed once, when it is asked for."""
+    """The events that can break the rules of a procedure. Each rule is analysed once, on demand."""
 
     def __init__(self, procedure: Procedure) -> None:
         self._procedure: Final = procedure
@@ -99,7 +99,7 @@ class CoverageAnalysis:
         self._found: Final[dict[str, Enforceability]] = {}
 
     def of(self, index: int, setting: Setting) -> RuleCoverage:
-        """Where a rule is enforced in a setting."""
+        """The place where a rule is enforced in a setting."""
         constraint = self._procedure.constraints[index]
         severity = severity_of(constraint, setting)
         found = self._enforceability(constraint.name)
@@ -116,7 +116,7 @@ class CoverageAnalysis:
         )
 
     def remedies(self, name: str) -> Iterator[str]:
-        """What to do about a severity that cannot be kept, in sentences."""
+        """The remedies for a severity that cannot be kept, as sentences."""
         found = self._enforceability(name)
         if found.too_late:
             yield "Write it about calls and their arguments, or state HARD_STOP: the run ends then."

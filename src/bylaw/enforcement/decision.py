@@ -84,7 +84,7 @@ class Decision(_DecisionFields):
     overridden: tuple[str, ...]
     """The rules that it was let past, because the agent insisted or a person approved."""
     message: str
-    """The text for the agent, with a mark by which readers of transcripts recognise a refusal;
+    """The text for the agent, with a mark that shows readers of transcripts a refusal;
     empty if the call runs without comment."""
     named: tuple[str, ...]
     """The names of rules that the agent may see."""
@@ -96,7 +96,7 @@ class Decision(_DecisionFields):
     The search for one would have taken too long, or some rule has no machine.
     """
     problem: str
-    """What is wrong with the call itself, so that no rule was asked; empty if nothing is."""
+    """The fault in the call itself, so that no rule judged it; empty if there is none."""
     id: str
     """The run, the turn and the place in the turn. A refusal's message carries it as a mark."""
     approved: tuple[str, ...]

@@ -46,7 +46,7 @@ async def _awaited(guard: Guard, decision: Decision, running: Awaitable[Any]) ->
 
 
 def _delivered(guard: Guard, decision: Decision, result: Any) -> Any:
-    """What the caller gets. A result is recorded now, and a stream when it ends."""
+    """The value for the caller. A result is recorded now, and a stream when it ends."""
     if isinstance(result, Generator):
         return _stream(guard, decision, result)
     if isinstance(result, AsyncGenerator):

@@ -162,7 +162,7 @@ class Guard:
 
     @property
     def coverage(self) -> tuple[RuleCoverage, ...]:
-        """Where each rule is enforced: before the call, at the answer, or only afterwards."""
+        """The place where each rule is enforced: the call, the answer, or only afterwards."""
         from bylaw.enforcement.coverage import coverage  # slow to import
 
         return coverage(self.procedure, self.setting)

@@ -38,7 +38,7 @@ class ReplayedRefusal:
     constraints: tuple[str, ...]
     """The rules that the call breaks in the record, too."""
     problem: str = ""
-    """What is wrong with the call itself, so that no rule was asked; empty if nothing is."""
+    """The fault in the call itself, so that no rule judged it; empty if there is none."""
     follows: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     """The rules that it breaks only because earlier calls were refused, with these calls."""
 

@@ -67,7 +67,7 @@ class Run:
         self.journal: Final = journal
         self.escalation: Final = escalation
         self.kept: Final = kept
-        """What ran and what was refused."""
+        """The calls that ran or were refused."""
         tests = setting != "baseline" and (procedure.tools is not None or procedure.schemas)
         self.admission: Final = procedure.derived(Admission) if tests else None
         """The test that calls must pass before any rule is asked, if the procedure has one."""

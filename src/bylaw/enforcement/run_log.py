@@ -65,7 +65,7 @@ def procedure_hash(procedure: Procedure) -> str:
 
 
 def decision_entry(decision: Decision) -> dict[str, Json]:
-    """The entry of a decision. An approval by a person is told from the agent's insistence."""
+    """The entry of a decision. It distinguishes a person's approval from the agent's insistence."""
     call = decision.call
     named = {"id": call.id, "agent": call.agent, "problem": decision.problem or None}
     refused = {} if decision.allowed else {"message": unmarked(decision.message)}

@@ -19,7 +19,7 @@ EngineMark: TypeAlias = Any
 
 
 class EngineAnswer(NamedTuple):
-    """What an engine says of its formula after an event."""
+    """The answer of an engine about its formula after an event."""
 
     verdict: Verdict
     """The verdict on the events so far."""
@@ -68,7 +68,7 @@ class Engine(ABC):
         return self.answer()
 
     def answer(self) -> EngineAnswer:
-        """What is to be known of the formula now."""
+        """The questions about the formula now."""
         verdict = ended = self.verdict()
         if self.counts_steps and not verdict.final:
             ended = self.verdict_if_step_ended()

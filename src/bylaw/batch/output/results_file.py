@@ -237,7 +237,7 @@ def _digest(content: bytes) -> str:
 
 
 def _identity(path: Path) -> tuple[int, ...] | None:
-    """What tells whether a file has been replaced or changed; None if there is none."""
+    """The identity of a file: another one if it was replaced or changed; None without a file."""
     try:
         found = path.stat()
     except FileNotFoundError:

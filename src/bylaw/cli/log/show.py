@@ -78,7 +78,7 @@ def _time(stated: object) -> str:
 
 
 def _says(kind: str, content: Mapping[str, Any]) -> str:
-    """What an entry says, in a few words."""
+    """An entry in a few words."""
     get = content.get
     match kind:
         case "open":

@@ -30,7 +30,7 @@ from bylaw.vocabulary.joint_form import NthCall, Precedence
 MAX_CALLS: Final = 5_000
 """The length of a continuation at which the search for one is given up."""
 _UNMATCHED: Final = (0, -1)
-"""What is matched of a sequence at first, and when."""
+"""The matched part of a sequence at first, and its time."""
 
 
 class CallRecord:
