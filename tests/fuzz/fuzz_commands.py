@@ -37,10 +37,11 @@ from fuzz_corpus import PROCEDURES, TRACES
 from fuzz_mutations import MUTATIONS, delete, duplicate, flip_bytes, insert, splice, truncate
 from fuzz_watch import TookTooLong, deadline
 
-from bylaw import Call, Guard, Procedure
-from bylaw.audit.log import AuditLog
+from bylaw import AuditLog, Call, Guard, Procedure
+from bylaw.audit.entry import FIRST, OWN_FIELDS, body_of, ending, hash_of
 from bylaw.cli.main import main
 
+KEY: Final = b"sixteen secret bytes or more"
 SEED: Final = 20261116
 SECONDS: Final = 60.0
 MEGABYTES: Final = 1024
@@ -123,18 +124,22 @@ def prepare(folder: Path) -> None:
     _run("train data build -o data")
     rows = Path("data/train.jsonl").read_bytes().splitlines(keepends=True)
     Path("examples.jsonl").write_bytes(b"".join(rows[:2]))
+    Path("key").write_bytes(KEY)
     _write_log(Path("gate.jsonl"))
+    _write_log(Path("sealed.jsonl"), KEY)
+    Path("anchors.jsonl").write_text(_run("log anchor gate.jsonl"))
     _write_journal()
 
 
-def _run(command: str) -> None:
-    with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()) as told:
+def _run(command: str) -> str:
+    with redirect_stdout(io.StringIO()) as out, redirect_stderr(io.StringIO()) as told:
         assert main(command.split()) in (0, 1), f"{command}: {told.getvalue()}"
+    return out.getvalue()
 
 
-def _write_log(path: Path) -> None:
+def _write_log(path: Path, key: bytes | None = None) -> None:
     path.unlink(missing_ok=True)
-    with AuditLog(path) as log:
+    with AuditLog(path, key=key) as log:
         guard = Guard(Procedure.from_dict(_rules()), log=log)
         for tool in ("lookup", "verify", "refund", "refund"):
             decision, *_ = guard.propose([Call(tool, {"id": 7, "naïve": "\x1b[31m"})])
@@ -191,6 +196,17 @@ def kinds() -> dict[str, Kind]:
     ]
     results = Path("results.jsonl").read_bytes().splitlines(keepends=True)
     report = "bench report {} --force"
+    log = Path("gate.jsonl").read_bytes()
+    on_logs = (
+        "log check {}",
+        "log check {} --json",
+        "log show {}",
+        "log show {} --json",
+        "log anchor {}",
+        "verify -p rules.yaml {}",
+        "verify -p rules.yaml {} --json",
+        "view {} -p rules.yaml --force -o out.html",
+    )
     journal = Path("unfinished/journal.json").read_bytes()
     parts = [(".part", each.read_bytes()) for each in Path("unfinished").glob("*.part")]
     resume = ("verify -p rules.yaml runs.jsonl --jobs 1 --out scores.jsonl",)
@@ -201,7 +217,16 @@ def kinds() -> dict[str, Kind]:
         "procedures": Kind(
             [(suffix, text.encode()) for suffix, text in PROCEDURES], _ON_PROCEDURES, share=3
         ),
-        "logs": Kind([(".jsonl", Path("gate.jsonl").read_bytes())], _log_commands(), share=6),
+        "logs": Kind([(".jsonl", log)], on_logs, share=4),
+        "forged logs": Kind([(".jsonl", _contents(log))], on_logs, share=4),
+        "sealed logs": Kind(
+            [(".jsonl", Path("sealed.jsonl").read_bytes())],
+            ("log check {} --key key", "log show {} --key key", "log anchor {} --key key"),
+        ),
+        "anchors": Kind(
+            [(".jsonl", Path("anchors.jsonl").read_bytes())],
+            ("log check gate.jsonl --anchor {}", "log check gate.jsonl --json --anchor {}"),
+        ),
         "results": Kind(
             [(".jsonl", b"".join(results[:3])), (".jsonl", b"".join(results[3:]))],
             (
@@ -256,19 +281,26 @@ def kinds() -> dict[str, Kind]:
     }
 
 
-def _log_commands() -> tuple[str, ...]:
-    from bylaw.cli.main import COMMANDS
+def _contents(log: bytes) -> bytes:
+    """What the entries of a log say, a line each."""
+    return b"".join(
+        json.dumps({k: v for k, v in json.loads(line).items() if k not in OWN_FIELDS}).encode()
+        + b"\n"
+        for line in log.splitlines()
+    )
 
-    known = {
-        "log check": ("log check {}", "log check {} --json"),
-        "log anchor": ("log anchor {}",),
-        "log show": ("log show {}", "log show {} --json"),
-        "log export": ("log export {}",),
-    }
-    found = [
-        command for name, commands in known.items() if name in COMMANDS for command in commands
-    ]
-    return (*found, "verify -p rules.yaml {}", "view {} -p rules.yaml --force -o out.html")
+
+def _chained(contents: bytes) -> bytes:
+    """A log whose chain is right, whatever its entries say: a line of JSON for each."""
+    lines, prev = b"", FIRST
+    for number, line in enumerate(contents.splitlines()):
+        try:
+            body = body_of(json.loads(line), number, prev, 0)
+        except (ValueError, TypeError, AttributeError, RecursionError):
+            return lines + line  # no entry can say that
+        prev = hash_of(body)
+        lines += body + ending(prev, "")
+    return lines
 
 
 def _tables() -> Iterator[tuple[str, bytes]]:
@@ -309,6 +341,8 @@ def damaged(all_kinds: dict[str, Kind], number: int) -> DamagedFile:
         mutation = choose.choice(BINARY if binary else MUTATIONS)
         content = mutation(choose, content, choose.choice(kind.samples)[1])[:LONGEST]
         made_by.append(mutation.__name__)
+    if name == "forged logs":
+        content = _chained(content)
     path = f"{kind.path}{suffix}"
     return DamagedFile(name, number, path, content, choose.choice(kind.commands), tuple(made_by))
 
