@@ -24,6 +24,7 @@ from chat_server import (
     ChatServer,
     DripsHeaders,
     Drops,
+    Redirects,
     Says,
     Script,
     Sends,
@@ -307,16 +308,25 @@ def test_headers_that_trickle_in_are_late(connect: Connect) -> None:
 
 
 BOMB = zlib.compress(b" " * (200 << 20), wbits=31)
+NESTED = zlib.compress(BOMB, wbits=31)
 
 
 @pytest.mark.parametrize(
     ("content", "headers", "told"),
     [
         (BOMB, {"Content-Encoding": "gzip"}, "larger than 64 MiB"),
+        (BOMB, {"Content-Encoding": "deflate"}, "larger than 64 MiB"),
         (BOMB, {"Content-Encoding": "br"}, "an encoding that was not asked for"),
+        (NESTED, {"Content-Encoding": "gzip, gzip"}, "an encoding that was not asked for"),
+        (NESTED, {"Content-Encoding": "gzip"}, "not JSON"),
+        (BOMB, {"Content-Encoding": "gzip", "Transfer-Encoding": "chunked"}, "larger than 64 MiB"),
+        (b" " * (65 << 20), {}, "larger than 64 MiB"),
         (b"plain", {"Content-Encoding": "gzip"}, "not compressed as it says"),
     ],
-    ids=["a bomb", "another encoding", "not compressed"],
+    ids=[
+        *("a bomb", "a bomb called deflate", "another encoding", "two encodings"),
+        *("a bomb in a bomb", "a bomb in chunks", "large", "not compressed"),
+    ],
 )
 def test_an_unusable_answer_is_a_failure_in_bounded_memory(
     connect: Connect, content: bytes, headers: dict[str, str], told: str
@@ -559,6 +569,66 @@ def test_no_encoding_of_the_key_is_shown(echo: Callable[[str], str], key: str) -
     shown = redacted(text, key)
     assert echo(key).lower() not in shown.lower()
     assert "[" in shown
+
+
+LONG_KEY = "sk-proj-0123456789abcdef"
+
+
+@pytest.mark.parametrize("echo", ECHOES.values(), ids=ECHOES)
+def test_no_server_gets_the_key_into_an_error_a_log_or_an_answer(
+    connect: Connect,
+    echo: Callable[[str], str],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Answers end up in results files and traces."""
+    monkeypatch.setenv("OPENAI_API_KEY", LONG_KEY)
+    caplog.set_level(logging.DEBUG)
+    echoed = echo(LONG_KEY)
+    steps = (
+        Status(401, f"the key {echoed} is not valid"),
+        Sends(json.dumps({"error": echoed}).encode()),
+        Sends(echoed.encode()),
+        Says(f"Your key is {echoed}."),
+        Says(calls=[{"function": {"name": "lookup", "arguments": json.dumps({"q": echoed})}}]),
+    )
+    _, model = connect(in_turn(*steps), tries=1)
+    for _ in steps:
+        reply = _ask(model)
+        assert reply.failure is not None
+        assert echoed.lower() not in f"{reply}".lower()
+        assert LONG_KEY not in f"{reply}"
+    assert LONG_KEY not in caplog.text
+
+
+@pytest.mark.parametrize("before", [*range(260, 301, 4), *range(4_060, 4_100, 4)])
+def test_a_message_is_not_cut_in_the_middle_of_the_key(
+    connect: Connect, before: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", LONG_KEY)
+    _, model = connect(in_turn(Status(400, "x" * before + LONG_KEY + "y" * 9_000)))
+    failure = _ask(model).failure
+    assert failure is not None
+    assert LONG_KEY[:6] not in failure
+
+
+def test_a_short_word_as_key_may_be_in_an_answer(
+    connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "EMPTY")
+    _, model = connect(in_turn(Says("the list is empty")))
+    assert _ask(model).text == "the list is empty"
+
+
+@pytest.mark.parametrize("code", [301, 302, 303, 307, 308])
+def test_the_key_does_not_follow_a_redirect(connect: Connect, code: int) -> None:
+    elsewhere, _ = connect(in_turn(Says("caught")))
+    redirect = Redirects(code, f"{elsewhere.url}/chat/completions")
+    _, model = connect(in_turn(redirect))
+    failure = _ask(model).failure
+    assert failure is not None
+    assert f"status {code}" in failure
+    assert not elsewhere.seen
 
 
 def test_a_text_without_the_key_is_shown_as_it_is() -> None:

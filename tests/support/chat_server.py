@@ -76,7 +76,15 @@ class Waits:
     seconds: float
 
 
-Step: TypeAlias = Says | Status | Sends | DripsHeaders | Drops | Waits
+@dataclass(frozen=True)
+class Redirects:
+    """Sends the client elsewhere."""
+
+    code: int
+    url: str
+
+
+Step: TypeAlias = Redirects | Says | Status | Sends | DripsHeaders | Drops | Waits
 Script: TypeAlias = Callable[[str, int], Step]
 
 
@@ -181,6 +189,8 @@ class _Handler(BaseHTTPRequestHandler):
                 self._send(code, error, {} if retry_after is None else {"Retry-After": retry_after})
             case Sends(content, every, headers):
                 self._send(200, content, headers, every=every)
+            case Redirects(code, url):
+                self._send(code, b"", {"Location": url})
             case DripsHeaders(every):
                 self.wfile.write(b"HTTP/1.1 200 OK\r\nX-Slow: ")
                 while not self.server.chat.closing.wait(every):
@@ -197,6 +207,11 @@ class _Handler(BaseHTTPRequestHandler):
         self, code: int, content: bytes, headers: dict[str, str] | None = None, every: float = 0.0
     ) -> None:
         self._head(code, len(content), headers or {})
+        if headers and "Transfer-Encoding" in headers:
+            content = b"".join(
+                b"%x\r\n%b\r\n" % (len(piece), piece)
+                for piece in (*(content[at : at + 999] for at in range(0, len(content), 999)), b"")
+            )
         if not every:
             self.wfile.write(content)
             return
@@ -207,7 +222,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _head(self, code: int, length: int, headers: dict[str, str]) -> None:
         self.send_response(code)
-        for name, value in {"Content-Length": str(length), **headers}.items():
+        size = {} if "Transfer-Encoding" in headers else {"Content-Length": str(length)}
+        for name, value in {**size, **headers}.items():
             self.send_header(name, value)
         self.end_headers()
 

@@ -33,13 +33,17 @@ from urllib.parse import urlsplit
 from bylaw.agents.endpoint import Endpoint, UnreachableError, UnusableAnswerError
 from bylaw.agents.parsing import MalformedCallError, call_from, parse_calls
 from bylaw.agents.protocol import Chat, Reply
-from bylaw.agents.redaction import redacted
+from bylaw.agents.redaction import WITHHELD, redacted, reveals
 from bylaw.trace.event import Call
 from bylaw.values import Json, decoded, read_json
 
 _OPENAI: Final = "https://api.openai.com/v1"
 _TRANSIENT: Final = frozenset({408, 409, 429, *range(500, 600)})
 _OK, _REDIRECT, _TOO_MANY_REQUESTS = 200, 300, 429
+_MESSAGE: Final = 4_096
+"""The part of a server's message in which the key is looked for, in characters."""
+_SECRET: Final = 16
+"""Keys of this length are secret. Local servers take a word such as EMPTY, which answers use."""
 _LONGEST_PAUSE: Final = 60.0
 """The longest back-off, in seconds. A server may ask for more."""
 
@@ -155,20 +159,23 @@ class OpenAIModel:
         status, content = response.status, response.content
         if not _OK <= status < _REDIRECT:
             raise _RequestFailed(
-                f"status {status}: {_server_message(content)}",
+                f"status {status}: {_server_message(content, self._key)}",
                 transient=status in _TRANSIENT,
                 rate_limited=status == _TOO_MANY_REQUESTS,
                 pause=_asked_pause(response.headers.get("Retry-After", "")),
             )
         try:
-            answer = read_json(content.decode())
+            text = content.decode()
+            answer = read_json(text)
         except ValueError as error:
             raise _RequestFailed(f"the answer is not JSON: {error}", transient=True) from None
+        if len(self._key) >= _SECRET and reveals(text, self._key):
+            raise _RequestFailed("the answer contained the key", transient=False)
         match answer:
             case {"choices": [{"message": dict()}, *_]}:
                 return dict(answer)
         raise _RequestFailed(
-            f"the answer has no choices: {_server_message(content)}", transient=True
+            f"the answer has no choices: {_server_message(content, self._key)}", transient=True
         )
 
     def _next_pause(self, tries: int) -> float:
@@ -249,15 +256,21 @@ def _asked_pause(retry_after: str) -> float:
     return max(0.0, (when - datetime.now(UTC)).total_seconds())
 
 
-def _server_message(content: bytes) -> str:
-    """The error message in a server's answer."""
+def _server_message(content: bytes, key: str) -> str:
+    """The error message in a server's answer, without the key.
+
+    The key is removed before the message is shortened: what is left of a key is no longer found.
+    """
     text = content.decode(errors="replace")
     match decoded(text):
         case {"error": {"message": str(said)}} | {"error": str(said)}:
             text = said
         case {"message": str(said)} | {"detail": str(said)}:
             text = said
-    return " ".join(text.split())[:300]
+    text = " ".join(text.split())
+    shown = redacted(text[:_MESSAGE], key)
+    cut = len(text) > _MESSAGE and shown != text[:_MESSAGE]  # perhaps in the middle of the key
+    return WITHHELD if cut else shown[:300]
 
 
 def _reply(answer: dict[str, Json], conversation: Chat) -> Reply:

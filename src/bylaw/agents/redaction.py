@@ -10,6 +10,11 @@ from collections.abc import Callable, Iterator
 from typing import Final
 from urllib.parse import quote, unquote, unquote_plus
 
+_NOT_HEX: Final = re.compile(r"0x|\\x|[^0-9a-f]", re.IGNORECASE)
+"""Whatever may stand between the digits of a text in hexadecimal."""
+_PIECE: Final = 1 << 18
+_WIDEST: Final = 20
+"""The most characters that a nested encoding takes for one."""
 SHOWN: Final = "[key]"
 WITHHELD: Final = "[a message that contained the key]"
 _ESCAPE: Final = re.compile(r"\\u([0-9a-fA-F]{4})|\\x([0-9a-fA-F]{2})|\\(.)", re.DOTALL)
@@ -25,7 +30,19 @@ def redacted(text: str, secret: str) -> str:
         return text
     for form in _forms(secret):
         text = re.sub(re.escape(form), SHOWN, text, flags=re.IGNORECASE)
-    return WITHHELD if any(secret in each for each in _readings(text)) else text
+    return WITHHELD if reveals(text, secret) else text
+
+
+def reveals(text: str, secret: str) -> bool:
+    """Can the secret be read from the text, perhaps through several encodings?"""
+    forms = [form.lower() for form in _forms(secret)]
+    margin = _WIDEST * len(secret)
+    return any(
+        form in reading.lower()
+        for start in range(0, len(text) + 1, _PIECE)  # in pieces: memory stays bounded
+        for reading in _readings(text[start : start + _PIECE + margin])
+        for form in forms
+    )
 
 
 def _forms(secret: str) -> list[str]:
@@ -42,6 +59,8 @@ def _forms(secret: str) -> list[str]:
         html.escape(secret),
         "".join(f"&#{ord(character)};" for character in secret),
         raw.hex(),
+        base64.b32encode(raw).decode().rstrip("="),
+        ",".join(map(str, raw)),
         *_in_base64(raw),
     }
     return sorted(filter(None, forms), key=len, reverse=True)
@@ -66,11 +85,16 @@ def _readings(text: str) -> Iterator[str]:
         yield each
         yield "".join(each.split())
         yield each[::-1]
+        yield _NOT_HEX.sub("", each)
+
+
+_WHITE: Final = {"n": "\n", "r": "\r", "t": "\t"}
+"""The letters that stand for white space after a backslash."""
 
 
 def _unescaped(match: re.Match[str]) -> str:
     code = match[1] or match[2]
-    return chr(int(code, 16)) if code else match[3]
+    return chr(int(code, 16)) if code else _WHITE.get(match[3], match[3])
 
 
 _DECODERS: Final[tuple[Callable[[str], str], ...]] = (
