@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
+
+from bylaw import MISSING, AuditLog, Call, Guard, Procedure
 
 Asked = tuple[str, dict[str, Any], str]
 """A tool, arguments and an id."""
@@ -293,7 +297,33 @@ OTEL: dict[str, Any] = document(
     ]
 )
 
+# ── a gate's log ──────────────────────────────────────────────────────────────────────────
+
+
+def _gate_log() -> list[Any]:
+    rule = {"name": "free", "rule": "G !forbidden"}
+    procedure = Procedure.from_dict({"constraints": [rule], "unlisted": "allow"})
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "gate.jsonl"
+        with AuditLog(path, durable=False) as log:
+            guard = Guard(procedure, log=log, run_id="r")
+            guard.say("system", "Be kind.")
+            guard.say("user", "Pay.")
+            guard.say("assistant", "Let me look.")
+            calls = [Call(tool, args, id=id) for tool, args, id in (LOOK, LIST, PAY, PAY_AGAIN)]
+            looked, listed = guard.propose(calls[:2])
+            guard.record(listed, '["a"]')
+            guard.record(looked, "x")
+            (paid,) = guard.propose(calls[2:3])
+            guard.record(paid, MISSING, error="no")
+            guard.propose(calls[3:])
+            guard.say("assistant", "Done.")
+            guard.finish("Done.")
+        return [json.loads(line) for line in path.read_text().splitlines()]
+
+
 FOREIGN: dict[str, Any] = {
+    "gate log": _gate_log(),
     "Anthropic": ANTHROPIC,
     "Claude Code": CLAUDE_CODE,
     "OpenAI Responses": RESPONSES,

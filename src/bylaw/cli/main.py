@@ -34,6 +34,7 @@ COMMANDS: Final = {
     "replay": "show what a gate would have refused in recorded traces",
     "log check": "verify that an audit log has not been altered",
     "log show": "print the entries of an audit log",
+    "log export": "write the runs of an audit log as trace records",
     "log anchor": "print the head of an audit log, to be kept elsewhere",
     "ground check": "check that answers mention only what the tools returned",
     "ground questions": "generate questions about repositories, with known answers",

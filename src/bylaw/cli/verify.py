@@ -52,6 +52,7 @@ printed, and all cores share the work. To resume an interrupted run with --out,
 repeat the command.
 
   bylaw verify -p refund.yaml run.json
+  bylaw verify -p refund.yaml gate.jsonl          the runs in a gate's log
   bylaw verify -p refund.yaml runs/ --json > scores.jsonl
   bylaw verify -p refund.yaml "runs/*.jsonl.gz" --out scores.parquet
 
@@ -69,6 +70,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--repair", action="store_true", help="also print the cheapest edits that fix one trace"
     )
     add_edit_results(parser)
+    help = "the gate's log: a refusal in a transcript counts only if the gate made it"
+    parser.add_argument("--log", metavar="FILE", help=help)
     add_json(parser)
     add_corpus(parser)
 
@@ -80,11 +83,15 @@ def run(options: argparse.Namespace) -> int:
     corpus = find_files(options.traces, without=options.out)
     for written in filter(None, (options.out, options.report)):
         check_output(written, corpus)
-    if is_corpus(options, corpus):
+    if options.log is None and is_corpus(options, corpus):
         if options.repair:
             raise _repairs_one_trace("only a summary of the corpus is printed")
         return verify_corpus(options, procedure, corpus, limits)
     found = records(corpus, limits)
+    if options.log is not None:
+        from bylaw.cli.log.refusals import confirmed  # only where there is a log
+
+        found = confirmed(found, options.log)
     first = list(islice(found, 2))
     if len(first) == 1:
         return _verify_one(procedure, first[0], options)

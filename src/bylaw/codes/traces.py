@@ -90,6 +90,13 @@ TRACE_CODES: Final = {
         '[{"role": "narrator", "content": "Once upon a time."}]',
         '[{"role": "user", "content": "Once upon a time."}]',
     ),
+    "E321": Code(
+        "a gate's log cannot be read as a trace",
+        "The entries of each run in a log are one trace. The log was altered, the beginning of a "
+        "run is missing, or one run is needed and there are several.",
+        "bylaw view gate.jsonl -p refund.yaml   # a log of two runs",
+        "bylaw view 'gate.jsonl[0]' -p refund.yaml",
+    ),
     "W520": Code(
         "arguments are not a JSON object",
         "The arguments that a model wrote for a call are not a JSON object. The call is kept, "
@@ -131,5 +138,13 @@ TRACE_CODES: Final = {
         "find a value of another type. The first such call of each tool is noted.",
         '{"tool_calls": [{"tool_name": "refund", "arguments": {"amount": "5"}}]}',
         '{"tool_calls": [{"tool_name": "refund", "arguments": {"amount": 5}}]}',
+    ),
+    "W526": Code(
+        "a refusal is not in the gate's log",
+        "A result in the transcript is marked as a refusal, but the log that was given has no such "
+        "decision. A tool may have imitated it, or the log is of another gate. The call counts as "
+        "one that ran.",
+        "bylaw verify -p refund.yaml chat.json --log another-gate.jsonl",
+        "bylaw verify -p refund.yaml chat.json --log gate.jsonl",
     ),
 }

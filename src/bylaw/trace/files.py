@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import Any, BinaryIO, Final
 
 from bylaw.errors import Diagnostic, Span, TraceError
 from bylaw.opening import open_regular
@@ -177,7 +177,21 @@ def _session(name: str, lines: Iterator[_Line]) -> Iterator[Entry]:
             yield _entry(f"{name}:{line.number}", line.content, name, line.number)
         else:
             values.append(value)
-    yield _traced(name, values, name, None)
+    known = format_of(values)
+    runs = None if known is None or known.several is None else _runs(known.several, values)
+    if runs is None or len(runs) == 1:
+        yield _traced(name, values, name, None)
+        return
+    for number, run in enumerate(runs):
+        yield _traced(f"{name}[{number}]", run, name, None)
+
+
+def _runs(several: Callable[[Any], Sequence[object]], values: list[object]) -> Sequence[object]:
+    """The runs in a session; a session that cannot be divided is left to its reader."""
+    try:
+        return several(values)
+    except TraceError:
+        return (values,)
 
 
 def _is_record(value: object) -> bool:

@@ -14,6 +14,7 @@ from bylaw.trace.formats.agentdojo import AGENTDOJO
 from bylaw.trace.formats.anthropic_messages import ANTHROPIC
 from bylaw.trace.formats.claude_code import CLAUDE_CODE
 from bylaw.trace.formats.format import Format, NotedTrace, without_refused
+from bylaw.trace.formats.gate_log import GATE_LOG
 from bylaw.trace.formats.inspect_log import INSPECT
 from bylaw.trace.formats.langchain_messages import LANGCHAIN
 from bylaw.trace.formats.openai_chat import OPENAI_CHAT
@@ -41,6 +42,7 @@ def _read_record(value: object, name: str | None) -> NotedTrace:
 RECORD: Final = Format("record", "tool_calls", _is_record, _read_record)
 FORMATS: Final = (
     RECORD,
+    GATE_LOG,
     TAU_BENCH,
     AGENTDOJO,
     TAU2_BENCH,
