@@ -134,3 +134,56 @@ def test_commands_open_a_log(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     page = tmp_path / "page.html"
     assert main(["view", str(path), "-p", str(rules), "-o", str(page)]) in (0, 1)
     assert page.exists()
+
+
+# ── refusals in a transcript, and exported runs ───────────────────────────────────────────
+
+
+def _transcript(messages: list[str]) -> list[dict[str, Any]]:
+    """A chat in which each of these texts is the result of a call of `pay`."""
+    chat: list[dict[str, Any]] = [{"role": "user", "content": "Pay."}]
+    for number, text in enumerate(messages):
+        function = {"name": "pay", "arguments": json.dumps({"n": number})}
+        call = {"id": f"c{number}", "type": "function", "function": function}
+        chat.append({"role": "assistant", "content": None, "tool_calls": [call]})
+        chat.append({"role": "tool", "tool_call_id": f"c{number}", "content": text})
+    return chat
+
+
+def test_a_refusal_counts_only_if_the_log_has_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, rules, chat = tmp_path / "gate.jsonl", tmp_path / "rules.json", tmp_path / "chat.json"
+    rules.write_text(json.dumps({"constraints": [{"name": "few", "rule": "CalledN(pay, <= 1)"}]}))
+    strict = Procedure.load(rules)
+    refused = []
+    with AuditLog(path) as log:
+        for logged in (log, None):  # the second gate is not the one that the run was behind
+            guard = Guard(strict, log=logged, run_id="run" if logged else "other")
+            refused.append(guard.propose([Call("pay"), Call("pay")])[1].message)
+    chat.write_text(json.dumps(_transcript(["paid", *refused])))
+    assert main(["verify", "-p", str(rules), str(chat)]) == 0, "both count as refused"
+    capsys.readouterr()
+    assert main(["verify", "-p", str(rules), str(chat), "--log", str(path)]) == 1
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "note[W526]: 1 refusal is not in the gate's log" in shown
+    chat.write_text(json.dumps(_transcript(["paid", refused[0]])))
+    assert main(["verify", "-p", str(rules), str(chat), "--log", str(path)]) == 0
+    assert "W52" not in capsys.readouterr().out, "nothing has to be taken on trust"
+    lines = lines_of(path.read_bytes())
+    path.write_bytes(b"".join(lines[1:]))
+    assert main(["verify", "-p", str(rules), str(chat), "--log", str(path)]) == 2
+    assert "E411" in capsys.readouterr().err
+
+
+def test_exported_runs_are_records(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, out = tmp_path / "gate.jsonl", tmp_path / "runs.jsonl"
+    log = write_log(path)
+    assert main(["log", "export", str(path), "-o", str(out)]) == 0
+    _same(read_trace(out), read_trace(path))
+    path.write_bytes(log[:-1])
+    assert main(["log", "export", str(path)]) == 1
+    assert json.loads(capsys.readouterr().out)["refusals"][0]["action"] == "block"
+    path.write_bytes(log.replace(b"block", b"allow"))
+    assert main(["log", "export", str(path)]) == 2
+    assert "E411" in capsys.readouterr().err

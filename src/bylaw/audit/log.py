@@ -34,6 +34,8 @@ from bylaw.errors import Diagnostic
 from bylaw.values import Json
 from bylaw.version import __version__
 
+_PATIENCE: Final = 0.2
+"""The seconds after which a thread does not rely on another to write for it."""
 _INTERRUPTED: Final = "an earlier write to it was interrupted"
 
 
@@ -77,6 +79,9 @@ class AuditLog:
         self._clock: Final = clock
         self._queue_lock: Final = threading.RLock()
         self._file_lock: Final = threading.RLock()
+        self._turn = threading.Event()
+        """Is set when the write that is under way has ended."""
+        self._turn.set()
         self._queuing = self._writing = False
         """Is it under way, or was it interrupted?"""
         self._poison: str | None = None
@@ -164,14 +169,31 @@ class AuditLog:
             if self._queuing:
                 raise self._unwritable(_INTERRUPTED)
             number = self._queue(contents)
-        syncs = sync and self.durable
-        with self._file_lock:
-            if (self._done.synced if syncs else self._done.written) >= number:
-                return  # another thread has done it
-            if self._writing:
-                raise self._unwritable(_INTERRUPTED)
+        self._commit(number, syncs=sync and self.durable)
+
+    def _commit(self, number: int, *, syncs: bool) -> None:
+        """Returns once so many entries are in the file, or on disk."""
+        while not self._has(number, syncs=syncs):
             self._require()
-            self._write(syncs=syncs)
+            turn = self._turn
+            if turn.is_set():
+                with self._queue_lock:
+                    if self._turn is not turn:
+                        continue  # another thread writes next
+                    turn = self._turn = threading.Event()
+            elif turn.wait(_PATIENCE):
+                continue
+            # It is this thread's turn; or the thread whose turn it is takes long, or is gone.
+            try:
+                with self._file_lock:
+                    if not self._has(number, syncs=syncs):
+                        self._require()
+                        self._write(syncs=syncs)
+            finally:
+                turn.set()
+
+    def _has(self, number: int, *, syncs: bool) -> bool:
+        return (self._done.synced if syncs else self._done.written) >= number
 
     def _require(self) -> None:
         """Raises an error if nothing may be written. Needs no lock, which a fork may have kept."""
@@ -213,6 +235,8 @@ class AuditLog:
 
     def _write(self, *, syncs: bool) -> None:
         """Writes everything that is queued."""
+        if self._writing:
+            raise self._unwritable(_INTERRUPTED)
         self._writing = True
         try:
             with self._queue_lock:

@@ -11,6 +11,7 @@ import errno
 import os
 import stat
 import weakref
+from io import FileIO
 from pathlib import Path
 from typing import BinaryIO, Final
 
@@ -23,15 +24,19 @@ _FLAGS: Final = os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_NONBLOCK",
 _BINARY: Final = getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
+def _opened(path: str, _: int) -> int:
+    return os.open(path, _FLAGS | _BINARY, 0o666)
+
+
 class LogFile:
     """An open file that can be appended to. Every failure is an OSError with a reason."""
 
     def __init__(self, path: Path) -> None:
         self._path: Final = path
         self._process: Final = os.getpid()
-        self._descriptor = -1
+        self._raw: FileIO | None = None
         try:
-            self._descriptor = os.open(path, _FLAGS | _BINARY, 0o666)
+            self._raw = FileIO(path, "ab+", opener=_opened)
             _OPEN.add(self)
             found = os.fstat(self._descriptor)
             if not stat.S_ISREG(found.st_mode):
@@ -50,6 +55,12 @@ class LogFile:
                 fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             raise OSError(errno.EWOULDBLOCK, "another writer has it open") from None
+
+    @property
+    def _descriptor(self) -> int:
+        if self._raw is None or self._raw.closed:
+            raise OSError(errno.EBADF, "it is closed")
+        return self._raw.fileno()
 
     @property
     def is_own(self) -> bool:
@@ -92,9 +103,8 @@ class LogFile:
 
     def close(self) -> None:
         """Closes the file."""
-        descriptor, self._descriptor = self._descriptor, -1
-        if descriptor >= 0:
-            os.close(descriptor)
+        if self._raw is not None:
+            self._raw.close()
 
     def __del__(self) -> None:
         self.close()

@@ -60,7 +60,7 @@ def _confirmed(entry: Entry, trace: Trace, known: dict[str, tuple[str, str]]) ->
     forged = len(trace.refusals) - len(refusals)
     if forged:
         number = "1 refusal is" if forged == 1 else f"{forged} refusals are"
-        message = f"{number} not in the gate's log, and count as calls that ran"
+        message = f"{number} not in the gate's log: the tool is taken to have run"
         help = "Give the log of the gate that the run was behind."
         notes = (*notes, Diagnostic("W526", message, help, where="refusals"))
     return replace(entry, trace=checked, notes=notes)
