@@ -282,7 +282,7 @@ def kinds() -> dict[str, Kind]:
 
 
 def _contents(log: bytes) -> bytes:
-    """What the entries of a log say, a line each."""
+    """The entries of a log without the fields that the log itself adds, a line each."""
     return b"".join(
         json.dumps({k: v for k, v in json.loads(line).items() if k not in OWN_FIELDS}).encode()
         + b"\n"
