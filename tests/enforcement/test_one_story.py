@@ -14,7 +14,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from random_cases import cases
 
-from bylaw import BylawError, Call, Guard, Procedure, Trace, Vocabulary, verify_trace
+from bylaw import (
+    AuditLog,
+    BylawError,
+    Call,
+    Guard,
+    Procedure,
+    Trace,
+    Vocabulary,
+    read_trace,
+    verify_trace,
+)
 from bylaw.cli.main import main
 from bylaw.enforcement.decision import Decision
 from bylaw.enforcement.report import GuardReport
@@ -74,6 +84,7 @@ class Played:
 
     guard: Guard
     random: Random
+    metrics: dict[str, Any]
     chat: list[dict[str, Any]] = field(default_factory=list)
     outstanding: list[tuple[Decision, str]] = field(default_factory=list)
     refused: int = 0
@@ -199,10 +210,7 @@ def _standings(report: Any) -> list[bool | None]:
     return [each.passed for each in report.constraints]
 
 
-@given(st.integers(0, 10**9))
-@cases(400)
-def test_guard_trace_and_transcript_have_one_score(seed: int) -> None:
-    random = Random(seed)
+def _run(random: Random, **options: Any) -> Played:
     procedure = _procedure(random)
     metrics = {"limits": [1]} if random.random() < 0.3 else {}
     guard = Guard(
@@ -213,8 +221,17 @@ def test_guard_trace_and_transcript_have_one_score(seed: int) -> None:
         metrics=metrics,
         run_id="r",
         ask=random.choice((None, lambda call, violations: random.random() < 0.5)),
+        **options,
     )
-    run = Played(guard, random, readable=guard.outstanding != "wait")
+    return Played(guard, random, metrics, readable=guard.outstanding != "wait")
+
+
+@given(st.integers(0, 10**9))
+@cases(400)
+def test_guard_trace_and_transcript_have_one_score(seed: int) -> None:
+    random = Random(seed)
+    run = _run(random)
+    procedure, metrics = run.guard.procedure, run.metrics
     live = run.play()
     offline = verify_trace(live.trace, procedure)
     assert _standings(offline) == _standings(live)
@@ -232,6 +249,14 @@ def test_guard_trace_and_transcript_have_one_score(seed: int) -> None:
         ]
         if not metrics:
             assert _standings(verify_trace(told, procedure)) == _standings(live)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_the_log_tells_the_same_story(seed: int, tmp_path: Path) -> None:
+    path = tmp_path / "gate.jsonl"
+    with AuditLog(path, durable=False) as log:
+        live = _run(Random(seed), log=log).play()
+    assert read_trace(path) == live.trace
 
 
 # ── case by case ──────────────────────────────────────────────────────────────────────────────
