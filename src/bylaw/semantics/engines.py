@@ -13,8 +13,9 @@ from bylaw.semantics.history import History
 from bylaw.semantics.machine.closure import Unsupported
 from bylaw.semantics.machine.follower import Follower, PlainFollower
 from bylaw.semantics.machine.machine_cache import MachineCache
+from bylaw.semantics.machine.placeholder import NoQuantifier
 from bylaw.semantics.machine.search import Explorer
-from bylaw.semantics.machine.slices import NoQuantifier, Slices
+from bylaw.semantics.machine.slices import Slices
 from bylaw.semantics.past.compiled import past_bodies
 from bylaw.semantics.past.registers import Registers
 from bylaw.trace.trace import Events

@@ -17,7 +17,7 @@ from bylaw.logic.terms import Literal, Term, Tool
 from bylaw.names import FINAL_ANSWER
 from bylaw.trace.event import MISSING, Call, Event, Missing
 from bylaw.values import Json
-from bylaw.vocabulary.local import local_test
+from bylaw.vocabulary.event_tests import local_test
 from bylaw.vocabulary.patterns import fits, forms_of, is_tool, names_of
 from bylaw.vocabulary.registry import EMPTY, Vocabulary
 

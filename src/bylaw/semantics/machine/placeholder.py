@@ -89,3 +89,22 @@ def values_at_slot(template: Json, actual: Any) -> list[Json]:
     if isinstance(template, dict) and isinstance(actual, dict):
         return [v for k, t in template.items() if k in actual for v in values_at_slot(t, actual[k])]
     return []
+
+
+class NoQuantifier(Unsupported):
+    """There are no instances to follow: some other engine must follow the formula, or none can."""
+
+
+def prenex(formula: f.Formula) -> f.Quantifier:
+    """The outermost quantifier, with a negation before it pushed inside."""
+    match formula:
+        case f.ForAll(_, f.FromArgs() | f.FromResults(), _) as found:
+            return found
+        case f.Exists(_, f.FromArgs() | f.FromResults(), _) as found:
+            return found
+        case f.Not(f.ForAll(x, domain, body)):
+            return prenex(f.Exists(x, domain, f.Not(body)))
+        case f.Not(f.Exists(x, domain, body)):
+            return prenex(f.ForAll(x, domain, f.Not(body)))
+        case _:
+            raise NoQuantifier("it does not begin with a quantifier over arguments or results")

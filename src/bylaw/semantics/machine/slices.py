@@ -37,6 +37,7 @@ from bylaw.semantics.machine.placeholder import (
     constants_in,
     filled_probe,
     has_slot,
+    prenex,
     values_at_slot,
 )
 from bylaw.semantics.machine.search import Explorer
@@ -67,17 +68,13 @@ class QueuedEvent:
 _position_of: Final = attrgetter("position")
 
 
-class NoQuantifier(Unsupported):
-    """There are no instances to follow: some other engine must follow the formula, or none can."""
-
-
 class Slices(Engine):
     """The instances of a quantified formula, followed together."""
 
     def __init__(
         self, formula: f.Formula, order: Order, events: Events, machines: MachineCache
     ) -> None:
-        quantified = _prenex(formula)
+        quantified = prenex(formula)
         self.universal: Final = isinstance(quantified, f.ForAll)
         self.domain: Final = quantified.domain
         variable, body = quantified.variable, quantified.body
@@ -385,18 +382,3 @@ class Slices(Engine):
             least = self.queue[-1].position + 1 if self.queue else 0
             queued = QueuedEvent(event_of(event), whole(position, least), flag(new_step))
             self.queue.append(queued)
-
-
-def _prenex(formula: f.Formula) -> f.Quantifier:
-    """The outermost quantifier, with a negation before it pushed inside."""
-    match formula:
-        case f.ForAll(_, f.FromArgs() | f.FromResults(), _) as found:
-            return found
-        case f.Exists(_, f.FromArgs() | f.FromResults(), _) as found:
-            return found
-        case f.Not(f.ForAll(x, domain, body)):
-            return _prenex(f.Exists(x, domain, f.Not(body)))
-        case f.Not(f.Exists(x, domain, body)):
-            return _prenex(f.ForAll(x, domain, f.Not(body)))
-        case _:
-            raise NoQuantifier("it does not begin with a quantifier over arguments or results")

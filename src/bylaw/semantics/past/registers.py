@@ -17,7 +17,7 @@ from itertools import product
 from operator import attrgetter
 from typing import Final
 
-from bylaw.frozen import field, record, replace
+from bylaw.frozen import replace
 from bylaw.logic import formula as f
 from bylaw.logic.walk import sees_answer
 from bylaw.names import FINAL_ANSWER
@@ -30,7 +30,7 @@ from bylaw.semantics.past.memories import Memory
 from bylaw.semantics.past.outcomes import CallOutcome, outcomes_for, with_outcome
 from bylaw.semantics.past.records import event_of, event_record
 from bylaw.semantics.past.told_apart import outcomes_told_apart
-from bylaw.semantics.undo import Undo
+from bylaw.semantics.past.unsettled import UnsettledEvent
 from bylaw.semantics.verdict import Verdict
 from bylaw.trace.event import Call, Event, may_get_result
 from bylaw.values import Json
@@ -40,35 +40,6 @@ from bylaw.work import OverBudget, spend, unlimited
 
 MAX_COMBINATIONS: Final = 243
 """The limit on combinations of outcomes of outstanding calls that are tried."""
-
-
-@record
-class UnsettledEvent:
-    """An event that was taken in while a result was unknown."""
-
-    event: Event
-    position: int
-    step: int
-    bodies: Sequence[Test]
-    """The bodies that can be false at it."""
-    memories: Sequence[Memory]
-    """The memories that take it in."""
-    answer: Kleene = True
-    """Do the bodies hold at it?"""
-    undo: list[Undo] = field(default_factory=list)
-    """Takes it out of the memories again."""
-    remembered: bool = False
-    """Do the memories depend on its result, which is unknown?"""
-
-    @property
-    def settled(self) -> bool:
-        """Is everything known that it decides?"""
-        return self.answer is not None and not self.remembered
-
-    def take_back(self) -> None:
-        """Takes it out of the memories."""
-        while self.undo:
-            self.undo.pop()()
 
 
 _position_of: Final = attrgetter("position")
