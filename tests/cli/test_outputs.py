@@ -240,6 +240,16 @@ def test_the_folder_of_an_unfinished_run_is_kept_if_it_is_not_one(desk: Path) ->
     assert _run(command, "out") == 1
 
 
+def test_the_checkpoints_of_a_run_are_kept(desk: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Even if --resume is forgotten."""
+    checkpoint = desk / "trained" / "checkpoints" / "checkpoint-5"
+    checkpoint.mkdir(parents=True)
+    (checkpoint / "weights").write_text(PRECIOUS)
+    assert main(["train", "grpo", "base", "-o", "trained"]) == 2
+    assert "--resume" in capsys.readouterr().err
+    assert (checkpoint / "weights").read_text() == PRECIOUS
+
+
 # ── in the meantime ───────────────────────────────────────────────────────────────────────
 
 

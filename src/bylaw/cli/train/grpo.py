@@ -23,6 +23,7 @@ from bylaw.cli.train.options import (
     with_libraries,
     within_memory,
 )
+from bylaw.errors import Diagnostic, UsageError
 from bylaw.reports.figures import curves_svg
 from bylaw.training.data.example import Example
 from bylaw.training.data.splits import splits
@@ -103,9 +104,19 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_json(parser, "what was done as JSON")
 
 
+def _check_checkpoints(options: argparse.Namespace) -> None:
+    """A new run discards the checkpoints of the old one, which may have taken a day to make."""
+    old = Path(options.output, "checkpoints").glob("checkpoint-*")
+    if not (options.resume or options.force) and any(old):
+        message = f"{options.output} holds the checkpoints of a run"
+        help = "Add --resume to continue it, or --force to discard it."
+        raise UsageError(Diagnostic("E403", message, help))
+
+
 def run(options: argparse.Namespace) -> int:
     """Trains the adapter, and draws its curves."""
     show = printer(options)
+    _check_checkpoints(options)
     plan = plan_from(options)
     examples = examples_from(options)
     plan.check(examples)

@@ -11,7 +11,6 @@ import configparser
 import hashlib
 import os
 import re
-import shutil
 import tarfile
 import tempfile
 import urllib.request
@@ -142,7 +141,6 @@ def _unpack(pinned: PinnedRepository, data: bytes, root: Path) -> None:
             (inner,) = Path(made).iterdir()
             inner.rename(root)
         except (tarfile.TarError, OSError, EOFError, ValueError) as error:
-            shutil.rmtree(root, ignore_errors=True)
             raise _unusable(pinned, f"the archive cannot be unpacked: {error}") from None
 
 
