@@ -64,7 +64,11 @@ FAILED, RETURNED = "no", "x"
 """The error of the first payment, and the result of `look`, in the run of every format."""
 
 
-@pytest.mark.parametrize("name", SAME_RUN)
+TRANSCRIPTS = [name for name in SAME_RUN if name != "gate log"]
+"""A log has entries for its refusals, and is not read if a result in it was changed."""
+
+
+@pytest.mark.parametrize("name", TRANSCRIPTS)
 def test_a_refusal_is_recognised_in_every_format(name: str) -> None:
     run = _with(_with(SAME_RUN[name], FAILED, PAY.message), RETURNED, LOOK.message)
     reading = read(run)
@@ -84,7 +88,7 @@ def test_a_refusal_is_recognised_in_every_format(name: str) -> None:
 
 
 @pytest.mark.parametrize("order", ["position", "step"])
-@pytest.mark.parametrize("name", SAME_RUN)
+@pytest.mark.parametrize("name", TRANSCRIPTS)
 def test_a_transcript_is_scored_as_the_gate_scored_the_run(name: str, order: str) -> None:
     """The gate refuses the first payment; the transcript has its words in place of a result."""
     procedure = _procedure(order=order)
@@ -102,7 +106,7 @@ def test_a_transcript_is_scored_as_the_gate_scored_the_run(name: str, order: str
     assert verify_trace(SAME_RUN[name], procedure).score == 0.25  # had it run
 
 
-@pytest.mark.parametrize("name", SAME_RUN)
+@pytest.mark.parametrize("name", TRANSCRIPTS)
 def test_a_corpus_sets_refusals_aside_like_a_single_trace(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
