@@ -7,7 +7,6 @@ from collections import deque
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final, Literal, TypeAlias, get_args
 
-from bylaw.audit.reader import LogError
 from bylaw.enforcement.decision import HINTS, Decision, Hints, Violation
 from bylaw.enforcement.run_log import RunLog, decision_entry
 from bylaw.frozen import field, record
@@ -170,6 +169,8 @@ class Journal:
         """
         if self._log is None or not entries:
             return True
+        from bylaw.audit.reader import LogError  # slow to import, and many gates have no log
+
         try:
             self._log.append(entries, sync=sync)
         except LogError as error:

@@ -11,7 +11,6 @@ import threading
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from bylaw.audit.log import AuditLog
 from bylaw.enforcement.asking import Ask, Question
 from bylaw.enforcement.atomic import AtomicChange, interrupted
 from bylaw.enforcement.deciding import abort, advance, refuse_rest
@@ -53,6 +52,7 @@ from bylaw.values import Json
 from bylaw.work import UNLIMITED
 
 if TYPE_CHECKING:
+    from bylaw.audit.log import AuditLog
     from bylaw.enforcement.coverage import RuleCoverage
 
 MAX_WORK: Final = 1_000_000

@@ -8,15 +8,17 @@ those that the tool is handed.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from bylaw.audit.log import AuditLog
 from bylaw.enforcement.decision import Decision, Hints
 from bylaw.enforcement.severity import Setting
 from bylaw.procedure.procedure import Procedure
 from bylaw.trace.event import MISSING, Call, Message
 from bylaw.trace.refusal_mark import unmarked
 from bylaw.values import Json, canonical
+
+if TYPE_CHECKING:
+    from bylaw.audit.log import AuditLog
 
 
 class RunLog:
