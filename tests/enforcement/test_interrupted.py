@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import json
 import random
 import signal
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from every_engine import LOOKUP, VERIFIED, VERIFY, new_guard, refund
 from interrupts import Interrupt, chosen_lines, interrupted_at
 
 from bylaw import AuditLog, Call, Guard, Procedure, Trace, UsageError, Vocabulary
@@ -20,52 +20,17 @@ from bylaw.audit.check import check
 from bylaw.enforcement.decision import Decision
 from bylaw.values import Json, canonical
 
-# ── one run with a rule for each engine ───────────────────────────────────────────────────
-
-RULES = {
-    "machine": "SOFT_BLOCK: G(refund -> O call(verify, ok))",
-    "joint": "SOFT_BLOCK: CalledN(refund, <= 4)",
-    "joint too": "SOFT_BLOCK: CalledWith(refund, amount = 9)",
-    "slices": 'TOLERATE: forall x in args(lookup, "id"): F call(verify, id = x)',
-    "registers": "SOFT_BLOCK: G(refund -> args.amount <= last(call(verify, ok)).result.most)",
-    "local": "BLOCK_AND_WARN: G(refund -> args.amount < 50)",
-    "history": "ASK: G(wire -> plausible(args.amount))",
-}
-
-
-@functools.cache
-def procedure() -> Procedure:
-    vocabulary = Vocabulary()
-
-    @vocabulary.predicate(false_is_final=True)
-    def plausible(trace: Trace, at: int, metrics: Any, amount: Any) -> bool:
-        return bool(amount < 100)
-
-    constraints = [
-        dict(zip(("severity", "rule", "name"), (*text.split(": ", 1), name), strict=True))
-        for name, text in RULES.items()
-    ]
-    stated = {"unlisted": "allow", "constraints": constraints}
-    return Procedure.from_dict(stated, vocabulary=vocabulary)
-
-
-LOOKUP = Call("lookup", {"id": 7})
-VERIFY = Call("verify", {"id": 7})
-
-
-def refund(amount: int) -> Call:
-    return Call("refund", {"amount": amount})
-
 
 class Scene:
     """A run in which much is open: a result, a warning, an approval."""
 
     def __init__(self, log: AuditLog, *, answered: bool) -> None:
-        self.guard = Guard(procedure(), log=log, run_id="0123456789abcdef")
+        self.guard = new_guard(log=log, run_id="0123456789abcdef")
         self.guard.say("user", "Refund me.")
-        lookup, verify = self.guard.propose([LOOKUP, VERIFY])
+        (lookup,) = self.guard.propose([LOOKUP])
+        (verify,) = self.guard.propose([VERIFY])
         self.guard.record(lookup, {"found": True})
-        self.guard.record(verify, {"most": 500})
+        self.guard.record(verify, VERIFIED)
         (self.wire,) = self.guard.propose([Call("wire", {"amount": 200})])
         self.refund, warned = self.guard.propose([refund(9), refund(60)])
         assert [self.wire.action, self.refund.action, warned.action] == ["ask", "allow", "warn"]
@@ -106,7 +71,7 @@ def _state(guard: Guard) -> str:
 
 def _check_over(guard: Guard) -> None:
     """The run has ended, refuses everything, and says why, wherever it is continued."""
-    restored = Guard(procedure())
+    restored = new_guard()
     restored.restore(json.loads(json.dumps(guard.save())))
     for each in (guard, restored):
         assert each.stopped
