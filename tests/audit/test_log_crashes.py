@@ -21,7 +21,7 @@ from bylaw.audit.check import check
 from bylaw.audit.reader import read_log
 from bylaw.audit.torn import SECTOR
 
-KILLS = int(os.environ.get("BYLAW_LOG_KILLS", "60"))
+KILLS = int(os.environ.get("BYLAW_LOG_KILLS", "40"))
 POWER_CUTS = int(os.environ.get("BYLAW_LOG_POWER_CUTS", "300"))
 
 # One process forks a writer for each kill. It acknowledges decisions through a pipe, and SIGKILL

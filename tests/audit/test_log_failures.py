@@ -275,16 +275,19 @@ def test_a_fork_in_the_middle_of_a_write_of_another_thread(tmp_path: Path) -> No
 def test_a_child_that_lives_on_does_not_keep_the_lock(tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
     reading, writing = os.pipe()
+    ready, tell = os.pipe()
     log = AuditLog(path)
     child = os.fork()
     if child == 0:
         os.close(writing)
+        os.write(tell, b".")
         os.read(reading, 1)
         os._exit(0)
+    os.read(ready, 1)
     log.close()
     AuditLog(path).close()
-    os.close(writing)
-    os.close(reading)
+    for end in (writing, reading, ready, tell):
+        os.close(end)
     os.waitpid(child, 0)
 
 
