@@ -203,6 +203,7 @@ def kinds() -> dict[str, Kind]:
         "log show {}",
         "log show {} --json",
         "log anchor {}",
+        "log export {}",
         "verify -p rules.yaml {}",
         "verify -p rules.yaml {} --json",
         "view {} -p rules.yaml --force -o out.html",
@@ -290,7 +291,7 @@ def _contents(log: bytes) -> bytes:
     )
 
 
-def _chained(contents: bytes) -> bytes:
+def chained(contents: bytes) -> bytes:
     """A log whose chain is right, whatever its entries say: a line of JSON for each."""
     lines, prev = b"", FIRST
     for number, line in enumerate(contents.splitlines()):
@@ -342,7 +343,7 @@ def damaged(all_kinds: dict[str, Kind], number: int) -> DamagedFile:
         content = mutation(choose, content, choose.choice(kind.samples)[1])[:LONGEST]
         made_by.append(mutation.__name__)
     if name == "forged logs":
-        content = _chained(content)
+        content = chained(content)
     path = f"{kind.path}{suffix}"
     return DamagedFile(name, number, path, content, choose.choice(kind.commands), tuple(made_by))
 

@@ -13,6 +13,7 @@ import pytest
 from fuzz_commands import (
     DamagedFile,
     Findings,
+    chained,
     damaged,
     kinds,
     lay_out,
@@ -74,6 +75,7 @@ def test_sound_files_are_read(desk: Path, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.chdir(desk)
     for name, kind in kinds().items():
         suffix, content = kind.samples[0]
+        content = chained(content) if name == "forged logs" else content
         codes = set()
         for command in kind.commands:
             sound = DamagedFile(name, 0, f"{kind.path}{suffix}", content, command, ())

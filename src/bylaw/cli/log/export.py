@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import argparse
 import json
-from pathlib import Path
 from typing import Final
 
 from bylaw.cli.log.log_options import add_log, checked, readable
 from bylaw.cli.main import exit_code
 from bylaw.cli.output_options import add_output
-from bylaw.cli.outputs import write_file
+from bylaw.cli.outputs import write_output
 from bylaw.errors import Diagnostic, TraceError
 from bylaw.trace.files import read_traces
 
@@ -31,7 +30,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Declares the command's arguments."""
     add_log(parser)
     help = "output file (default: standard output)"
-    add_output(parser, "-o", "--output", help=help, mark='"tool_calls": [')
+    add_output(parser, "-o", "--output", help=help)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -50,5 +49,5 @@ def run(options: argparse.Namespace) -> int:
     if options.output is None:
         print(text, end="")
     else:
-        write_file(Path(options.output), text)
+        write_output(options, "output", text)
     return exit_code(violated=found.state == "torn")

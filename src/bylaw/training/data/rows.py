@@ -15,6 +15,7 @@ from bylaw.bench.tools import TOOLS
 from bylaw.errors import BylawError, Diagnostic, TraceError
 from bylaw.opening import read_regular
 from bylaw.procedure.procedure import Procedure
+from bylaw.saved import text
 from bylaw.training.data.alias import Alias
 from bylaw.training.data.example import Example
 from bylaw.values import Json, read_json, write_json
@@ -74,13 +75,13 @@ def from_row(row: Mapping[str, Any], source: str | None = None) -> Example:
             template=row["template"],
             transform=row["transform"],
             augmentation=row["augmentation"],
-            parameters=_checked(read_json(row["parameters"]), {"seed": int}),
+            parameters=_checked(read_json(text(row["parameters"])), {"seed": int}),
             difficulty=row["difficulty"],
             prompt=_checked(row["prompt"][-1], {"content": str})["content"],
-            tools=tuple(_alias(alias) for alias in read_json(row["aliases"])),
-            gold=tuple(_gold_from_dict(call) for call in read_json(row["gold"])),
+            tools=tuple(_alias(alias) for alias in read_json(text(row["aliases"]))),
+            gold=tuple(_gold_from_dict(call) for call in read_json(text(row["gold"]))),
             answer=row["answer"],
-            procedure=Procedure.from_dict(read_json(row["procedure"])),
+            procedure=Procedure.from_dict(read_json(text(row["procedure"]))),
         )
     except (KeyError, TypeError, ValueError, IndexError, BylawError) as error:
         reason = f"{error} is missing" if isinstance(error, KeyError) else str(error)
