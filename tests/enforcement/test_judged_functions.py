@@ -9,20 +9,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
+from one_rule import procedure as _procedure
+from one_rule import small_payments as _guard
 
 from bylaw import BylawError, Call, ConstraintViolationError, Guard, Procedure, Vocabulary
-
-
-def _procedure(rule: str, severity: str = "SOFT_BLOCK", **more: Any) -> Procedure:
-    vocabulary = more.pop("vocabulary", Vocabulary())
-    constraint = {"name": "rule", "rule": rule, "severity": severity}
-    stated = {"finish": "free", "constraints": [constraint], **more}
-    return Procedure.from_dict(stated, vocabulary=vocabulary)
-
-
-def _guard(rule: str = "G(pay -> args.amount < 10)", **options: Any) -> Guard:
-    return Guard(_procedure(rule), **options)
-
 
 MUTATIONS: dict[str, Callable[[Any, Any], Any]] = {
     "an argument": lambda trace, _: trace[-1].args.update(amount=1),

@@ -10,20 +10,11 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from one_rule import procedure as _procedure
+from one_rule import small_payments as _guard
 
-from bylaw import Call, Guard, Procedure, UsageError, Vocabulary
+from bylaw import Call, Guard, UsageError
 from bylaw.enforcement.decision import Decision
-
-
-def _procedure(rule: str, severity: str = "SOFT_BLOCK", **more: Any) -> Procedure:
-    vocabulary = more.pop("vocabulary", Vocabulary())
-    constraint = {"name": "rule", "rule": rule, "severity": severity}
-    stated = {"finish": "free", "constraints": [constraint], **more}
-    return Procedure.from_dict(stated, vocabulary=vocabulary)
-
-
-def _guard(rule: str = "G(pay -> args.amount < 10)", **options: Any) -> Guard:
-    return Guard(_procedure(rule), **options)
 
 
 def _pickled(decision: Decision) -> Decision:
