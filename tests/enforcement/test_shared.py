@@ -11,6 +11,7 @@ import pytest
 from mixed_procedures import random_rules
 
 from bylaw import Call, Guard, Procedure
+from bylaw.enforcement.joint import refinement
 from bylaw.enforcement.judge import PreparedRules
 from bylaw.semantics.machine import machine
 
@@ -67,6 +68,19 @@ def test_what_earlier_runs_found_out_changes_no_decision(seed: int) -> None:
     shared = _procedure(rules)
     warm = [_session(shared, run, calls=12) for run in range(20)]
     assert warm == [_session(_procedure(rules), run, calls=12) for run in range(20)]
+
+
+@pytest.mark.parametrize("moves", [6, 20, 60, 200, 600])
+def test_nor_does_it_where_the_budget_of_moves_runs_out(
+    moves: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(refinement, "MAX_MOVES", moves)
+    monkeypatch.setattr(refinement, "MIN_MOVES", moves // 4)
+    for seed in range(8):
+        rules = random_rules(random.Random(seed), "abcd")
+        shared = _procedure(rules)
+        warm = [_session(shared, run, calls=12) for run in range(10)]
+        assert warm == [_session(_procedure(rules), run, calls=12) for run in range(10)]
 
 
 def test_the_second_guard_reuses_the_prepared_rules() -> None:

@@ -12,7 +12,7 @@ from mixed_procedures import OUTCOME_FORMS, ExactProduct, events, outcomes, rand
 
 from bylaw import Call, Guard, Procedure, Trace, holds, parse
 from bylaw.enforcement.decision import Decision
-from bylaw.enforcement.joint import machines
+from bylaw.enforcement.joint import refinement
 from bylaw.semantics.machine.machine import Machine
 from bylaw.semantics.machine.search import Explorer
 from bylaw.semantics.verdict import Verdict
@@ -178,8 +178,8 @@ DEAD_END = ["!c W a", "G(b -> X c)"]
 def test_a_search_that_runs_out_of_moves_refuses_nothing_and_says_so(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(machines, "MAX_MOVES", 5)
-    monkeypatch.setattr(machines, "MIN_MOVES", 5)
+    monkeypatch.setattr(refinement, "MAX_MOVES", 5)
+    monkeypatch.setattr(refinement, "MIN_MOVES", 5)
     guard = _guard(DEAD_END)
     (decision,) = guard.propose([Call("b")])
     assert (decision.allowed, decision.decided) == (True, False)
@@ -196,8 +196,8 @@ def test_with_enough_moves_the_same_call_is_refused() -> None:
 def test_a_saved_run_remembers_that_it_was_not_fully_decided(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(machines, "MAX_MOVES", 5)
-    monkeypatch.setattr(machines, "MIN_MOVES", 5)
+    monkeypatch.setattr(refinement, "MAX_MOVES", 5)
+    monkeypatch.setattr(refinement, "MIN_MOVES", 5)
     guard = _guard(DEAD_END)
     guard.propose([Call("b")])
     resumed = _guard(DEAD_END)
@@ -205,11 +205,21 @@ def test_a_saved_run_remembers_that_it_was_not_fully_decided(
     assert not resumed.finish().fully_decided
 
 
-def test_components_that_were_searched_in_vain_get_fewer_moves() -> None:
-    shared = machines.JointMachines([parse(rule) for rule in DEAD_END], ["calls", "calls"])
-    before = shared.budget([0]).left
-    shared.note_failure([shared.component[0]])
-    assert shared.budget([0]).left == before // 2
-    for _ in range(50):
-        shared.note_failure([shared.component[0]])
-    assert shared.budget([0]).left == machines.MIN_MOVES
+def test_components_that_were_searched_in_vain_get_fewer_moves(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(refinement, "MAX_MOVES", 20)
+    monkeypatch.setattr(refinement, "MIN_MOVES", 5)
+    guard = _guard(DEAD_END)
+    test = guard._run.judge._joint._machines
+    before = test._budget_of({0}).left
+    guard.propose([Call("b")])
+    test.refill()
+    assert test.failures == {0: 1}
+    assert test._budget_of({0}).left == before // 2
+    resumed = _guard(DEAD_END)
+    resumed.restore(guard.save())
+    assert resumed._run.judge._joint._machines.failures == {0: 1}
+    test.failures[0] = 50
+    test.refill()
+    assert test._budget_of({0}).left == 5

@@ -7,6 +7,7 @@ decided by their machines (`refinement.py`).
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Final
 
@@ -16,7 +17,7 @@ from bylaw.enforcement.joint.refinement import NONE, MachineTest, WideStates
 from bylaw.enforcement.joint.rules import JointRules
 from bylaw.frozen import frozen
 from bylaw.names import FINAL_ANSWER
-from bylaw.saved import choice, fields, listed
+from bylaw.saved import choice, fields, listed, whole
 from bylaw.semantics.machine.follower import PlainFollower
 from bylaw.semantics.monitors import Attempt, Monitors
 from bylaw.trace.event import Call
@@ -152,13 +153,17 @@ class Conflicts:
         return {
             "counting": self._counting.save(),
             "entangled": sorted(self._machines.entangled),
+            "failures": [list(pair) for pair in sorted(self._machines.failures.items())],
         }
 
     def restore(self, saved: Json) -> None:
         """Restores a saved state."""
-        counting, entangled = fields(saved, "counting", "entangled")
+        counting, entangled, failures = fields(saved, "counting", "entangled", "failures")
         self._counting.restore(counting)
         self._machines.entangled = {choice(i, self._component) for i in listed(entangled)}
+        pairs = [listed(pair, 2) for pair in listed(failures)]
+        counts = {choice(number, self._component): whole(count) for number, count in pairs}
+        self._machines.failures = Counter(counts)
 
     # ── a call on trial ──────────────────────────────────────────────────────────────────
 
@@ -208,7 +213,7 @@ class Conflicts:
             return []
         self._on_trial = self._counting.advance(call, step)
         group = sorted(counted.rules) if counted else []
-        self._machines.refill(attempt.moved)
+        self._machines.refill()
         found = self._clash(group, touched, doomed, own)
         if not found:
             if counted and self._counting.certain:
@@ -222,7 +227,7 @@ class Conflicts:
         blamed: set[int] = set()
         while found:
             outstanding = [self._monitors.outstanding[p][0] for p in self._machines.early]
-            self._machines.refill(attempt.moved)
+            self._machines.refill()
             rules = minimal(lambda more: clash(blamed.union(more)), found, len(self._component))
             conflict = self._conflict(rules, outstanding)
             conflicts.append(conflict)
@@ -257,7 +262,8 @@ class Conflicts:
                 return False
         elif watched.rules.isdisjoint(self._monitors.unmet):
             return True  # nothing has to happen, and calls of other tools change nothing
-        return watched.is_fine(left_out)
+        # Other runs had the whole budget; with less, the same states might be undecided here.
+        return not self._machines.failures[component] and watched.is_fine(left_out)
 
     def _watch(self, component: int) -> Watched:
         found = self._watched.get(component)
@@ -294,13 +300,13 @@ class Conflicts:
     def clash_before(self, tool: str, rules: Collection[int]) -> Rules:
         """Rules that clash before a call of a tool, in the components of some rules."""
         touched = {self._component[i] for i in rules}
-        self._machines.refill(rules)
+        self._machines.refill()
         return self._clash(self._counted_rules(tool), touched, (), None)
 
     def clash_of(self, rules: Collection[int]) -> Rules:
         """Rules that clash after the latest call, from which some rules were excused."""
         touched = {self._component[i] for i in rules}
-        self._machines.refill(rules)
+        self._machines.refill()
         return self._clash((), touched, (), self._monitors.length - 1)
 
     def clash_anywhere(self) -> list[int]:
@@ -308,7 +314,7 @@ class Conflicts:
         touched = self._mixed
 
         def clash(left_out: Collection[int]) -> Rules:
-            self._machines.refill(())
+            self._machines.refill()
             return self._clash(self._counting.forms, touched, left_out, None)
 
         found = clash(())

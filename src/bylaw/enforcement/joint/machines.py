@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, TypeAlias
 
@@ -16,16 +15,11 @@ from bylaw.procedure.procedure import Procedure
 from bylaw.semantics.machine.alphabet import Alphabet
 from bylaw.semantics.machine.closure import Unsupported
 from bylaw.semantics.machine.machine import Machine, StateNumber
-from bylaw.semantics.machine.reachability import MoveBudget
 from bylaw.trace.trace import Events
 from bylaw.values import Json
 from bylaw.vocabulary.registry import EMPTY, Vocabulary
 from bylaw.vocabulary.view import Order
 
-MAX_MOVES: Final = 40_000
-"""The budget of one decision, in moves of single machines."""
-MIN_MOVES: Final = 1_000
-"""The same for components that have used up theirs again and again."""
 MAX_PRODUCTS: Final = 1_000
 """The number of products that are kept."""
 
@@ -67,16 +61,6 @@ class JointMachines:
         self._products: Final[dict[tuple[Member, ...], Product]] = {}
         self._alphabets: Final[dict[tuple[Machine, ...], Alphabet]] = {}
         self._fine: Final[dict[tuple[int | None, Rules], set[FineKey]]] = {}
-        self._failures: Final[Counter[int]] = Counter()
-
-    def budget(self, rules: Iterable[int]) -> MoveBudget:
-        """The moves for one decision about some rules: fewer where many were in vain."""
-        failures = max((self._failures[self.component[rule]] for rule in rules), default=0)
-        return MoveBudget(max(MAX_MOVES >> failures, MIN_MOVES))
-
-    def note_failure(self, numbers: Iterable[int]) -> None:
-        """Notes that the moves for some components were too few."""
-        self._failures.update(numbers)
 
     def rules_of(self, numbers: Iterable[int]) -> set[int]:
         """The rules of some components."""

@@ -1,8 +1,8 @@
 """Machines of several rules that move together: can they all be satisfied?
 
 One event moves all machines, so the moves are samples from one alphabet over the probes of all of
-them. Answers are kept: a search that reaches its goal marks the states on its path, and one that
-runs out of states proves for each visited state that the goal is unreachable.
+them. Answers are kept, with the moves that each took, and a kept answer takes as many again. So it
+makes no difference to the budget of a run, and hence to its decisions, what was asked before.
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ MAX_KNOWN: Final = 100_000
 JointGoal: TypeAlias = Literal["met", "calm"]
 """All machines accept; or all are calm, so that calls of other tools change nothing."""
 States: TypeAlias = tuple[StateNumber, ...]
+_Question: TypeAlias = tuple[JointGoal, States]
+"""Can the goal be reached from these states?"""
 
 
 @frozen
@@ -150,11 +152,9 @@ class Product:
     def __init__(self, members: tuple[Member, ...]) -> None:
         self._members: Final = members
         self._machines: Final = [member.machine for member in members]
-        self._onward: Final[dict[tuple[JointGoal, States], tuple[JointMove, States] | None]] = {}
-        """States from which the goal can be reached, with the next move; None at the goal."""
-        self._hopeless: Final[set[tuple[JointGoal, States]]] = set()
-        self._plans: Final[dict[tuple[JointGoal, States], JointPlan]] = {}
-        self._undecided: Final[dict[tuple[JointGoal, States], int]] = {}
+        self._answers: Final[dict[_Question, tuple[JointPlan | None, int]]] = {}
+        """Answers, with the moves that each took. None proves that there is no plan."""
+        self._undecided: Final[dict[_Question, int]] = {}
         """Questions that ran out of budget, with the moves that they had."""
         self._lock: Final = threading.Lock()
 
@@ -202,42 +202,44 @@ class Product:
 
         Raises `OutOfBudget` if the budget, in moves of single machines, is too small to decide.
         """
-        key = (goal, states)
-        plan = self._plans.get(key)
-        if plan is not None or key in self._hopeless:
-            return plan
-        with self._lock:  # runs in several threads may share the product
-            if key not in self._onward:
-                self._explore(states, goal, budget)
-            if key in self._onward:
-                self._plans[key] = JointPlan(list(self._moves_onward(key)))
-            return self._plans.get(key)
+        question = goal, states
+        answer = self._answers.get(question)
+        if answer is None:
+            with self._lock:  # runs in several threads may share the product
+                answer = self._answered(question, budget)
+        plan, cost = answer
+        budget.spend(cost)
+        return plan
 
-    def _moves_onward(self, key: tuple[JointGoal, States]) -> Iterator[JointMove]:
-        while (link := self._onward[key]) is not None:
-            yield link[0]
-            key = key[0], link[1]
+    def _answered(self, question: _Question, budget: MoveBudget) -> tuple[JointPlan | None, int]:
+        """The answer to a question, and the moves that it takes.
 
-    def _explore(self, states: States, goal: JointGoal, budget: MoveBudget) -> None:
-        if len(self._onward) + len(self._hopeless) + len(self._undecided) > MAX_KNOWN:
-            for cache in (self._onward, self._hopeless, self._undecided, self._plans):
-                cache.clear()
-        key, available = (goal, states), budget.left
-        if self._reached(states, goal):
-            self._onward[key] = None
-        elif self._dead(states, goal):
-            self._hopeless.add(key)
-        elif self._undecided.get(key, -1) >= available:
-            raise OutOfBudget
-        else:
-            try:
-                self._search(states, goal, budget)
-            except (OutOfBudget, TooLarge):
-                self._undecided[key] = available
-                raise OutOfBudget from None
+        Both depend on the question alone, not on earlier ones: what a run may do must not depend
+        on what other runs have asked.
+        """
+        goal, states = question
+        available = budget.left
+        if self._undecided.get(question, -1) >= available:
+            budget.spend(available + 1)
+        if len(self._answers) + len(self._undecided) > MAX_KNOWN:
+            self._answers.clear()
+            self._undecided.clear()
+        own = MoveBudget(available)
+        try:
+            plan = self._search(states, goal, own)
+        except (OutOfBudget, TooLarge):
+            self._undecided[question] = available
+            budget.left = -1
+            raise OutOfBudget from None
+        answer = self._answers[question] = plan, available - own.left
+        return answer
 
-    def _search(self, start: States, goal: JointGoal, budget: MoveBudget) -> None:
-        machines, onward = self._machines, self._onward
+    def _search(self, start: States, goal: JointGoal, budget: MoveBudget) -> JointPlan | None:
+        if self._reached(start, goal):
+            return JointPlan([])
+        if self._dead(start):
+            return None
+        machines = self._machines
         choices = self._own_calls if goal == "calm" else self._all_moves
 
         def moves(states: States) -> Iterator[tuple[JointMove, States]]:
@@ -253,20 +255,17 @@ class Product:
         visited = search(
             start,
             moves,
-            is_goal=lambda states: (goal, states) in onward or self._reached(states, goal),
-            is_dead=lambda states: self._dead(states, goal),
+            is_goal=lambda states: self._reached(states, goal),
+            is_dead=self._dead,
             distance=distance,
             budget=budget,
             cost=len(machines),
         )
         if visited.found is not None:
-            onward.setdefault((goal, visited.found), None)
-            for before, move, after in visited.path():
-                onward[goal, before] = move, after
-        elif self._alphabet.complete:
-            self._hopeless.update((goal, states) for states in visited.came_from)
-        else:
+            return JointPlan([move for _, move, _ in visited.path()])
+        if not self._alphabet.complete:
             raise OutOfBudget  # an event without a sample may reach the goal
+        return None
 
     def _reached(self, states: States, goal: JointGoal) -> bool:
         pairs = zip(self._members, states, strict=True)
@@ -274,9 +273,7 @@ class Product:
             return all(member.calm(state) for member, state in pairs)
         return all(member.met(state) for member, state in pairs)
 
-    def _dead(self, states: States, goal: JointGoal) -> bool:
-        if (goal, states) in self._hopeless:
-            return True
+    def _dead(self, states: States) -> bool:
         pairs = zip(self._machines, states, strict=True)
         return any(machine.decided(state) is False for machine, state in pairs)
 

@@ -15,6 +15,7 @@ The answer that rules clash is always right. `certain` says whether the answer t
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Final, TypeAlias
 
@@ -26,6 +27,10 @@ from bylaw.semantics.machine.reachability import MoveBudget, OutOfBudget
 from bylaw.semantics.monitors import Monitors
 from bylaw.trace.event import Call
 
+MAX_MOVES: Final = 40_000
+"""The budget of one decision about some components, in moves of single machines."""
+MIN_MOVES: Final = 1_000
+"""The same for components that have used up theirs again and again."""
 NONE: Final[Rules] = frozenset()
 WideStates: TypeAlias = list[StateNumber | None]
 """The states of the rules that all calls concern; None for one without a machine."""
@@ -58,8 +63,11 @@ class MachineTest:
         """The components whose plan once depended on others: they are asked after every call."""
         self._left_out: Collection[int] = ()
         self._lost: Collection[int] = ()
-        self._asked: Iterable[int] = ()
-        self._budget: MoveBudget | None = None
+        self.failures: Counter[int] = Counter()
+        """How often the budget of a component was too small in this run."""
+        self._budgets: dict[frozenset[int], MoveBudget] = {}
+        """What is left of the budgets of the components, for the present decision."""
+        self._budget = MoveBudget(0)
         self.certain = True
         """Was the latest answer certain?"""
         self.early: Collection[int] = ()
@@ -78,9 +86,15 @@ class MachineTest:
         state = Situation(self._shared, self._monitors, {}).state(rule)
         return state is not None and state[0].ignores_start
 
-    def refill(self, rules: Iterable[int]) -> None:
-        """Begins a decision about some rules, with a new budget of moves."""
-        self._asked, self._budget = rules, None
+    def refill(self) -> None:
+        """Begins a decision, with new budgets of moves."""
+        self._budgets = {}
+
+    def _budget_of(self, cluster: Collection[int]) -> MoveBudget:
+        """The moves for questions about some components: fewer where many were in vain."""
+        failures = max(self.failures[number] for number in cluster)
+        moves = max(MAX_MOVES >> failures, MIN_MOVES)
+        return self._budgets.setdefault(frozenset(cluster), MoveBudget(moves))
 
     def clash(
         self, touched: Collection[int], left_out: Collection[int] = (), own: int | None = None
@@ -161,6 +175,8 @@ class MachineTest:
     def _clash_in(self, here: Situation, cluster: set[int]) -> Rules:
         """The rules of a cluster that clash, possibly with others."""
         opened = self._open(here, cluster)
+        self._budget = self._budget_of(cluster)
+        exhausted = self._budget.left < 0
         try:
             if not opened or not self._refined(here, opened, "calm", cluster):
                 if here.plain and len(cluster) == 1:
@@ -172,7 +188,7 @@ class MachineTest:
                 if found := self._refined(here, frozenset(chosen), "met", scope):
                     return found
         except OutOfBudget:
-            self._shared.note_failure(cluster)
+            self.failures.update(() if exhausted else cluster)
             self.certain = False
         except _Unclear:
             self.certain = False
@@ -205,8 +221,6 @@ class MachineTest:
     def _plan(self, here: Situation, chosen: Rules, goal: JointGoal) -> JointPlan | None:
         pairs = [pair for i in sorted(chosen) if (pair := here.state(i)) is not None]
         product = self._shared.product(tuple([member for member, _ in pairs]))
-        if self._budget is None:
-            self._budget = self._shared.budget(self._asked)
         return product.plan(tuple([state for _, state in pairs]), goal, self._budget)
 
     def _objecting(
