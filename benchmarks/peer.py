@@ -122,9 +122,9 @@ def _predicate(name: str, operands: Sequence[Any]) -> Any:
     match name, operands:
         case ("Called", (tool,)):
             return a.Called(_name(tool))
-        case ("CalledN", (tool, f.Count(comparison, Literal(number)))):
+        case ("CalledN", (tool, f.Count(comparison, Literal() as number))):
             comparison = "==" if comparison == "=" else comparison
-            return a.CalledNTimes(_name(tool), number, comparison)
+            return a.CalledNTimes(_name(tool), number.value, comparison)
         case ("Before" | "After" | "BranchCalled", (first, second)):
             return getattr(a, name)(_name(first), _name(second))
         case ("AllBefore", (f.ToolList(tools), goal)):

@@ -287,12 +287,19 @@ def test_invalid_options_are_reported(
     assert told.format(run=run) in capsys.readouterr().err
 
 
+NOT_RESULTS = "these are not results of `bylaw train eval`"
+
+
 @pytest.mark.parametrize(
-    "changed",
-    [{"messages": None}, {"split": "elsewhere"}, {"split": "production", "template": "unheard-of"}],
+    ("changed", "told"),
+    [
+        ({"messages": None}, "the run 'a run' has no valid 'messages'"),
+        ({"split": "elsewhere"}, NOT_RESULTS),
+        ({"split": "production", "template": "unheard-of"}, NOT_RESULTS),
+    ],
 )
 def test_results_of_other_commands_are_reported(
-    changed: dict[str, str | None], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    changed: dict[str, str | None], told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "eval.jsonl"
     kept = {"bylaw": 1, "key": "a run", **RESULTS[0]}
@@ -302,4 +309,4 @@ def test_results_of_other_commands_are_reported(
     capsys.readouterr()
     path.write_text(f"{json.dumps(odd)}\n", encoding="utf-8")
     assert main(["train", "eval", "--tables", "-o", str(path)]) == UNUSABLE
-    assert "these are not results of `bylaw train eval`" in capsys.readouterr().err
+    assert told in capsys.readouterr().err

@@ -12,16 +12,16 @@ from bylaw.cli.main import VIOLATED, exit_code
 from bylaw.printable import safe
 
 EPILOG: Final = """\
-Prints one line of JSON: the number of entries, the hash of the last one, and the
-time. Keep it where the writer of the log cannot change it: another machine, a
-ticket, a mail. `bylaw log check --anchor` later shows whether the log was cut or
-rewritten since. No anchor is taken of a log that was altered.
+Prints one line of JSON: the number of entries, the hash of the last one, and
+the time. Keep it where the writer of the log cannot change it: another machine,
+a ticket, a mail. `bylaw log check --anchor` later shows whether the log was cut
+or rewritten since. No anchor is taken of a log that was altered.
 
   bylaw log anchor gate.jsonl >> anchors.jsonl
   bylaw log check gate.jsonl --anchor anchors.jsonl
 
-Exit code: 0, or 1 if the log was altered or has no entries, or 2 if it cannot be
-read.
+Exit code: 0, or 1 if the log was altered or has no entries, or 2 if it cannot
+be read.
 """
 
 

@@ -29,8 +29,8 @@ anchor that was kept elsewhere shows both, up to the entry that it names.
   bylaw log check gate.jsonl --public-key gate.pub
   bylaw log check gate.jsonl --key gate.key --anchor anchors.jsonl
 
-Exit code: 0 if the log is intact, 1 if it is torn or altered, 2 if it cannot be
-read or is not a log.
+Exit code: 0 if the log is intact, 1 if it is torn or altered, 2 if it cannot
+be read or is not a log.
 """
 _TORN: Final = (
     "The writer was interrupted, and the entry was never acknowledged; or the file was cut. "

@@ -20,15 +20,15 @@ from bylaw.printable import safe
 from bylaw.values import write_json
 
 EPILOG: Final = """\
-One line for each entry: its number, time (UTC), run, kind, and what it says. The
-chain is checked on the way: printing stops at the first entry that is not intact.
-With --json, each entry is one line of JSON, complete.
+One line for each entry: its number, time (UTC), run, kind, and what it says.
+The chain is checked on the way: printing stops at the first entry that is not
+intact. With --json, each entry is one line of JSON, complete.
 
   bylaw log show gate.jsonl
   bylaw log show gate.jsonl --run 5f0c2a9b1d3e --json
 
-Exit code: 0 if the log is intact, 1 if it is torn or altered, 2 if it cannot be
-read or is not a log.
+Exit code: 0 if the log is intact, 1 if it is torn or altered, 2 if it cannot
+be read or is not a log.
 """
 _COLOURS: Final = {"allow": "green", "warn": "yellow", "ask": "yellow", "block": "red"}
 
