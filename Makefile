@@ -61,7 +61,7 @@ test-all: $(VENV)/test $(VENV)/oracle $(VENV)/browser $(VENV)/frameworks $(VENV)
 	BYLAW_CASES=all $(PYTEST) -n auto
 
 test-rest: $(VENV)/test $(VENV)/oracle $(VENV)/browser $(VENV)/frameworks $(VENV)/models $(VENV)/formats
-	BYLAW_CASES=all $(PYTEST) -n auto -m "slow or oracle or browser or frameworks or models or hypothesis"
+	$(PYTEST) -n auto -m "slow or oracle or browser or frameworks or models"
 
 test-oracle: $(VENV)/test $(VENV)/oracle
 	BYLAW_ORACLE_FORMULAS=1200 $(PYTEST) -m oracle -s tests/oracle
