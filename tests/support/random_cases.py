@@ -1,6 +1,6 @@
 """The number of random cases that a law is tried on.
 
-`make test` takes a third of them. `make test-all` and `make test-rest` set BYLAW_CASES=all.
+`make test` and `make test-rest` take a third of them. `make test-all` sets BYLAW_CASES=all.
 """
 
 from __future__ import annotations
