@@ -65,7 +65,7 @@ class Attempt:
 
     def __init__(self, monitors: Monitors) -> None:
         self._monitors = monitors
-        self._position, self._calls = monitors.length, monitors._calls
+        self._position, self._calls = monitors.length, monitors.calls
         self._opened, self._steps = monitors._opened, monitors._steps
         scored = monitors.executed and (dict(monitors.executed), dict(monitors.unscored))
         self._scored = scored or None
@@ -90,7 +90,7 @@ class Attempt:
         if self._scored is not None:
             monitors.executed, monitors.unscored = self._scored
         monitors.outstanding.pop(self._position, None)
-        monitors.length, monitors._calls = self._position, self._calls
+        monitors.length, monitors.calls = self._position, self._calls
         monitors._opened = self._opened
         monitors._steps = self._steps
 
@@ -136,7 +136,8 @@ class Monitors:
         kinds = [events] * len(rules) if isinstance(events, str) else list(events)
         self.length = 0
         """The number of events so far."""
-        self._calls = 0
+        self.calls = 0
+        """The number of calls among them."""
         self._steps: _Steps = None, False, False
         self._opened = False
         """Has a message opened the step, so that the next call opens it for rules about calls?"""
@@ -261,9 +262,9 @@ class Monitors:
         step, new_step = self._step_of(event)
         position, self.length = self.length, self.length + 1
         new_to_calls = new_step or self._opened
-        number = self._calls
+        number = self.calls
         if isinstance(event, Call):
-            self._calls, self._opened = number + 1, False
+            self.calls, self._opened = number + 1, False
             concerned = self._concerned.get(event.tool) or self.concerned_by(event.tool)
             if self.restless:
                 concerned = concerned | self.restless
@@ -555,7 +556,7 @@ class Monitors:
         """The states of all formulas as JSON, for `restore`."""
         state = {
             "length": self.length,
-            "calls": self._calls,
+            "calls": self.calls,
             "steps": list(self._steps),
             "opened": self._opened,
             "waiting": [
@@ -582,7 +583,7 @@ class Monitors:
         parts = dict(zip(_SAVED, fields(saved, *_SAVED), strict=True))
         size = len(self.engines)
         self.length = whole(parts["length"])
-        self._calls = whole(parts["calls"], 0, self.length)
+        self.calls = whole(parts["calls"], 0, self.length)
         last, said, over = listed(parts["steps"], 3)
         self._steps = None if last is None else whole(last), flag(said), flag(over)
         self._opened = flag(parts["opened"])

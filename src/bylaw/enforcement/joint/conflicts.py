@@ -281,14 +281,18 @@ class Conflicts:
         self, call: Call, attempt: Attempt, before: WideStates, diverged: Collection[int]
     ) -> Collection[int]:
         """The components to ask after a call."""
-        component, ignores_start = self._component, self._machines.ignores_start
-        named = self._monitors.concerned_by(call.tool)
-        # The first call moves every rule, but not every rule can tell that there was one.
-        touched = {
-            component[state[0]]
-            for state in attempt.before
-            if state[0] in named or not ignores_start(state[0])
-        }
+        component, monitors = self._component, self._monitors
+        touched = {component[state[0]] for state in attempt.before}
+        if monitors.calls == 1:
+            # The first call moves every rule, but not every rule can tell that there was one.
+            named = monitors.concerned_by(call.tool)
+            begun = monitors.sees_messages if monitors.length > 1 else frozenset()
+            ignores_start = self._machines.ignores_start
+            touched = {
+                component[i]
+                for i in attempt.moved
+                if i in named or i in begun or not ignores_start(i)
+            }
         if self._machines.entangled:
             touched |= self._machines.entangled
         if before and self._machines.wide_states() != before:
