@@ -64,7 +64,7 @@ class MachineTest:
         self._left_out: Collection[int] = ()
         self._lost: Collection[int] = ()
         self.failures: Counter[int] = Counter()
-        """How often the budget of a component was too small in this run."""
+        """The number of times that the budget of each component was too small in this run."""
         self._budgets: dict[frozenset[int], MoveBudget] = {}
         """What is left of the budgets of the components, for the present decision."""
         self._budget = MoveBudget(0)
