@@ -66,7 +66,7 @@ class MachineTest:
         self.failures: Counter[int] = Counter()
         """The number of times that the budget of each component was too small in this run."""
         self._budgets: dict[frozenset[int], MoveBudget] = {}
-        """What is left of the budgets of the components, for the present decision."""
+        """The budgets of the components, as far as the present decision has not spent them."""
         self._budget = MoveBudget(0)
         self.certain = True
         """Was the latest answer certain?"""

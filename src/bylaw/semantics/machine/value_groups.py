@@ -108,7 +108,7 @@ class ValueGroups(Generic[_State]):
         group.size += 1
 
     def _take_out(self, key: str, group: _Group, size: int) -> None:
-        del self._where[key]
+        self._where.pop(key, None)  # it is not there yet if `add` was interrupted
         group.size = size
 
     def members(self) -> dict[Standing[_State], list[str]]:
