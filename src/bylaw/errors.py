@@ -5,6 +5,8 @@
     ├── TraceError                     a trace record cannot be used
     │   └── LogError                   an audit log cannot be written, or was altered
     ├── UsageError                     an argument or a command line cannot be used
+    ├── StoreError                     a resident gate cannot read or write its state
+    ├── GateError                      a resident gate cannot be asked
     └── ConstraintViolationError       a gate refused a call
 
 Every error carries all its diagnostics at once: a code that `bylaw explain CODE` explains, the
@@ -18,12 +20,16 @@ from itertools import islice
 from typing import Final, NamedTuple
 
 from bylaw.frozen import frozen, replace
-from bylaw.printable import in_line, safe
+from bylaw.terminal import in_line, safe
 
 MAX_DIAGNOSTICS: Final = 50
 """The most mistakes that are reported of one file or record."""
 
-_EXCERPT: Final = 100
+_MAX_REWRITE: Final = 500
+"""The length of a corrected text that is shown, in characters."""
+TERMINAL_WIDTH: Final = 80
+"""The length of the lines that messages are wrapped to in a terminal."""
+_EXCERPT: Final = 74
 """The length of the excerpt from a long line, in characters."""
 _BEFORE: Final = 40
 """The part of the excerpt before the mistake."""
@@ -60,10 +66,18 @@ class Diagnostic:
     """The column at which the excerpt starts."""
     where: str | None = None
     """A path inside the data, such as `tool_calls[3].step`, where there is no line."""
+    rewrite: str | None = None
+    """The text to write instead, if it can be computed."""
 
     @classmethod
     def at(
-        cls, text: str, span: Span, code: str, message: str, help: str | None = None
+        cls,
+        text: str,
+        span: Span,
+        code: str,
+        message: str,
+        help: str | None = None,
+        rewrite: str | None = None,
     ) -> Diagnostic:
         """A diagnostic that points at `span` in `text`."""
         start = min(span.start, len(text))
@@ -80,6 +94,7 @@ class Diagnostic:
             width=max(1, min(span.end, line_end) - start),
             excerpt=text[shown : min(line_end, shown + _EXCERPT)],
             excerpt_column=shown - line_start + 1,
+            rewrite=rewrite,
         )
 
     def __post_init__(self) -> None:
@@ -99,18 +114,24 @@ class Diagnostic:
         inner = f".{self.where}" if self.where else ""
         return replace(self, where=where + inner)
 
-    def render(self) -> str:
-        """The diagnostic as text: place, message, the line with a caret, help."""
+    def render(self, width: int | None = None) -> str:
+        """The diagnostic as text: place, message, the line with a caret, help, a rewrite.
+
+        With a width, the message and the help are wrapped.
+        """
         place = ":".join(
             str(part) for part in (self.source, self.line, self.column) if part is not None
         )
         inside = f" (at {self.where})" if self.where else ""
         head = f"{place}: " if place else ""
-        lines = [in_line(f"{head}error[{self.code}]: {self.message}{inside}")]
+        message = f"error[{self.code}]: {self.message}{inside}"
+        lines = _wrapped(message, width, "  ", in_line(head))
         if self.excerpt is not None and self.line is not None and self.column is not None:
             lines += _caret(self.excerpt, self.line, self.column - self.excerpt_column, self.width)
         if self.help:
-            lines.append(in_line(f"help: {self.help}"))
+            lines += _wrapped(f"help: {self.help}", width, "      ")
+        if self.rewrite is not None and len(self.rewrite) <= _MAX_REWRITE:
+            lines.append(f"write: {in_line(self.rewrite)}")
         return safe("\n".join(lines))
 
     def to_dict(self) -> dict[str, object]:
@@ -122,12 +143,34 @@ class Diagnostic:
         return {name: value for name, value in fields.items() if value is not None}
 
 
+def _wrapped(text: str, width: int | None, margin: str, place: str = "") -> list[str]:
+    """The text in lines of a width, after its place. Lines after the first are indented.
+
+    A long place takes no room, so that the message does not begin on a line of its own.
+    """
+    text = in_line(text)
+    if width is None or len(place) + len(text) <= width:
+        return [place + text]
+    import textwrap  # slow to import, and only long messages need it
+
+    short = len(place) <= width // 2
+    wrapper = textwrap.TextWrapper(
+        width,
+        initial_indent=place if short else "",
+        subsequent_indent=margin,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    first, *rest = wrapper.wrap(text)
+    return [first if short else place + first, *rest]
+
+
 def _caret(excerpt: str, line: int, start: int, width: int) -> list[str]:
     """The source line and a row of carets under the mistake."""
     carets = "^" * max(1, min(width, len(excerpt) - start))
     gutter = " " * len(str(line))
     shown = excerpt.replace("\t", " ").replace("\r", "")
-    return [f"  {line} | {shown}", f"  {gutter} | {' ' * start}{carets}"]
+    return [f"  {line} | {shown}".rstrip(), f"  {gutter} | {' ' * start}{carets}"]
 
 
 class BylawError(Exception):
@@ -137,7 +180,11 @@ class BylawError(Exception):
         if isinstance(diagnostics, Diagnostic):
             diagnostics = (diagnostics,)
         self.diagnostics: tuple[Diagnostic, ...] = tuple(diagnostics)
-        super().__init__("\n\n".join(d.render() for d in self.diagnostics))
+        super().__init__(self.render())
+
+    def render(self, width: int | None = None) -> str:
+        """The diagnostics as text, wrapped if there is a width."""
+        return "\n\n".join(diagnostic.render(width) for diagnostic in self.diagnostics)
 
     def __reduce__(self) -> tuple[type[BylawError], tuple[tuple[Diagnostic, ...]]]:
         return type(self), (self.diagnostics,)  # errors are pickled between processes

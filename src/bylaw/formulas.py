@@ -16,12 +16,11 @@ from typing import Any
 
 from bylaw.errors import Diagnostic, SpecError, not_a_choice, shown
 from bylaw.logic import formula as f
+from bylaw.logic import sourced as abbreviated
 from bylaw.logic import terms as t
 from bylaw.logic.formula import Always as G
-from bylaw.logic.formula import Eventually as F
 from bylaw.logic.formula import Historically as H
 from bylaw.logic.formula import Next as X
-from bylaw.logic.formula import Once as O
 from bylaw.logic.formula import Release as R
 from bylaw.logic.formula import Since as S
 from bylaw.logic.formula import Until as U
@@ -32,8 +31,8 @@ from bylaw.logic.operators import COMPARISONS, RELATIONS, may_be_variable
 from bylaw.logic.terms import path_term, term_of, tool_of
 from bylaw.regex.regex import regex_error
 from bylaw.trace.event import ROLES
-from bylaw.vocabulary.function import PATTERN
-from bylaw.vocabulary.functions import FUNCTIONS
+from bylaw.vocabulary.functions import FUNCTIONS, mistake_in
+from bylaw.vocabulary.shell_atom import KEYS, shell_atom
 
 __all__ = [
     "WX",
@@ -85,7 +84,9 @@ __all__ = [
     "result_is",
     "results",
     "says",
+    "sh",
     "sofar",
+    "sourced",
     "this",
     "true",
     "var",
@@ -109,6 +110,11 @@ class this:  # noqa: N801  # it is used like a value of the language
     step = t.Reading("step")
     text = t.Reading("text")
     error = t.Reading("error")
+    start = t.Reading("start")
+    end = t.Reading("end")
+    duration = t.Reading("duration")
+    agent = t.Reading("agent")
+    usage = t.Reading("usage")
 
 
 ToolLike = object
@@ -126,6 +132,29 @@ def call(tool: ToolLike = None, /, *patterns: f.Pattern, **arguments: object) ->
     """The current event is such a call: `call("search", ok, q="foo")`; `call()` is any call."""
     named = tuple(f.ArgumentIs((key,), term_of(value)) for key, value in arguments.items())
     return f.EventAtom(None if tool is None else tool_of(tool), (*named, *patterns))
+
+
+def sh(
+    program: object = None,
+    subcommand: object = None,
+    /,
+    *conditions: tuple[str, str, object],
+    **equal: object,
+) -> f.Exists:
+    """The current event runs such a shell command: `sh("git", "push", option="--force")`.
+
+    Conditions other than equality are triples: `sh("rm", None, ("path", "~", "^/"))`. A list of
+    programs stands for any of them.
+    """
+    given: list[tuple[str, str, object]] = []
+    for key, name in (("program", program), ("subcommand", subcommand)):
+        if name is not None:
+            given.append((key, "in" if isinstance(name, list | tuple) else "=", name))
+    given += [*conditions, *((key, "=", value) for key, value in equal.items())]
+    for key, _, _ in given:
+        if key not in KEYS:
+            raise SpecError(Diagnostic("E105", *not_a_choice("key", key, [*KEYS])))
+    return shell_atom([(key, relation, term_of(value)) for key, relation, value in given])
 
 
 def where(*path: str, equals: object) -> f.ArgumentIs:
@@ -159,13 +188,18 @@ def at(base: object, *keys: object) -> t.Term:
 
 
 def compare(left: object, relation: str, right: object) -> f.Compare:
-    """`left relation right`, with one of `= != < <= > >= in contains ~`."""
+    """`left relation right`, with one of `= != < <= > >= in contains mentions ~`."""
     if relation not in RELATIONS:
         raise SpecError(Diagnostic("E105", *not_a_choice("relation", relation, RELATIONS)))
     second = term_of(right)
     if relation == "~":
         _check_regex(second)
     return f.Compare(relation, term_of(left), second)
+
+
+def sourced(value: object, condition: f.Formula, part: object = t.Reading("text")) -> f.ForAll:
+    """`value from condition`, or `value from part of condition`."""
+    return abbreviated.sourced(term_of(value), condition, term_of(part))
 
 
 def _check_regex(term: t.Term) -> None:
@@ -182,19 +216,34 @@ def apply(function: str, *operands: object) -> t.Apply:
         raise SpecError(Diagnostic("E103", message))
     given = tuple(map(term_of, operands))
     for place, operand in zip(known.takes, given, strict=True):
-        if place is PATTERN:
-            _check_regex(operand)
+        mistake = mistake_in(place, operand.value) if isinstance(operand, t.Literal) else None
+        if mistake is not None:
+            raise SpecError(Diagnostic(*mistake))
     return t.Apply(function, given)
 
 
-def earlier(operand: f.Formula) -> f.Earlier:
+def F(operand: f.Formula, *, within: float | None = None) -> f.Eventually | f.EventuallyWithin:
+    """`F operand`; with `within`, at an event that starts at most so many seconds after this."""
+    return f.Eventually(operand) if within is None else f.EventuallyWithin(operand, _for(within))
+
+
+def O(operand: f.Formula, *, within: float | None = None) -> f.Once | f.OnceWithin:  # noqa: E743
+    """`O operand`; with `within`, at an event that started at most so many seconds before this."""
+    return f.Once(operand) if within is None else f.OnceWithin(operand, _for(within))
+
+
+def earlier(operand: f.Formula, *, within: float | None = None) -> f.Earlier | f.EarlierWithin:
     """`earlier operand`: the operand held at some event of a strictly smaller step."""
-    return f.Earlier(operand)
+    return f.Earlier(operand) if within is None else f.EarlierWithin(operand, _for(within))
 
 
-def later(operand: f.Formula) -> f.Later:
+def later(operand: f.Formula, *, within: float | None = None) -> f.Later | f.LaterWithin:
     """`later operand`: the operand holds at some event of a strictly larger step."""
-    return f.Later(operand)
+    return f.Later(operand) if within is None else f.LaterWithin(operand, _for(within))
+
+
+def _for(seconds: float) -> t.Literal:
+    return t.Literal.of(seconds)
 
 
 def last(condition: f.Formula) -> t.Last:
@@ -202,9 +251,12 @@ def last(condition: f.Formula) -> t.Last:
     return t.Last(condition)
 
 
-def sofar(condition: f.Formula) -> t.Sofar:
-    """`sofar(condition)`: the events up to now where the condition holds, as a list."""
-    return t.Sofar(condition)
+def sofar(condition: f.Formula, window: float | None = None) -> t.Sofar:
+    """`sofar(condition)`: the events up to now where the condition holds, as a list.
+
+    With a window, only those that started at most so many seconds before the current event.
+    """
+    return t.Sofar(condition, None if window is None else _for(window))
 
 
 def count(variable: str, domain: f.Domain, body: f.Formula) -> t.Counted:

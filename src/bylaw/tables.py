@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias
 
-from bylaw.printable import in_line
+from bylaw.terminal import in_line
 from bylaw.values import Json
 
 Cell: TypeAlias = str | int | float | None

@@ -5,9 +5,10 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TextIO
 
 
 def replace_file(path: Path, content: bytes) -> None:
@@ -53,3 +54,30 @@ def _write(draft: Path, content: bytes, mode: int | None) -> None:
         os.fsync(file.fileno())
     if mode is not None:
         draft.chmod(mode)
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[TextIO]:
+    """A stream of text that takes the place of a file at the end. A link stays a link.
+
+    If an exception is raised meanwhile, the file stays as it was. Characters without a UTF-8 form
+    are escaped with backslashes.
+    """
+    target = Path(os.path.realpath(path))
+    mode = _mode(target)
+    draft = target.parent / f".{os.getpid()}-{os.urandom(6).hex()}.draft"
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+    try:
+        opened = os.open(draft, flags, 0o666)
+        with os.fdopen(
+            opened, "w", encoding="utf-8", errors="backslashreplace", newline="\n"
+        ) as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        if mode is not None:
+            draft.chmod(mode)
+        draft.replace(target)
+    finally:
+        with suppress(OSError):
+            draft.unlink(missing_ok=True)

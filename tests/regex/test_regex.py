@@ -13,8 +13,9 @@ from hypothesis.strategies import SearchStrategy
 
 from bylaw import SpecError, formulas, parse
 from bylaw.regex.linear import RegexError
+from bylaw.regex.needed import needed_characters
 from bylaw.regex.regex import Regex, compiled, regex_error
-from bylaw.regex.sample import sample_of
+from bylaw.regex.sample import is_unmatchable, sample_of
 from bylaw.syntax.json_form import from_json
 
 BOTH = pytest.mark.parametrize("native", [True, False], ids=["re", "own"])
@@ -192,6 +193,38 @@ def test_sample(pattern: str, sample: str) -> None:
 # ── where the meaning differs from Python's ───────────────────────────────────────────────
 
 
+@given(patterns, texts)
+def test_what_matches_nothing_matches_nothing(pattern: str, text: str) -> None:
+    expression = compiled(pattern)
+    assume(expression is not None)
+    assert expression is not None
+    if is_unmatchable(expression.graph):
+        assert not expression.search(text)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "nothing"),
+    [
+        ("a^b", True),
+        ("$5", True),
+        (r"[^\s\S]", True),
+        (r"\Aa|b\Ac", False),
+        (r"$\n", False),
+        (r"$\n$", False),
+        (r"$\n\n", True),
+        (r"\Z\n", True),
+        ("(?m)a^b", False),
+        ("^$", False),
+        ("a*^b", False),
+        (r"x|[^\s\S]", False),
+    ],
+)
+def test_what_matches_nothing_is_known(pattern: str, nothing: bool) -> None:
+    expression = compiled(pattern)
+    assert expression is not None
+    assert is_unmatchable(expression.graph) is nothing
+
+
 def test_no_boundary_matches_in_the_empty_text_whatever_the_version_of_python() -> None:
     assert Regex(r"\B").search("")
     assert not Regex(r"\b").search("")
@@ -339,3 +372,26 @@ def test_few_ways_are_left_to_python(pattern: str) -> None:
 @pytest.mark.parametrize("pattern", ["a*", "(a+)+", r"\d+", "(a?){20}", "(ab|b){9}", r"\Ba"])
 def test_many_ways_are_not(pattern: str) -> None:
     assert Regex(pattern)._native is None
+
+
+# ── characters that every match contains ──────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("pattern", "needed"),
+    [
+        (r"\$(\d+)", ["$", "7"]),
+        (r"(?i)order (#W\d*)", ["#", "w"]),
+        (r"(#|\$)\d*", ["#"]),
+        (r"(##|\$)\d*", []),
+        (r"#*\d*", []),
+        (r"(#a*b|#c*d)", ["#"]),
+        (r"please", ["p"]),
+        (r"", []),
+    ],
+)
+def test_needed_characters(pattern: str, needed: list[str]) -> None:
+    """Only what no match can do without, and few texts contain."""
+    found = needed_characters(Regex(pattern).graph)
+    assert len(found) == len(needed)
+    assert all(kind.match(each) for kind, each in zip(found, needed, strict=True))

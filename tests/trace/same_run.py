@@ -322,12 +322,47 @@ def _gate_log() -> list[Any]:
         return [json.loads(line) for line in path.read_text().splitlines()]
 
 
+# ── Pydantic AI ───────────────────────────────────────────────────────────────────────────
+
+
+def part(kind: str, content: str, **more: Any) -> dict[str, Any]:
+    return {"part_kind": kind, "content": content} | more
+
+
+def tool_call(asked: Asked) -> dict[str, Any]:
+    tool, args, id = asked
+    return {"part_kind": "tool-call", "tool_name": tool, "args": args, "tool_call_id": id}
+
+
+def returned(tool: str, id: str, content: str, **more: Any) -> dict[str, Any]:
+    return part("tool-return", content, tool_name=tool, tool_call_id=id) | more
+
+
+PYDANTIC_AI: list[Any] = [
+    {
+        "kind": "request",
+        "parts": [part("system-prompt", "Be kind."), part("user-prompt", "Pay.")],
+        "instructions": None,
+    },
+    {
+        "kind": "response",
+        "parts": [part("text", "Let me look."), tool_call(LOOK), tool_call(LIST)],
+    },
+    {"kind": "request", "parts": [returned("list", "c2", '["a"]'), returned("look", "c1", "x")]},
+    {"kind": "response", "parts": [part("thinking", "Hm."), tool_call(PAY)]},
+    {"kind": "request", "parts": [returned("pay", "c1", "no", outcome="failed")]},
+    {"kind": "response", "parts": [tool_call(PAY_AGAIN)]},
+    {"kind": "response", "parts": [part("text", "Done.")]},
+]
+
+
 FOREIGN: dict[str, Any] = {
     "gate log": _gate_log(),
     "Anthropic": ANTHROPIC,
     "Claude Code": CLAUDE_CODE,
     "OpenAI Responses": RESPONSES,
     "LangChain": LANGCHAIN,
+    "Pydantic AI": PYDANTIC_AI,
     "Inspect": INSPECT,
     "τ²-bench": TAU2,
     "smolagents": SMOLAGENTS,

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from read_or_refused import check_read_or_refused
 from same_run import FOREIGN
 
 from bylaw import Call, Message, Trace, TraceError, read_trace, read_traces
@@ -126,7 +128,9 @@ def test_a_run_is_the_same_in_every_format(name: str) -> None:
     reading = read(SAME_RUN[name])
     native = Trace.from_record(NATIVE)
     assert reading.notes == ()
-    assert reading.trace.events == native.events
+    undated = [replace(event, start=None) for event in reading.trace.events]
+    undated = [replace(e, end=None) if isinstance(e, Call) else e for e in undated]
+    assert tuple(undated) == native.events  # one of the formats has times
     assert reading.trace.answer == native.answer
     assert Trace.from_record(reading.trace.to_record()) == reading.trace
 
@@ -592,13 +596,7 @@ _run = _object(
 
 @given(_json | _messages | _run)
 def test_any_json_value_is_a_trace_or_a_trace_error(value: Any) -> None:
-    try:
-        reading = read(value)
-    except TraceError:
-        return
-    record = json.loads(json.dumps(reading.trace.to_record()))
-    assert Trace.from_record(record) == reading.trace
-    assert {note.code for note in reading.notes} <= {"W520", "W521"}
+    check_read_or_refused(value)
 
 
 # ── files ─────────────────────────────────────────────────────────────────────────────────
@@ -692,10 +690,10 @@ def test_verify_prints_notes_after_the_result(capsys: pytest.CaptureFixture[str]
 @pytest.mark.usefixtures("desk")
 def test_verify_json_has_notes_where_there_are_any(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["verify", "-p", "p.yaml", "odd.json", "--json"]) == 0
-    notes = json.loads(capsys.readouterr().out)["notes"]
-    assert [note["code"] for note in notes] == ["W521", "W520", "W520"]
+    (trace,) = json.loads(capsys.readouterr().out)["traces"]
+    assert [note["code"] for note in trace["notes"]] == ["W521", "W520", "W520"]
     main(["verify", "-p", "p.yaml", "tau.json", "odd.json", "--json"])
-    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    lines = json.loads(capsys.readouterr().out)["traces"]
     assert ["notes" in line for line in lines] == [False, False, True]
 
 

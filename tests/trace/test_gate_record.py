@@ -66,7 +66,7 @@ def test_a_record_is_rewound_to_any_mark(seed: int) -> None:
     mark, before = _json(record.mark()), record.trace()
     for _ in range(random.randint(0, 8)):
         deeds.next()
-    record.finish("The end.", {"tokens": 5})
+    record.finish("The end.", {"tokens": 5}, 1700000000.0)
     record.rewind(mark)
     assert record.trace() == before
     assert record.mark() == mark

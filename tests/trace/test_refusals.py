@@ -347,3 +347,64 @@ _READERS: dict[str, Callable[[Any], Trace]] = {
 def test_all_ways_of_reading_agree(reader: str) -> None:
     run = _with(SAME_RUN["OpenAI chat"], FAILED, PAY.message)
     assert _READERS[reader](run).refusals == _trace().refusals
+
+
+# ── answers ───────────────────────────────────────────────────────────────────────────────────
+
+ANSWER = _refused("final_answer", {"answer": "Paid."}, run_id="r3")
+_STOP = marked("pay: Not executed. The run ends here.", "stop", "r4.0.0")
+_STOPPED_ANSWER = marked("final_answer: Not executed. The run ends here.", "stop", "r5.0.0")
+
+
+def test_a_refused_answer_is_no_message() -> None:
+    chat = [
+        says("user", "Pay."),
+        says("assistant", "Paid."),
+        says("user", ANSWER.message),
+        asks(("pay", "{}", "c1")),
+        returns("paid", "c1"),
+        says("assistant", "Paid 5."),
+    ]
+    trace = read(chat).trace
+    assert [event.text for event in trace.seen("all") if isinstance(event, Message)] == [
+        "Pay.",
+        "Paid 5.",
+    ]
+    (refusal,) = trace.refusals
+    assert dict(refusal.call.args) == {"answer": "Paid."}
+    assert refusal.events_before == 1
+    assert trace.answer == "Paid 5."
+
+
+@pytest.mark.parametrize("answered", [False, True], ids=["a call", "an answer"])
+def test_the_text_that_ends_a_run_is_no_answer(answered: bool) -> None:
+    end = _STOPPED_ANSWER if answered else _STOP
+    before = (
+        [says("assistant", "Paid.")]
+        if answered
+        else [asks(("pay", "{}", "c1")), returns(_STOP, "c1")]
+    )
+    trace = read([says("user", "Pay."), *before, says("assistant", end)]).trace
+    assert trace.answer is None
+    assert [refusal.call.tool for refusal in trace.refusals] == [
+        "final_answer" if answered else "pay"
+    ]
+    assert list(trace.calls) == []
+    assert len(trace.seen("all")) == 1
+
+
+_QUOTES = {
+    "the assistant quotes a refusal": ("assistant", ANSWER.message),
+    "the assistant quotes the refusal of a call": ("assistant", PAY.message),
+    "the user quotes the refusal of a call": ("user", PAY.message),
+    "the user quotes it in a sentence": ("user", f"Why {ANSWER.message}"),
+    "the end, and something more": ("assistant", f"{_STOP}\nPaid."),
+    "another text above the mark": ("assistant", _STOP.replace("ends", "began")),
+}
+
+
+@pytest.mark.parametrize("quote", _QUOTES)
+def test_a_message_that_only_quotes_a_refusal_is_a_message(quote: str) -> None:
+    role, text = _QUOTES[quote]
+    events = [Message("user", "Pay.", 0), Message("assistant", "Paid.", 1), Message(role, text, 2)]  # type: ignore[arg-type]  # one of the two
+    assert set_aside(events) == (events, [])

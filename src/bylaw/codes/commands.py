@@ -26,6 +26,13 @@ COMMAND_CODES: Final = {
         "bylaw view run.json --procedure refund.yaml -o missing/out.html",
         "bylaw view run.json --procedure refund.yaml -o out.html",
     ),
+    "E404": Code(
+        "the baseline cannot be used",
+        "A baseline is a report that `bylaw verify --format jsonl=FILE` wrote: a line for each "
+        "trace, with a fingerprint for each violation.",
+        "--baseline report.xml",
+        "--baseline baseline.jsonl",
+    ),
     "E410": Code(
         "a call was refused",
         "The gate refused a call. The message names the rules that it would break, and what to "
@@ -55,9 +62,9 @@ COMMAND_CODES: Final = {
         "Guard(procedure).propose([…])",
     ),
     "E414": Code(
-        "an argument of a guard is not valid",
-        "A misspelt setting, level of hints or role, a limit below 1, a file name in place of a "
-        "procedure, tools without names, or a value that is not a call. Nothing is guessed: a "
+        "an argument of a function is not valid",
+        "A text in place of a formula, a file name in place of a procedure, a value that is not a "
+        "call, a misspelt setting, level of hints or role, a limit below 1. Nothing is guessed: a "
         "gate with another setting than intended would let calls pass.",
         'Guard(procedure, "softblock")',
         'Guard(procedure, "soft-block")',
@@ -116,6 +123,14 @@ COMMAND_CODES: Final = {
         "bylaw bench run sim:gold --hints none -o results.jsonl   # started with --hints rule",
         "bylaw bench run sim:gold --hints none -o without-hints.jsonl",
     ),
+    "E422": Code(
+        "a guard lacks the state of rules across runs",
+        "A rule with `across: labels.customer` judges all runs of a customer together. Its state "
+        "is shared: make one `SharedRules` of the same procedure and setting, and give it to every "
+        "guard. Each run needs the label: a text that is not blank, or a whole number.",
+        "Guard(procedure)",
+        'Guard(procedure, labels={"customer": "c7"}, shared=shared)',
+    ),
     "E430": Code(
         "a corpus could not be scored in parallel",
         "A worker process died (often because it ran out of memory), a cluster failed, or the "
@@ -137,6 +152,100 @@ COMMAND_CODES: Final = {
         "Results on disk and checkpoints are not lost: repeat the command with smaller numbers.",
         "bylaw train eval models/qwen-7b -o eval.jsonl",
         "bylaw train eval models/qwen-7b -o eval.jsonl --width 64 --precision bf16",
+    ),
+    "E450": Code(
+        "the store of a gate cannot be used",
+        "The file or the database in which a resident gate keeps its runs cannot be opened, read "
+        "or written, or does not answer in time. As long as this lasts, the gate refuses every "
+        "call. What it had acknowledged is in the store.",
+        "bylaw serve -p refund.yaml --store postgresql://db-that-is-down/gate",
+        "bylaw serve -p refund.yaml --store postgresql://db/gate",
+    ),
+    "E451": Code(
+        "the address of a store is not one",
+        "A store is a SQLite file, a PostgreSQL database, or memory.",
+        "bylaw serve -p refund.yaml --store gate.db",
+        "bylaw serve -p refund.yaml --store sqlite:gate.db",
+    ),
+    "E452": Code(
+        "a run cannot be recovered from the store",
+        "Its entries were changed, were sealed with another key, or are decided differently by "
+        "this version of Bylaw than by the one that stored them. Nothing more is allowed in this "
+        "run.",
+        "bylaw serve -p refund.yaml --key-file another.key",
+        "bylaw serve -p refund.yaml --key-file gate.key",
+    ),
+    "E453": Code(
+        "a run belongs to another procedure",
+        "A run is judged by one procedure from its beginning to its end. After an edit, the runs "
+        "that were open need the old file.",
+        "bylaw serve -p edited.yaml      # and a run that refund.yaml had begun",
+        "bylaw serve -p refund.yaml",
+    ),
+    "E454": Code(
+        "there is no such run",
+        "It was never opened, or it belongs to somebody else: a run can only be used with the "
+        "token that opened it.",
+        "POST /v1/runs/my-own-id/propose",
+        "POST /v1/runs",
+    ),
+    "E455": Code(
+        "an operation is not for this token",
+        "Persons approve and deny calls; the host of an agent proposes them. An agent that could "
+        "approve its own calls would have no gate.",
+        "POST /v1/runs/{run}/approve      # with an agent's token",
+        "POST /v1/runs/{run}/approve      # with a person's token",
+    ),
+    "E456": Code(
+        "an idempotency key was used for another request",
+        "A key belongs to one request: if the answer was lost, the same request may be sent again "
+        "under the same key, and is performed once.",
+        "Idempotency-Key: 1      # on two different requests",
+        "Idempotency-Key: 5f0c4f6e-…      # a new one for each request",
+    ),
+    "E457": Code(
+        "a request failed because of a mistake in bylaw or in a registered function",
+        "Something was raised that nobody expects. The request had no effect, and nothing was "
+        "allowed.",
+        "vocabulary.predicate(lambda trace, at, metrics: 1 / 0)",
+        "vocabulary.predicate(checked)",
+    ),
+    "E458": Code(
+        "a token file cannot be used",
+        "It has one token a line: the role (agent or person), a name, and the token.",
+        "desk 2f0c5d8e9b7a41c6a3d2",
+        "agent desk 2f0c5d8e9b7a41c6a3d2",
+    ),
+    "E459": Code(
+        "a token is missing or unknown",
+        "Every request to a resident gate carries a token, which tells whose runs it may use.",
+        "curl http://127.0.0.1:8700/v1/runs",
+        "curl -H 'Authorization: Bearer TOKEN' http://127.0.0.1:8700/v1/runs",
+    ),
+    "E460": Code(
+        "a request is too large",
+        "A resident gate reads requests up to a size, which `--max-body` sets.",
+        "POST /v1/runs/{run}/record      # with a result of 50 MB",
+        "POST /v1/runs/{run}/record      # with the part of it that rules read",
+    ),
+    "E461": Code(
+        "a request cannot be read",
+        "Its body is not strict JSON in UTF-8, or it was not sent in time.",
+        '{"calls": [{"tool": "search"},]}',
+        '{"calls": [{"tool": "search"}]}',
+    ),
+    "E462": Code(
+        "a server cannot listen on an address",
+        "Another server listens on the port or the socket, or the address is not of this machine.",
+        "bylaw serve -p refund.yaml --port 80",
+        "bylaw serve -p refund.yaml --port 8700",
+    ),
+    "E463": Code(
+        "a gate could not be asked",
+        "A client of a resident gate got no answer, or none that it can trust. Proposed calls are "
+        "refused then. For other operations the error is raised: repeat them.",
+        'RemoteGuard("http://127.0.0.1:1", token).record(decision, result)',
+        'RemoteGuard("http://127.0.0.1:8700", token).record(decision, result)',
     ),
     "E499": Code(
         "the command failed because of a mistake in bylaw",

@@ -141,4 +141,17 @@ FORMULA_CODES: Final = {
         'define: {"seen(i)": "earlier call(get, id = i)"}\n'
         'constraints: [{name: a, rule: "G(pay -> let i = args.id: seen(i))"}]',
     ),
+    "E120": Code(
+        "a duration is expected",
+        "The bound of `within`, and the window of sofar, are numbers that are written out, with a "
+        "unit: ms, s, min, h or d. Without a unit it is a number of seconds.",
+        "G(pay -> O approve within args.limit)",
+        "G(pay -> O approve within 10 min)",
+    ),
+    "E121": Code(
+        "unknown time zone",
+        "hour, weekday and date take the name of a time zone in the IANA database.",
+        'G(pay -> hour(start, "Berlin") < 18)',
+        'G(pay -> hour(start, "Europe/Berlin") < 18)',
+    ),
 }

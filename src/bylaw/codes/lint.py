@@ -1,4 +1,4 @@
-"""W50x, W51x and W53x: findings of lint."""
+"""W50x, W51x, W53x and W54x: findings of lint."""
 
 from __future__ import annotations
 
@@ -180,5 +180,64 @@ LINT_CODES: Final = {
         "else.",
         "G(refund & args.amount > 100 -> O approve)",
         "G(refund & !(args.amount <= 100) -> O approve)",
+    ),
+    "W534": Code(
+        "a budget counts only what has succeeded",
+        "When a call is proposed, its result is not known, nor are the results of calls beside it. "
+        "A limit on successes is broken for certain only when they have come back: two refunds of "
+        "one turn can exceed it together. A limit on calls is decided before they run.",
+        "G(refund -> sum(sofar(call(refund, ok)).args.amount) <= 500)",
+        "G(refund -> sum(sofar(refund).args.amount) <= 500)",
+    ),
+    "W535": Code(
+        "a budget for each value does not count calls without one",
+        "The total is kept for each value of an argument. A call that leaves the argument out "
+        "belongs to no total: an agent could escape the limit that way. A schema that requires the "
+        "argument has a gate refuse such calls.",
+        "G(refund -> let c = args.customer: length(sofar(call(refund, customer = c))) <= 3)",
+        "tools: {refund: {required: [customer]}}",
+    ),
+    "W540": Code(
+        "a field that events do not have",
+        "last and sofar give events, whose fields are args, result, tool, step, text, error, "
+        "start, end, duration, agent and usage. Any other field is undefined, and comparisons with "
+        "it are false. What a result has is read from the result.",
+        'G(refund -> last(verify).status = "ok")',
+        'G(refund -> last(verify).result.status = "ok")',
+    ),
+    "W541": Code(
+        "a comparison that is never true",
+        "Values of different types are never equal and have no order, and an event or a list is no "
+        "number or text. The finding says what each side is.",
+        'G(refund -> last(verify) = "ok")',
+        'G(refund -> last(verify).result = "ok")',
+    ),
+    "W542": Code(
+        "a number in quotes",
+        'Texts are ordered as in a dictionary, so that "20" comes after "100", and a number has '
+        "no order with a text at all.",
+        'G(refund -> args.amount <= "100")',
+        "G(refund -> args.amount <= 100)",
+    ),
+    "W543": Code(
+        "a regular expression that matches nothing",
+        "Nothing can be read before ^ or after $, unless the expression has the flag m, and some "
+        "classes of characters are empty. Such a comparison is always false.",
+        "G(refund -> args.price ~ /$5/)",
+        r"G(refund -> args.price ~ /\$5/)",
+    ),
+    "W544": Code(
+        "one call of two tools",
+        "A formula is evaluated at one event, and an event is a call of one tool. Two tools joined "
+        "by & are never called at once; two calls of one run are two events.",
+        "G(refund & verify)",
+        "F refund & F verify",
+    ),
+    "W545": Code(
+        "a rule in quotes",
+        "Text in quotes is the name of a tool where a formula is expected. A name with an arrow or "
+        "with parentheses is usually a rule that was quoted twice.",
+        "rule: '\"G(refund -> O verify)\"'",
+        "rule: G(refund -> O verify)",
     ),
 }

@@ -123,4 +123,12 @@ PROCEDURE_CODES: Final = {
         "{name: no-failures, rule: G !call(pay, failed), severity: SOFT_BLOCK}",
         "{name: no-failures, rule: G !call(pay, failed), severity: HARD_STOP}",
     ),
+    "E217": Code(
+        "a rule cannot judge runs together",
+        "`across: labels.customer` names one label: the rule judges everything that happened under "
+        "one value of it, over all runs. An answer, metrics, other labels and the trace that a "
+        "registered function is given are those of one run, so such a rule cannot read them.",
+        "{name: paid-first, rule: Before(pay, final_answer), across: labels.customer}",
+        "{name: paid-first, rule: Before(pay, final_answer)}",
+    ),
 }

@@ -52,6 +52,13 @@ TRACE_CODES: Final = {
         '{"bylaw": 99, "tool_calls": []}',
         '{"bylaw": 1, "tool_calls": []}',
     ),
+    "E308": Code(
+        "an event starts before an earlier one",
+        "A rule with a window or a deadline is followed in the order of time. A gate stamps events "
+        "by its own clock; a monitor that is given events with times takes them in order.",
+        'monitor.step(Call("a", start=5)); monitor.step(Call("b", start=4))',
+        'monitor.step(Call("b", start=4)); monitor.step(Call("a", start=5))',
+    ),
     "E310": Code(
         "the trace file cannot be read",
         "The file does not exist, is a directory without traces, or may not be read.",
@@ -146,5 +153,21 @@ TRACE_CODES: Final = {
         "one that ran.",
         "bylaw verify -p refund.yaml chat.json --log another-gate.jsonl",
         "bylaw verify -p refund.yaml chat.json --log gate.jsonl",
+    ),
+    "W528": Code(
+        "a trace lacks the label of a rule across runs",
+        "A rule with `across: labels.customer` judges the traces of a customer together. A trace "
+        "without the label, or with one that is neither a text nor a whole number, belongs to "
+        "nobody: the rule judges it alone, and may hold only for that reason.",
+        '{"tool_calls": [{"tool_name": "pay"}]}   # with across: labels.customer',
+        '{"tool_calls": [{"tool_name": "pay"}], "labels": {"customer": "c7"}}',
+    ),
+    "W527": Code(
+        "a rule about time meets events without times",
+        "The rule compares times, and the trace does not say when some of its events began. Every "
+        "comparison with such an event is false, so the verdict says nothing about what the agent "
+        "did. Most formats have times if they are recorded at all.",
+        '{"tool_calls": [{"tool_name": "pay"}]}   # with G(pay -> O verify within 10 min)',
+        '{"tool_calls": [{"tool_name": "pay", "start": 1763294400.0}]}',
     ),
 }

@@ -5,9 +5,10 @@ The parts of a formula that are not formulas themselves are in `operands` and `t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TypeAlias
 
+from bylaw.argument_types import expect
 from bylaw.errors import Diagnostic, SpecError, shown
 from bylaw.frozen import frozen
 from bylaw.logic.node import Node
@@ -27,7 +28,7 @@ from bylaw.logic.operands import Pattern as Pattern
 from bylaw.logic.operands import ResultIs as ResultIs
 from bylaw.logic.operands import ToolList as ToolList
 from bylaw.logic.operands import each_of as each_of
-from bylaw.logic.terms import Term, Tool
+from bylaw.logic.terms import Literal, Term, Tool, check_duration
 
 
 class FormulaNode(Node):
@@ -120,6 +121,12 @@ class _Nary(_Operator):
                 yield from operand.operands
             else:
                 yield _formula(operand)
+
+
+def applied(operator: type[Formula], operands: Sequence[Formula]) -> Formula:
+    """The formula that applies a connective or temporal operator."""
+    make: Callable[..., Formula] = operator
+    return make(tuple(operands)) if issubclass(operator, _Nary) else make(*operands)
 
 
 @frozen
@@ -263,6 +270,51 @@ class Later(_Unary):
     operand: Formula
 
 
+# ── bounded in time ──────────────────────────────────────────────────────────────────────
+
+
+class _Within(_Unary):
+    """An operator that looks only at events that start within a number of seconds of this one."""
+
+    __slots__ = ()
+
+    def __post_init__(self) -> None:
+        check_duration(self.seconds)  # type: ignore[attr-defined]  # each of the four has it
+        _Unary.__post_init__(self)
+
+
+@frozen
+class EventuallyWithin(_Within):
+    """`F a within 1 h`: `a` holds now, or at a later event that starts at most so much later."""
+
+    operand: Formula
+    seconds: Literal
+
+
+@frozen
+class OnceWithin(_Within):
+    """`O a within 1 h`: `a` holds now, or held at an event that started at most so long before."""
+
+    operand: Formula
+    seconds: Literal
+
+
+@frozen
+class LaterWithin(_Within):
+    """`later a within 1 h`: the same as `F`, at an event of a strictly larger step."""
+
+    operand: Formula
+    seconds: Literal
+
+
+@frozen
+class EarlierWithin(_Within):
+    """`earlier a within 1 h`: the same as `O`, at an event of a strictly smaller step."""
+
+    operand: Formula
+    seconds: Literal
+
+
 # ── quantifiers ───────────────────────────────────────────────────────────────────────────
 
 
@@ -363,9 +415,15 @@ class OpenPredicate(FormulaNode):
 Unary: TypeAlias = (
     Not | Next | WeakNext | Eventually | Always | Yesterday | Once | Historically | Earlier | Later
 )
+Within: TypeAlias = EventuallyWithin | OnceWithin | LaterWithin | EarlierWithin
 Binary: TypeAlias = Implies | Iff | Until | WeakUntil | Release | Since
 Nary: TypeAlias = And | Or
 Quantifier: TypeAlias = ForAll | Exists
 Atom: TypeAlias = Truth | EventAtom | Says | Compare | TracePredicate | OpenPredicate
-Formula: TypeAlias = Unary | Binary | Nary | Quantifier | Let | Atom
+Formula: TypeAlias = Unary | Within | Binary | Nary | Quantifier | Let | Atom
 """Any formula."""
+
+
+def check_formula(given: object) -> None:
+    """Raises UsageError unless this is a formula. A text is parsed first."""
+    expect(given, FormulaNode, "a formula", 'Parse the text first: parse("G(search -> F cite)").')

@@ -36,6 +36,8 @@ class Node:
     """Is it a value that is composed of other values?"""
     reads: ClassVar[bool] = False
     """Is it a value that depends on the event it is read at?"""
+    expects_constant: ClassVar[bool] = False
+    """Is it a pattern, whose value must be the same at every event?"""
 
     def __post_init__(self) -> None:
         depth, nesting, constant = int(self.deepens), int(self.nests), not self.reads
@@ -48,6 +50,9 @@ class Node:
         if nesting > MAX_NESTING:
             message = f"values nest more than {MAX_NESTING} deep"
             raise SpecError(Diagnostic("E112", message, "Name the inner ones with let."))
+        if self.expects_constant and not constant:
+            message = "a pattern must expect a value that is the same at every event"
+            raise SpecError(Diagnostic("E105", message, "Compare the two values instead."))
         object.__setattr__(self, "depth", depth)
         object.__setattr__(self, "_nesting", nesting)
         object.__setattr__(self, "constant", constant)

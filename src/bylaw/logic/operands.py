@@ -6,10 +6,9 @@ from collections.abc import Hashable, Mapping
 from typing import Literal as Choice
 from typing import TypeAlias
 
-from bylaw.errors import Diagnostic, SpecError
 from bylaw.frozen import frozen
 from bylaw.logic.node import Node
-from bylaw.logic.terms import Literal, Term, Tool, is_constant
+from bylaw.logic.terms import Literal, Term, Tool
 from bylaw.values import Json, arguments_key
 
 # ── the domains of quantifiers ────────────────────────────────────────────────────────────
@@ -75,32 +74,22 @@ Domain: TypeAlias = Listed | Found | FromArgs | FromResults | FromMetrics | Extr
 # ── the patterns of event atoms ───────────────────────────────────────────────────────────
 
 
-class _Pattern(Node):
-    __slots__ = ()
-
-    expected: Term
-
-    def __post_init__(self) -> None:
-        if not is_constant(self.expected):
-            message = "a pattern must expect a value that is the same at every event"
-            raise SpecError(Diagnostic("E105", message, "Compare the two values instead."))
-        Node.__post_init__(self)
-
-
 @frozen
-class ArgumentIs(_Pattern):
+class ArgumentIs(Node):
     """`q = "foo"`: the argument is present and equals the value. The path leads into objects."""
 
     path: tuple[str, ...]
     expected: Term
+    expects_constant = True
 
 
 @frozen
-class ResultIs(_Pattern):
+class ResultIs(Node):
     """`result.status = "open"`: the same for the result; an empty path is the whole result."""
 
     path: tuple[str, ...]
     expected: Term
+    expects_constant = True
 
 
 @frozen

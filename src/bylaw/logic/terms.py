@@ -11,7 +11,7 @@ from typing import Literal as Choice
 from bylaw.errors import Diagnostic, SpecError, shown
 from bylaw.frozen import frozen
 from bylaw.logic.node import Node
-from bylaw.values import Json, canonical, problem
+from bylaw.values import Json, canonical, is_number, problem
 
 if TYPE_CHECKING:
     from bylaw.logic.formula import Domain, Formula
@@ -94,13 +94,17 @@ class Labels(Node):
     """`labels`: the labels of the trace."""
 
 
-Field: TypeAlias = Choice["args", "result", "tool", "step", "text", "error"]
+# fmt: off
+Field: TypeAlias = Choice[
+    "args", "result", "tool", "step", "text", "error", "start", "end", "duration", "agent", "usage"
+]
+# fmt: on
 FIELDS: Final[tuple[str, ...]] = get_args(Field)
 
 
 @frozen
 class Reading(Node):
-    """`args`, `result`, `tool`, `step`, `text`, `error`: a field of the event being tested."""
+    """`args`, `result`, `tool`, `start`, …: a field of the event being tested."""
 
     field: Field
     reads = True
@@ -140,12 +144,22 @@ class Last(Node):
 
 @frozen
 class Sofar(Node):
-    """`sofar(a)`: the events up to and including the current one where `a` holds, as a list."""
+    """`sofar(a)`: the events up to and including the current one where `a` holds, as a list.
+
+    `sofar(a, 24 h)` has those that started at most so long before the current event. It is
+    undefined if one of the events, or the current one, has no start.
+    """
 
     condition: Formula
+    seconds: Literal | None = None
     deepens = True
     nests = True
     reads = True
+
+    def __post_init__(self) -> None:
+        if self.seconds is not None:
+            check_duration(self.seconds)
+        Node.__post_init__(self)
 
 
 @frozen
@@ -178,6 +192,15 @@ Term: TypeAlias = (
     | Counted
 )
 _TERMS: Final = get_args(Term)
+
+
+def check_duration(seconds: Literal) -> None:
+    """Raises SpecError unless the literal is a number of seconds, 0 or more."""
+    if not isinstance(seconds, Literal) or not is_number(seconds.value) or seconds.value < 0:
+        message = "a duration is a number of seconds that is written out"
+        raise SpecError(
+            Diagnostic("E120", message, "For example: 500 ms, 30 s, 10 min, 24 h, 7 d.")
+        )
 
 
 def is_constant(term: Term) -> bool:

@@ -1,12 +1,17 @@
-"""Walking formulas of any depth: nothing here recurses through the interpreter."""
+"""Walking formulas of any depth, and the reach of a formula: one event, the past, or the future.
+
+Nothing here recurses through the interpreter. A part that stays at one event can take a `let` in:
+the term itself in place of its name.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Mapping
 from functools import lru_cache
 from itertools import islice
-from typing import Any, TypeAlias, TypeVar, cast
+from typing import Any, Final, TypeAlias, TypeVar, cast
 
+from bylaw.logic import formula as f
 from bylaw.logic import terms as t
 from bylaw.logic.formula import Exists, ForAll, Formula, FormulaNode, Let
 from bylaw.logic.node import Node
@@ -145,3 +150,128 @@ def _tool_named(value: Json) -> t.ToolName | t.ToolSet:
     if isinstance(value, str) and value and value != FINAL_ANSWER:
         return t.ToolName(value)
     return t.NO_TOOL
+
+
+# ── reach ─────────────────────────────────────────────────────────────────────────────────
+
+BACK: Final = (
+    *(f.Earlier, f.Once, f.Historically, f.Since, f.Yesterday),
+    *(f.EarlierWithin, f.OnceWithin, t.Last, t.Sofar),
+)
+"""Nodes that look at earlier events."""
+_WHOLE: Final = (f.FromArgs, f.FromResults, f.FromMetrics, f.Extracted)
+_AHEAD: Final = (
+    f.Next,
+    f.WeakNext,
+    f.Eventually,
+    f.Always,
+    f.Until,
+    f.WeakUntil,
+    f.Release,
+    f.Later,
+    f.EventuallyWithin,
+    f.LaterWithin,
+    f.TracePredicate,
+    f.OpenPredicate,
+    t.Answer,
+    *_WHOLE,
+)
+"""Nodes that depend on later events, or on the trace as a whole."""
+
+
+@lru_cache(maxsize=65536)
+def is_past(formula: f.Formula) -> bool:
+    """Is the formula decided at each event, whatever comes after it?"""
+    return not any(isinstance(part, _AHEAD) for part in everything(formula))
+
+
+@lru_cache(maxsize=65536)
+def is_past_but_for_functions(formula: f.Formula) -> bool:
+    """The same, ignoring the registered functions that the formula calls."""
+    ahead = tuple(kind for kind in _AHEAD if kind is not f.OpenPredicate)
+    return not any(isinstance(part, ahead) for part in everything(formula))
+
+
+@lru_cache(maxsize=65536)
+def stays_here(formula: f.Formula) -> bool:
+    """Is the formula decided by the event and the values of its free variables?"""
+    refused = (*_AHEAD, *BACK, t.Labels)
+    return not any(isinstance(part, refused) for part in everything(formula))
+
+
+def inlined(let: f.Let) -> f.Formula | None:
+    """The body with the term for the variable; None if the body may mean something else by it.
+
+    A term reads the event being tested, so the body must not look at other events. A pattern, a
+    tool and a trace predicate take no terms that read an event.
+    """
+    variable, value, body = let.variable, let.value, let.body
+    if not stays_here(body) or any(_hinders(part, let) for part in everything(body)):
+        return None
+    return cast(f.Formula, run(_inlined(body, variable, value)))
+
+
+def _hinders(part: Node, let: f.Let) -> bool:
+    match part:
+        case f.ForAll(name) | f.Exists(name) | f.Let(name) | t.Counted(name):
+            return name in let.value.free  # it would bind a variable of the term
+        case f.EventAtom():
+            return let.variable in part.free
+        case _:
+            return False
+
+
+def _inlined(node: Node, variable: str, value: t.Term) -> Steps[Node]:
+    if variable not in node.free:
+        return node
+    match node:
+        case t.Variable():
+            return value
+        case f.Let(name, named, body) if name == variable:
+            return f.Let(name, (yield _inlined(named, variable, value)), body)
+        case (
+            f.ForAll(name, domain, body)
+            | f.Exists(name, domain, body)
+            | t.Counted(name, domain, body)
+        ) if name == variable:
+            return type(node)(name, (yield _inlined(domain, variable, value)), body)
+    return (yield from mapped(node, lambda part: _inlined(part, variable, value)))
+
+
+def is_local(formula: f.Formula) -> bool:
+    """Is the formula decided by the event alone?"""
+    return not formula.free and stays_here(formula)
+
+
+def reads_event(domain: f.Domain) -> bool:
+    """Does the domain differ from event to event?"""
+    return isinstance(domain, f.Listed | f.Found | f.Extracted) and not domain.constant
+
+
+TIMED: Final = (f.EventuallyWithin, f.OnceWithin, f.LaterWithin, f.EarlierWithin)
+"""Operators with a bound in time."""
+_TIMES: Final = frozenset({"start", "end", "duration"})
+
+
+@lru_cache(maxsize=4096)
+def is_timed(formula: f.Formula) -> bool:
+    """Does the formula read when events began or ended?"""
+    return any(
+        isinstance(part, TIMED)
+        or (isinstance(part, t.Sofar) and part.seconds is not None)
+        or (isinstance(part, t.Reading) and part.field in _TIMES)
+        or (isinstance(part, t.At) and _reads_time(part))
+        for part in everything(formula)
+    )
+
+
+def _reads_time(part: t.At) -> bool:
+    """May this be the time of an event, such as `last(a).start`? `args.start` is not."""
+    if not isinstance(part.key, t.Literal) or part.key.value not in _TIMES:
+        return False
+    base: Node = part.base
+    while (
+        isinstance(base, t.At) and isinstance(base.key, t.Literal) and type(base.key.value) is int
+    ):
+        base = base.base
+    return isinstance(base, t.Last | t.Sofar | t.Variable)

@@ -18,6 +18,7 @@ from typing import Final, TypeAlias
 
 from bylaw.regex.graph import Graph, GraphNode, ParsedRegex, parsed
 from bylaw.regex.linear import RegexError, too_large
+from bylaw.regex.needed import needed_characters
 from bylaw.regex.sweep import EDGE, FINAL_NEWLINE, FOUND, Sweep, Transitions
 from bylaw.regex.template import template_parts
 from bylaw.work import CHARACTERS
@@ -69,10 +70,18 @@ class Regex:
         nonempty = self._parsed.nonempty
         return self._found if nonempty is self.graph else _MatchFinder(nonempty)
 
+    @cached_property
+    def _needed(self) -> tuple[re.Pattern[str], ...]:
+        """Characters without which no text matches: `re` looks for one of a kind very fast."""
+        return needed_characters(self.graph)
+
     def search(self, text: str) -> bool:
         """Does the text contain a match?"""
         if self._native is not None:
             return self._native.search(text) is not None
+        for needed in self._needed:
+            if needed.search(text) is None:
+                return False
         table, step = self._forwards.begin(), self._forwards.step
         ending = FINAL_NEWLINE if text.endswith("\n") else EDGE
         characters = iter(text[:-1] if ending else text)

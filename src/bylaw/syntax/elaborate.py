@@ -1,4 +1,4 @@
-"""From shapes to formulas: looks up every name, checks every operand, collects every mistake.
+"""From text to formulas: looks up every name, checks every operand, collects every mistake.
 
 A mistake does not stop the elaboration: a placeholder replaces the part that has none, and all
 mistakes are raised together at the end.
@@ -8,30 +8,40 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bylaw.errors import Diagnostic, Span, SpecError, did_you_mean
+from bylaw.errors import Diagnostic, Span, SpecError, closest
 from bylaw.logic import formula as f
 from bylaw.logic.operators import BY_SPELLING, KEYWORDS
+from bylaw.logic.sourced import sourced
 from bylaw.logic.terms import Literal, Reading, Term, Tool, is_constant, path_term
 from bylaw.logic.walk import Steps, run
 from bylaw.syntax import shapes as s
-from bylaw.syntax.elaborate_values import (
-    FORMULA_VALUES,
-    NO_VALUE,
-    ValueElaborator,
-    kind_of_shape,
-)
+from bylaw.syntax import suggestions
+from bylaw.syntax.elaborate_shell import ShellElaborator
+from bylaw.syntax.elaborate_values import FORMULA_VALUES, NO_VALUE, may_be_tool
 from bylaw.syntax.scope import NameScope
+from bylaw.syntax.shape_parser import read_shape
 from bylaw.trace.event import ROLES
 from bylaw.values import LARGEST
 from bylaw.vocabulary.functions import FUNCTIONS
+from bylaw.vocabulary.predicate import OperandKind, Parameter, Predicate
 from bylaw.vocabulary.predicates import PREDICATES
-from bylaw.vocabulary.signature import OperandKind, Parameter, Predicate
 
 _PLACEHOLDER = f.Truth(True)
+"""Replaces a formula that has a mistake."""
 
 
-def elaborate(shape: s.Shape, text: str, scope: NameScope) -> f.Formula:
-    """The formula that a shape means in a scope."""
+def parse_in(text: str, scope: NameScope) -> f.Formula:
+    """The formula that a text means in a scope."""
+    try:
+        return _read(text, scope)
+    except SpecError as error:
+        from bylaw.syntax.advice import advised  # slow to import, and only mistakes need it
+
+        raise advised(error, text, lambda other: _read(other, scope)) from None
+
+
+def _read(text: str, scope: NameScope) -> f.Formula:
+    shape = read_shape(text)
     elaborator = _Elaborator(text)
     try:
         formula = run(elaborator.formula(shape, scope))
@@ -44,7 +54,7 @@ def elaborate(shape: s.Shape, text: str, scope: NameScope) -> f.Formula:
     return formula
 
 
-class _Elaborator(ValueElaborator):
+class _Elaborator(ShellElaborator):
     # ── formulas ─────────────────────────────────────────────────────────────────────────
 
     def formula(self, shape: s.Item, scope: NameScope) -> Steps[f.Formula]:
@@ -55,7 +65,12 @@ class _Elaborator(ValueElaborator):
                 parts = []
                 for operand in operands:
                     parts.append((yield self.formula(operand, below)))
-                return operator.build(*parts)
+                return f.applied(operator.node, parts)
+            case s.Bounded(_, symbol, operand, limit):
+                within = BY_SPELLING[symbol].within
+                assert within is not None, "the parser looked"
+                found: f.Formula = yield self.formula(operand, scope.at_other_events())
+                return within(found, self.duration(limit, scope))
             case s.Binder(_, symbol, variable, domain, body):
                 values = self.domain(domain, scope)
                 bound = self.bound(variable, scope)
@@ -75,6 +90,11 @@ class _Elaborator(ValueElaborator):
                 for name, value in reversed(named):
                     named_body = f.Let(name, value, named_body)
                 return named_body
+            case s.Sourced(_, value_shape, part, condition):
+                there = scope.at_other_events()
+                origin: f.Formula = yield self.formula(condition, there)
+                read = [] if part is None else [self.term(part, there)]
+                return sourced(self.term(value_shape, scope), origin, *read)
             case s.Name(_, name) if name in scope.arguments:
                 argument = scope.arguments[name]
                 inner_scope = (
@@ -109,6 +129,8 @@ class _Elaborator(ValueElaborator):
                 return f.EventAtom(self.tool(shape, scope))
             case s.Invocation(_, s.Name(_, "call"), operands):
                 return self.event(operands, scope)
+            case s.Invocation(_, s.Name(_, "sh"), operands) if not self._is_registered("sh", scope):
+                return self.shell_event(operands, scope)
             case s.Invocation(_, s.Name(_, "says"), operands):
                 return self.says(shape, operands, scope)
             case s.Invocation(_, s.Name(_, "Predicate"), operands):
@@ -116,15 +138,25 @@ class _Elaborator(ValueElaborator):
             case s.Invocation(_, s.Name(_, name), operands) if name in PREDICATES:
                 return self.trace_predicate(PREDICATES[name], shape, scope)
             case s.Invocation(_, name, operands):
-                return self.open_predicate(name, operands, scope)
+                return self.open_predicate(name, operands, scope, shape)
             case s.Relation(_, symbol, left, right):
-                return self.comparison(left, symbol, right, scope)
+                mistakes = len(self.problems)
+                compared = self.comparison(left, symbol, right, scope)
+                if len(self.problems) > mistakes and (
+                    meant := suggestions.for_comparison(shape, self.text, scope)
+                ):
+                    del self.problems[mistakes:]  # the suggestion explains them
+                    self.complain(shape.span, scope, "E107", "this cannot be compared", *meant)
+                return compared
             case _:
-                message = f"expected a formula, found {kind_of_shape(shape)}"
-                help = 'A tool name in quotes is one: "a-b".'
-                if isinstance(shape, s.Access | s.Arithmetic):
-                    help = 'Compare it with something: result.status = "open".'
-                self.complain(shape.span, scope, "E107", message, help)
+                message = f"expected a formula, found {s.kind_of_shape(shape)}"
+                self.complain(
+                    shape.span,
+                    scope,
+                    "E107",
+                    message,
+                    *suggestions.for_atom(shape, self.text, scope),
+                )
         return _PLACEHOLDER
 
     def comparison(self, left: s.Shape, symbol: str, right: s.Shape, scope: NameScope) -> f.Formula:
@@ -139,7 +171,9 @@ class _Elaborator(ValueElaborator):
                 return f.Says(role)
             case _:
                 message = f"says takes one of {', '.join(ROLES)}"
-                self.complain(shape.span, scope, "E105", message, "For example: says(user).")
+                self.complain(
+                    shape.span, scope, "E105", message, *suggestions.for_says(operands, self.text)
+                )
                 return _PLACEHOLDER
 
     def _is_registered(self, name: str, scope: NameScope) -> bool:
@@ -153,7 +187,7 @@ class _Elaborator(ValueElaborator):
         """
         tool: Tool | None = None
         rest = list(operands)
-        if rest and self._may_be_tool(rest[0]):
+        if rest and may_be_tool(rest[0]):
             tool = self.tool(rest.pop(0), scope)
         patterns: list[f.Pattern] = []
         conditions: list[f.Formula] = []
@@ -165,17 +199,6 @@ class _Elaborator(ValueElaborator):
                 patterns.append(found)
         event = f.EventAtom(tool, tuple(patterns))
         return f.And((event, *conditions)) if conditions else event
-
-    def _may_be_tool(self, operand: s.Item) -> bool:
-        match operand:
-            case s.Name(_, name):
-                return name not in ("ok", "failed")
-            case s.Invocation(_, s.Name(_, "like")):
-                return True
-            case s.Scalar() | s.Braces():
-                return True
-            case _:
-                return False
 
     def pattern(self, operand: s.Item, scope: NameScope) -> f.Pattern | f.Compare | None:
         match operand:
@@ -191,7 +214,7 @@ class _Elaborator(ValueElaborator):
                 field = Reading("args" if node is f.ArgumentIs else "result")
                 return f.Compare(symbol, path_term(field, *keys), value)
             case _:
-                self._not_an_argument(operand, scope)
+                self.not_an_argument(operand, scope)
                 return None
 
     def _side(
@@ -204,49 +227,8 @@ class _Elaborator(ValueElaborator):
             case s.Access(_, s.Name(_, "result")) if (keys := left.plain_keys) is not None:
                 return f.ResultIs, keys
             case _:
-                keys = self._keys(left)
+                keys = self.keys(left)
                 return (f.ArgumentIs, keys) if keys else None
-
-    def argument(self, operand: s.Item, scope: NameScope) -> list[f.ArgumentIs]:
-        """`q = "foo"`; `args.` may precede the key, and a key that is no identifier is quoted."""
-        match operand:
-            case s.Relation(span, "=", left, right):
-                keys = self._keys(left)
-                if keys:
-                    value = self.constant(right, scope, span)
-                    return [f.ArgumentIs(keys, value)]
-            case s.Relation(span, symbol):
-                message = f"an argument is compared with '=' here, not '{symbol}'"
-                self.complain(span, scope, "E105", message)
-                return []
-        self._not_an_argument(operand, scope)
-        return []
-
-    def _not_an_argument(self, operand: s.Item, scope: NameScope) -> None:
-        message = f"expected an argument, found {kind_of_shape(operand)}"
-        help = "Write key = value: amount = 5. Join other conditions to the call with &."
-        self.complain(operand.span, scope, "E105", message, help)
-
-    def _keys(self, left: s.Shape) -> tuple[str, ...]:
-        match left:
-            case s.Name(_, key) | s.Scalar(_, str(key)):
-                return (key,)
-            case s.Access(_, s.Name(_, "args")):
-                return left.plain_keys or ()
-            case s.Access(_, s.Name(_, key)) | s.Access(_, s.Scalar(_, str(key))):
-                return () if left.plain_keys is None else (key, *left.plain_keys)
-            case _:
-                return ()
-
-    def constant(self, shape: s.Item, scope: NameScope, span: Span) -> Term:
-        """A value that is the same at every event."""
-        value = self.term(shape, scope)
-        if not is_constant(value):
-            help = "Name it first: let x = …: and use x."
-            message = "a trace predicate is about the whole trace, not about the current event"
-            self.complain(span, scope, "E107", message, help)
-            return NO_VALUE
-        return value
 
     # ── predicates ───────────────────────────────────────────────────────────────────────
 
@@ -255,7 +237,7 @@ class _Elaborator(ValueElaborator):
     ) -> f.Formula:
         match operands:
             case [s.Name() as name, *given]:
-                return self.open_predicate(name, given, scope)
+                return self.open_predicate(name, given, scope, shape)
             case _:
                 message = "Predicate takes the name of a registered predicate"
                 self.complain(
@@ -264,30 +246,28 @@ class _Elaborator(ValueElaborator):
                 return _PLACEHOLDER
 
     def open_predicate(
-        self, name: s.Name, operands: Sequence[s.Item], scope: NameScope
+        self, name: s.Name, operands: Sequence[s.Item], scope: NameScope, shape: s.Invocation
     ) -> f.Formula:
-        registered = scope.vocabulary.predicates
-        close = did_you_mean(name.text, [*PREDICATES, *registered, *scope.macros])
-        if name.text in registered:
-            return f.OpenPredicate(name.text, tuple(self.term(o, scope) for o in operands))
+        """A registered predicate, or one that may be registered later."""
         if name.text in FUNCTIONS or name.text in FORMULA_VALUES:
             message = f"'{name.text}' is a value, not a formula"
             asks = name.text in FUNCTIONS and FUNCTIONS[name.text].asks
             help = f"Compare it with something: {name.text}(…) = {'true' if asks else '1'}."
             self.complain(name.span, scope, "E107", message, help)
-        elif name.text in KEYWORDS:
-            message = f"'{name.text}' is a keyword that takes no operands"
-            self.complain(
-                name.span, scope, "E103", message, f'A tool of that name is "{name.text}".'
-            )
-        elif name.text in scope.groups or (scope.tools and name.text in scope.tools):
-            message = f"'{name.text}' is a tool, not a predicate"
-            help = f"Write call({name.text}, …) for conditions on its arguments."
-            self.complain(name.span, scope, "E103", message, help)
-        elif close:
-            self.complain(name.span, scope, "E103", f"unknown predicate '{name.text}'", close)
-        else:  # it may be registered later
-            return f.OpenPredicate(name.text, tuple(self.term(o, scope) for o in operands))
+            return _PLACEHOLDER
+        mistakes = len(self.problems)
+        found = f.OpenPredicate(name.text, tuple(self.term(o, scope) for o in operands))
+        if name.text in scope.vocabulary.predicates:
+            return found
+        is_tool = name.text in scope.groups or name.text in (scope.tools or ())
+        known = [*PREDICATES, *scope.vocabulary.predicates, *scope.macros]
+        if len(self.problems) == mistakes and not (
+            is_tool or name.text in KEYWORDS or closest(name.text, known)
+        ):
+            return found  # it may be registered later
+        del self.problems[mistakes:]
+        message, suggestion = suggestions.for_predicate(shape, self.text, scope, is_tool=is_tool)
+        self.complain(name.span, scope, "E103", message, *suggestion, replaces=shape.span)
         return _PLACEHOLDER
 
     def trace_predicate(
@@ -305,13 +285,15 @@ class _Elaborator(ValueElaborator):
             else:
                 complete = False
                 message = f"{predicate.name} needs {parameter.kind.value} as '{parameter.name}'"
-                self.complain(
-                    shape.span, scope, "E105", message, f"For example: {predicate.example}."
-                )
+                suggestion = suggestions.for_predicate_operands(predicate, shape, self.text)
+                self.complain(shape.span, scope, "E105", message, *suggestion)
                 break
-        for extra in rest:
-            message = f"{predicate.name} takes {len(predicate.parameters)} operands"
-            self.complain(extra.span, scope, "E105", message, f"For example: {predicate.example}.")
+        if rest:
+            count = len(predicate.parameters)
+            plural = "operand" if count == 1 else "operands"
+            message = f"{predicate.name} takes {count} {plural}, not {len(shape.operands)}"
+            suggestion = suggestions.for_predicate_operands(predicate, shape, self.text)
+            self.complain(shape.span, scope, "E105", message, *suggestion)
         return f.TracePredicate(predicate.name, tuple(operands)) if complete else _PLACEHOLDER
 
     def operand(self, parameter: Parameter, shape: s.Item, scope: NameScope) -> f.Operand:
@@ -325,14 +307,15 @@ class _Elaborator(ValueElaborator):
                 return f.ToolList(())
             case OperandKind.COUNT, s.HalfComparison(_, symbol, right):
                 return f.Count(symbol, self.number(right, scope))
-            case OperandKind.NUMBER, _:
+            case OperandKind.NUMBER, _ if not isinstance(shape, s.HalfComparison):
                 return self.number(shape, scope)
             case OperandKind.VALUE, _:
                 return self.constant(shape, scope, shape.span)
         message = (
-            f"expected {parameter.kind.value} as '{parameter.name}', found {kind_of_shape(shape)}"
+            f"expected {parameter.kind.value} as '{parameter.name}', found {s.kind_of_shape(shape)}"
         )
-        self.complain(shape.span, scope, "E105", message)
+        suggestion = suggestions.for_operand(parameter.kind, shape, self.text)
+        self.complain(shape.span, scope, "E105", message, *suggestion)
         return NO_VALUE
 
     def remaining(
@@ -357,6 +340,11 @@ class _Elaborator(ValueElaborator):
             return f.Arguments(tuple(patterns))
         if not rest:
             self.complain(shape.span, scope, "E106", f"{shape.name.text} needs at least one tool")
+        if len(rest) == 1 and isinstance(rest[0], s.Brackets):
+            message = f"{shape.name.text} takes tools, not a list of them"
+            suggestion = suggestions.for_listed_tools(rest[0], shape.name.text, self.text)
+            self.complain(rest[0].span, scope, "E106", message, *suggestion)
+            return f.ToolList(())
         return f.ToolList(tuple(self.tool(operand, scope) for operand in rest))
 
     def number(self, shape: s.Item, scope: NameScope) -> Term:
@@ -365,6 +353,53 @@ class _Elaborator(ValueElaborator):
             value = term.value
             whole = type(value) in (int, float) and 0 <= value <= LARGEST and value == int(value)
             if not whole:
-                message = f"expected {OperandKind.NUMBER.value}, found {kind_of_shape(shape)}"
+                message = f"expected {OperandKind.NUMBER.value}, found {s.kind_of_shape(shape)}"
                 self.complain(shape.span, scope, "E105", message)
         return term
+
+    # ── operands ─────────────────────────────────────────────────────────────────────────
+
+    def argument(self, operand: s.Item, scope: NameScope) -> list[f.ArgumentIs]:
+        """`q = "foo"`; `args.` may precede the key, and a key that is no identifier is quoted."""
+        match operand:
+            case s.Relation(span, "=", left, right):
+                keys = self.keys(left)
+                if keys:
+                    value = self.constant(right, scope, span)
+                    return [f.ArgumentIs(keys, value)]
+            case s.Relation(span, symbol):
+                message = f"an argument is compared with '=' here, not '{symbol}'"
+                help = f"Other conditions are for call: F call(pay, amount {symbol} 5)."
+                self.complain(span, scope, "E105", message, help)
+                return []
+        self.not_an_argument(operand, scope)
+        return []
+
+    def not_an_argument(self, operand: s.Item, scope: NameScope) -> None:
+        """Reports an operand that is no pattern."""
+        message = f"expected an argument, found {s.kind_of_shape(operand)}"
+        self.complain(
+            operand.span, scope, "E105", message, *suggestions.for_pattern(operand, self.text)
+        )
+
+    def keys(self, left: s.Shape) -> tuple[str, ...]:
+        """The path to an argument: `amount`, `args.amount`, `"order id".x`; empty if it is none."""
+        match left:
+            case s.Name(_, key) | s.Scalar(_, str(key)):
+                return (key,)
+            case s.Access(_, s.Name(_, "args")):
+                return left.plain_keys or ()
+            case s.Access(_, s.Name(_, key)) | s.Access(_, s.Scalar(_, str(key))):
+                return () if left.plain_keys is None else (key, *left.plain_keys)
+            case _:
+                return ()
+
+    def constant(self, shape: s.Item, scope: NameScope, span: Span) -> Term:
+        """A value that is the same at every event."""
+        value = self.term(shape, scope)
+        if not is_constant(value):
+            help = "Name it first: let x = …: and use x."
+            message = "a trace predicate is about the whole trace, not about the current event"
+            self.complain(span, scope, "E107", message, help)
+            return NO_VALUE
+        return value

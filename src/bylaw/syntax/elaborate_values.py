@@ -10,22 +10,22 @@ from bylaw.errors import Diagnostic, Span, did_you_mean
 from bylaw.logic import formula as f
 from bylaw.logic import terms as t
 from bylaw.logic.node import MAX_NESTING
-from bylaw.logic.operators import KEYWORDS, may_be_variable
-from bylaw.logic.reach import reads_event
-from bylaw.logic.walk import Steps, run
+from bylaw.logic.operators import KEYWORDS, RESERVED, is_plain
+from bylaw.logic.walk import Steps, reads_event, run
 from bylaw.regex.regex import regex_error
 from bylaw.syntax import shapes as s
 from bylaw.syntax.scope import NameScope
+from bylaw.syntax.suggestions import for_atom, for_function, for_name, for_operands, for_regex
+from bylaw.values import is_number
 from bylaw.vocabulary.domains import PathError, check_path
-from bylaw.vocabulary.function import PATTERN
-from bylaw.vocabulary.functions import FUNCTIONS
+from bylaw.vocabulary.functions import FUNCTIONS, mistake_in
 
 NO_VALUE: Final = t.Literal.of(None)
 _NO_TOOL: Final = t.ToolName("?")
 _DOMAINS: Final = ("args", "results", "metrics")
 FORMULA_VALUES: Final = {
     "last": "last(a)",
-    "sofar": "sofar(a)",
+    "sofar": "sofar(a) or sofar(a, 24 h)",
     "count": "count(x in args.items: x.price > 5)",
 }
 """The values that are written with a formula, and an example of each."""
@@ -45,13 +45,27 @@ class ValueElaborator:
         self._expansions = 0
 
     def complain(
-        self, span: Span, scope: NameScope, code: str, message: str, help: str | None = None
+        self,
+        span: Span,
+        scope: NameScope,
+        code: str,
+        message: str,
+        help: str | None = None,
+        instead: str | None = None,
+        replaces: Span | None = None,
     ) -> None:
-        """Collects a mistake. One inside a definition is reported where the definition is used."""
+        """Collects a mistake, perhaps with the text to write instead of it, or of what is around.
+
+        One inside a definition is reported where the definition is used.
+        """
+        rewrite = None
         if scope.uses:
             span = scope.uses[0].span
             message = f"in '{scope.uses[-1].macro}': {message}"
-        self.problems.append(Diagnostic.at(self.text, span, code, message, help))
+        elif instead is not None:
+            start, end = replaces or span
+            rewrite = f"{self.text[:start]}{instead}{self.text[end:]}"
+        self.problems.append(Diagnostic.at(self.text, span, code, message, help, rewrite))
 
     def formula(self, shape: s.Item, scope: NameScope) -> Steps[f.Formula]:
         """The formula that a shape means."""
@@ -70,7 +84,7 @@ class ValueElaborator:
 
     def bound(self, variable: s.Name, scope: NameScope) -> NameScope:
         """The scope in which a variable is bound."""
-        if not may_be_variable(variable.text):
+        if variable.text in RESERVED:
             message = f"'{variable.text}' is a keyword, not a variable"
             self.complain(variable.span, scope, "E108", message, "Choose another name.")
         return scope.binding(variable.text)
@@ -131,12 +145,17 @@ class ValueElaborator:
                 return t.ToolName(name)
             case s.Name(span, name) | s.Scalar(span, str(name)) if name:
                 if not scope.knows_tool(name):
-                    help = scope.suggest_tool(name)
-                    self.complain(span, scope, "E104", f"unknown tool '{name}'", help)
+                    help, close = scope.suggest_tool(name)
+                    instead = close if close is None or is_plain(close) else f'"{close}"'
+                    self.complain(span, scope, "E104", f"unknown tool '{name}'", help, instead)
                 return t.ToolName(name)
             case s.Braces(span, items):
                 if not items:
                     self.complain(span, scope, "E106", "the set of tools is empty")
+                    return _NO_TOOL
+                if isinstance(items[0], s.Operation):
+                    message = f"expected a tool, found {s.kind_of_shape(items[0])}"
+                    self.complain(span, scope, "E106", message, *for_atom(shape, self.text, scope))
                     return _NO_TOOL
                 if any(isinstance(item, s.Braces) for item in items):
                     message = "a set of tools holds names, not other sets"
@@ -145,8 +164,10 @@ class ValueElaborator:
                 found = [self.tool(item, scope) for item in items]
                 return t.ToolSet(tuple(flat for tool in found for flat in t.members_of(tool)))
             case _:
-                message = f"expected a tool, found {kind_of_shape(shape)}"
-                self.complain(shape.span, scope, "E106", message)
+                message = f"expected a tool, found {s.kind_of_shape(shape)}"
+                self.complain(
+                    shape.span, scope, "E106", message, *for_atom(shape, self.text, scope)
+                )
                 return _NO_TOOL
 
     # ── values ───────────────────────────────────────────────────────────────────────────
@@ -166,6 +187,8 @@ class ValueElaborator:
                 return t.Literal.of(value)
             case s.Name():
                 return self._named(shape, scope)
+            case s.Access(_, s.Name(_, name)) if not scope.gives_value(name):
+                return self._unknown(shape, name, scope)
             case s.Access(_, base, keys):
                 found = self.term(base, scope)
                 given = (key if isinstance(key, str) else self.term(key, scope) for key in keys)
@@ -182,7 +205,7 @@ class ValueElaborator:
             case s.Invocation():
                 return self._invoked(shape, scope)
             case _:
-                message = f"expected a value, found {kind_of_shape(shape)}"
+                message = f"expected a value, found {s.kind_of_shape(shape)}"
                 self.complain(shape.span, scope, "E107", message)
         return NO_VALUE
 
@@ -201,9 +224,14 @@ class ValueElaborator:
             return t.Reading(name)  # type: ignore[arg-type]  # one of the fields
         if name in ("answer", "labels"):
             return t.Answer() if name == "answer" else t.Labels()
-        close = did_you_mean(name, [*scope.variables, *scope.constants, *scope.macros])
-        help = f'{close or "Nothing binds it."} A string is written "{name}".'
-        self.complain(shape.span, scope, "E108", f"unknown variable '{name}'", help)
+        return self._unknown(shape, name, scope)
+
+    def _unknown(self, shape: s.Name | s.Access, name: str, scope: NameScope) -> t.Term:
+        """Reports a name that stands for no value."""
+        keys = (shape.plain_keys or ()) if isinstance(shape, s.Access) else ()
+        after = "" if scope.uses else self.text[shape.span.end :]
+        suggestion = for_name(name, keys, scope, after)
+        self.complain(shape.span, scope, "E108", f"unknown variable '{name}'", *suggestion)
         return NO_VALUE
 
     def _argument(self, shape: s.Name, scope: NameScope) -> t.Term:
@@ -224,8 +252,9 @@ class ValueElaborator:
         match name, operands:
             case "last", [condition]:
                 return t.Last(run(self.formula(condition, scope.at_other_events())))
-            case "sofar", [condition]:
-                return t.Sofar(run(self.formula(condition, scope.at_other_events())))
+            case "sofar", [condition, *window] if len(window) < 2:
+                seconds = self.duration(window[0], scope) if window else None
+                return t.Sofar(run(self.formula(condition, scope.at_other_events())), seconds)
             case "count", [s.Pair(_, s.Relation(_, "in", s.Name() as variable, domain), body)]:
                 values = self.domain(domain, scope)
                 bound = self.bound(variable, scope)
@@ -237,24 +266,43 @@ class ValueElaborator:
                 return NO_VALUE
         function = FUNCTIONS.get(name)
         if function is None:
-            close = did_you_mean(name, [*FUNCTIONS, *scope.macros, *FORMULA_VALUES])
-            self.complain(shape.span, scope, "E103", f"unknown function '{name}'", close)
+            suggestion = for_function(name, self._inside(shape), scope)
+            self.complain(shape.span, scope, "E103", f"unknown function '{name}'", *suggestion)
             return NO_VALUE
-        if len(operands) != len(function.takes):
-            message = f"'{name}' takes {len(function.takes)} operands, not {len(operands)}"
-            self.complain(shape.span, scope, "E105", message, f"For example: {function.example}.")
+        if len(operands) != (takes := len(function.takes)):
+            plural = "operand" if takes == 1 else "operands"
+            message = f"'{name}' takes {takes} {plural}, not {len(operands)}"
+            suggestion = for_operands(name, len(operands), self._inside(shape))
+            self.complain(shape.span, scope, "E105", message, *suggestion)
             return NO_VALUE
         given = tuple(self.term(operand, scope) for operand in operands)
         for place, value, operand in zip(function.takes, given, operands, strict=True):
-            if place is PATTERN:
-                self.check_pattern(value, operand, scope)
+            mistake = mistake_in(place, value.value) if isinstance(value, t.Literal) else None
+            if mistake is not None:
+                self.complain(operand.span, scope, *mistake)
         return t.Apply(name, given)
+
+    def duration(self, shape: s.Item, scope: NameScope) -> t.Literal:
+        """A number of seconds that is written out, or a constant."""
+        value = self.term(shape, scope)
+        if isinstance(value, t.Literal) and is_number(value.value) and value.value >= 0:
+            return value
+        message = f"expected a duration, found {s.kind_of_shape(shape)}"
+        help = "Write a number and a unit: 500 ms, 30 s, 10 min, 24 h, 7 d."
+        self.complain(shape.span, scope, "E120", message, help)
+        return t.Literal.of(0)
+
+    def _inside(self, shape: s.Invocation) -> str:
+        """The text in the parentheses."""
+        start = shape.operands[0].span.start if shape.operands else shape.span.end - 1
+        return self.text[start : shape.span.end - 1]
 
     def check_pattern(self, term: t.Term, shape: s.Item, scope: NameScope) -> None:
         """Reports a text that is not a regular expression, or not one that can be used."""
-        error = regex_error(term.value) if isinstance(term, t.Literal) else None
-        if error is not None:
-            self.complain(shape.span, scope, "E111", error.message, error.help)
+        if not isinstance(term, t.Literal) or (error := regex_error(term.value)) is None:
+            return
+        help, instead = (error.help, None) if error.help else for_regex(term.value)
+        self.complain(shape.span, scope, "E111", error.message, help, instead)
 
     def _object(self, shape: s.Braces, scope: NameScope) -> t.Term:
         entries: dict[str, t.Term] = {}
@@ -266,7 +314,7 @@ class ValueElaborator:
                 case s.Scalar(span, str(key)):
                     self.complain(span, scope, "E105", f"the key {key!r} appears twice")
                 case other:
-                    message = f"expected a key in quotes, found {kind_of_shape(other)}"
+                    message = f"expected a key in quotes, found {s.kind_of_shape(other)}"
                     self.complain(other.span, scope, "E105", message)
         return t.object_term(entries)
 
@@ -309,7 +357,7 @@ class ValueElaborator:
                 if len(self.problems) == mistakes:
                     self.complain(shape.span, scope, "E106", "the list of values is empty")
             case _:
-                message = f"expected a domain, found {kind_of_shape(shape)}"
+                message = f"expected a domain, found {s.kind_of_shape(shape)}"
                 help = 'Write a list, args.items, args(tool, "path") or results(tool, "path").'
                 self.complain(shape.span, scope, "E110", message, help)
         return f.Listed((NO_VALUE,))
@@ -327,29 +375,17 @@ class ValueElaborator:
                     self.complain(span, scope, "E109", f"not a JMESPath expression: {error}")
                 return path
             case _:
-                message = f"expected a path in quotes, found {kind_of_shape(shape)}"
+                message = f"expected a path in quotes, found {s.kind_of_shape(shape)}"
                 self.complain(shape.span, scope, "E109", message, 'For example: "items[].id".')
                 return "@"
 
 
-_KINDS = {
-    s.Invocation: "a call",
-    s.Brackets: "a list",
-    s.Braces: "a set or object",
-    s.Access: "a path",
-    s.Arithmetic: "a calculation",
-    s.Relation: "a comparison",
-    s.HalfComparison: "half a comparison",
-    s.Pair: "a key with a value",
-}
-
-
-def kind_of_shape(shape: s.Item) -> str:
-    """A shape as messages name it."""
-    match shape:
-        case s.Name(_, text):
-            return f"'{text}'"
-        case s.Scalar(_, value):
-            return f"the value {t.Literal.of(value).text[:40]}"
+def may_be_tool(operand: s.Item) -> bool:
+    """Can the first operand of `call` be its tool?"""
+    match operand:
+        case s.Name(_, name):
+            return name not in ("ok", "failed")
+        case s.Invocation(_, s.Name(_, "like")) | s.Scalar() | s.Braces():
+            return True
         case _:
-            return _KINDS.get(type(shape), "a formula")
+            return False

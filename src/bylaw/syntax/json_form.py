@@ -17,21 +17,21 @@ equal parts are stored once.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Final
 
 from bylaw.errors import Diagnostic, SpecError, did_you_mean, shown
 from bylaw.logic import formula as f
 from bylaw.logic import terms as t
-from bylaw.logic.operators import BY_TAG, COMPARISONS, RELATIONS, may_be_variable
+from bylaw.logic.operators import BOUNDED, BY_TAG, COMPARISONS, RELATIONS, may_be_variable
 from bylaw.regex.regex import regex_error
 from bylaw.syntax.json_writer import VERSION
 from bylaw.trace.event import ROLES
-from bylaw.values import MAX_DEPTH, Json
+from bylaw.values import MAX_DEPTH, Json, is_number
 from bylaw.vocabulary.domains import PathError, check_path
-from bylaw.vocabulary.function import PATTERN
-from bylaw.vocabulary.functions import FUNCTIONS
+from bylaw.vocabulary.function import ArgumentType
+from bylaw.vocabulary.functions import FUNCTIONS, mistake_in
+from bylaw.vocabulary.predicate import OperandKind
 from bylaw.vocabulary.predicates import PREDICATES
-from bylaw.vocabulary.signature import OperandKind
 
 
 def from_json(data: object) -> f.Formula:
@@ -50,6 +50,9 @@ def from_json(data: object) -> f.Formula:
         name = min(built[-1].free)
         raise _error("formula", f"no quantifier binds the variable '{name}'", "E108")
     return built[-1]
+
+
+_WITHIN: Final = {f"{operator.tag}_within": node for node, operator in BOUNDED.items()}
 
 
 def _error(where: str, message: str, code: str = "E116", help: str | None = None) -> SpecError:
@@ -91,11 +94,14 @@ class _PartReader:
             case "let":
                 variable, value, body = self.fields(content, "variable", "value", "body")
                 return f.Let(self.variable(variable), self.term(value), self.earlier(body))
+            case _ if tag in _WITHIN:
+                operand, seconds = self.fields(content, "operand", "seconds")
+                return _WITHIN[tag](self.earlier(operand), self.seconds(seconds))
             case _ if tag in PREDICATES:
                 return self.predicate(tag, content)
             case _ if tag in BY_TAG and isinstance(content, list):
                 return self.operator(tag, [self.earlier(number) for number in content])
-        close = did_you_mean(tag, [*BY_TAG, *PREDICATES, "truth", "event", "predicate"])
+        close = did_you_mean(tag, [*BY_TAG, *_WITHIN, *PREDICATES, "truth", "event", "predicate"])
         raise self.fail(f"'{tag}' is not a part of a formula, or has the wrong content", close)
 
     def operator(self, tag: str, operands: list[f.Formula]) -> f.Formula:
@@ -106,7 +112,7 @@ class _PartReader:
             "flat": len(operands) > 1,
         }
         if fits.get(operator.fixity):
-            return operator.build(*operands)
+            return f.applied(operator.node, operands)
         raise self.fail(f"'{tag}' has {len(operands)} operands")
 
     def predicate(self, name: str, content: Json) -> f.Formula:
@@ -213,10 +219,13 @@ class _PartReader:
                 if len(given) != len(function.takes):
                     raise self.fail(f"'{name}' takes {len(function.takes)} operands")
                 for place, operand in zip(function.takes, given, strict=True):
-                    self.check_regex(operand if place is PATTERN else None)
+                    self.check_operand(place, operand)
                 return t.Apply(function.name, given)
             case "last":
                 return t.Last(self.earlier(content))
+            case "sofar" if isinstance(content, dict) and "seconds" in content:
+                condition, seconds = self.fields(content, "condition", "seconds")
+                return t.Sofar(self.earlier(condition), self.seconds(seconds))
             case "sofar":
                 (condition,) = self.fields(content, "condition")
                 return t.Sofar(self.earlier(condition))
@@ -229,6 +238,11 @@ class _PartReader:
             case _:
                 raise self.fail(f"'{tag}' is not a value")
 
+    def seconds(self, value: Json) -> t.Literal:
+        if not is_number(value) or value < 0:
+            raise _error(self.where, f"expected a number of seconds, found {shown(value)}", "E120")
+        return t.Literal.of(value)
+
     def binder(self, content: Json) -> tuple[str, f.Domain, f.Formula]:
         variable, domain, body = self.fields(content, "variable", "in", "body")
         return self.variable(variable), self.domain(domain), self.earlier(body)
@@ -237,6 +251,12 @@ class _PartReader:
         term = self.term(value)
         self.check_regex(term)
         return term
+
+    def check_operand(self, place: ArgumentType, operand: t.Term) -> None:
+        mistake = mistake_in(place, operand.value) if isinstance(operand, t.Literal) else None
+        if mistake is not None:
+            code, message, help = mistake
+            raise _error(self.where, message, code, help)
 
     def check_regex(self, term: t.Term | None) -> None:
         error = regex_error(term.value) if isinstance(term, t.Literal) else None

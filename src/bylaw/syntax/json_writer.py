@@ -7,7 +7,7 @@ from typing import Final
 
 from bylaw.logic import formula as f
 from bylaw.logic import terms as t
-from bylaw.logic.operators import BY_NODE
+from bylaw.logic.operators import BOUNDED, BY_NODE
 from bylaw.logic.walk import subformulas
 from bylaw.values import Json
 from bylaw.vocabulary.predicates import PREDICATES
@@ -17,14 +17,17 @@ VERSION: Final = 1
 
 def to_json(formula: f.Formula) -> dict[str, Json]:
     """The JSON that `from_json` reads back as this formula."""
+    numbers = numbered_parts(formula)
+    writer = _PartWriter(numbers)
+    return {"bylaw": VERSION, "formula": [writer.part(part) for part in numbers]}
+
+
+def numbered_parts(formula: f.Formula) -> dict[f.Formula, int]:
+    """The numbers of the parts in the JSON form; the operands of a part come before it."""
     numbers: dict[f.Formula, int] = {}
-    parts: list[Json] = []
     for part in _innermost_first(formula):
-        if part not in numbers:
-            written = _PartWriter(numbers).part(part)
-            numbers[part] = len(parts)
-            parts.append(written)
-    return {"bylaw": VERSION, "formula": parts}
+        numbers.setdefault(part, len(numbers))
+    return numbers
 
 
 def _innermost_first(formula: f.Formula) -> Iterator[f.Formula]:
@@ -38,7 +41,7 @@ def _innermost_first(formula: f.Formula) -> Iterator[f.Formula]:
 
 
 class _PartWriter:
-    """Writes one part. `numbers` are the numbers of the parts before it."""
+    """Writes one part. `numbers` are the numbers of all parts."""
 
     def __init__(self, numbers: Mapping[f.Formula, int]) -> None:
         self.numbers = numbers
@@ -65,6 +68,9 @@ class _PartWriter:
             case f.Let(variable, value, body):
                 named = {"variable": variable, "value": self.term(value)}
                 return {"let": {**named, "body": self.numbers[body]}}
+            case _ if isinstance(formula, f.Within):
+                bound = {"operand": self.numbers[formula.operand], "seconds": formula.seconds.value}
+                return {f"{BOUNDED[type(formula)].tag}_within": bound}
             case _:
                 below = [self.numbers[part] for part in subformulas(formula)]
                 return {BY_NODE[type(formula)].tag: below}
@@ -118,8 +124,9 @@ class _PartWriter:
                 return {"apply": {"function": function, "to": list(map(self.term, operands))}}
             case t.Last(condition):
                 return {"last": self.numbers[condition]}
-            case t.Sofar(condition):
-                return {"sofar": {"condition": self.numbers[condition]}}
+            case t.Sofar(condition, seconds):
+                window = {} if seconds is None else {"seconds": seconds.value}
+                return {"sofar": {"condition": self.numbers[condition], **window}}
             case t.Counted():
                 return {"count": self.binder(term)}
             case t.ListTerm(items):

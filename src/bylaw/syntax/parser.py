@@ -1,15 +1,17 @@
-"""From text to formula: the parser finds shapes, the elaborator gives them meaning."""
+"""The formula of a text with named tools, groups, constants and definitions."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, KeysView, Mapping
 from itertools import starmap
+from typing import Final
 
+from bylaw.argument_types import expect
 from bylaw.errors import Diagnostic, SpecError
 from bylaw.logic.formula import Formula
 from bylaw.logic.operators import is_plain, may_be_variable
-from bylaw.syntax.elaborate import elaborate
+from bylaw.syntax.elaborate import parse_in
 from bylaw.syntax.scope import Macro, NameScope
 from bylaw.syntax.shape_parser import read_shape
 from bylaw.values import Json
@@ -32,15 +34,14 @@ def parse(
     and sets of tools: `{"order(i)": "last(call(get_order, id = i))"}`. Raises SpecError with
     every mistake found.
     """
+    expect(text, str, "the text of a formula", 'For example: parse("G(search -> F cite)").')
+    if tools is not None:
+        expect(tools, _NAMES, "a list of tools", "Write a list: tools=[…].")
     macros = {m.name: m for m in starmap(read_definition, (define or {}).items())}
     return parse_in(text, NameScope.of(tools, groups, vocabulary, constants, macros))
 
 
-def parse_in(text: str, scope: NameScope) -> Formula:
-    """The formula of a text in a scope."""
-    return elaborate(read_shape(text), text, scope)
-
-
+_NAMES: Final = (list, tuple, set, frozenset, dict, KeysView)
 _HEAD = re.compile(r"\s*([^\W\d]\w*)\s*(?:\((.*)\)\s*)?")
 
 

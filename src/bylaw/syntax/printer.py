@@ -6,12 +6,21 @@ from collections.abc import Mapping
 
 from bylaw.logic import formula as f
 from bylaw.logic import terms as t
-from bylaw.logic.operators import ARITHMETIC, BY_NODE, Operator, is_plain
+from bylaw.logic.operators import (
+    ARITHMETIC,
+    BOUNDED,
+    BY_NODE,
+    Operator,
+    duration_text,
+    is_plain,
+)
+from bylaw.logic.sourced import as_sourced
 from bylaw.logic.walk import Steps, everything, run
 from bylaw.regex.regex import regex_error
 from bylaw.values import write_json
+from bylaw.vocabulary.predicate import OperandKind
 from bylaw.vocabulary.predicates import PREDICATES
-from bylaw.vocabulary.signature import OperandKind
+from bylaw.vocabulary.shell_atom import shell_text
 
 _ATOM = 100
 """Binds tighter than any operator."""
@@ -59,11 +68,21 @@ class _Printer:
         """The text, and the precedence of its outermost operator."""
         if self.parts and formula in self.parts:
             return self.parts[formula], _ATOM
+        if origin := as_sourced(formula):
+            text, _ = yield self.written(origin.condition)
+            plain = isinstance(origin.condition, f.EventAtom | f.Says)
+            text = text if plain else f"({text})"
+            part = "" if origin.is_output else f"{self.sum(origin.part)} of "
+            return f"{self.sum(origin.value)} from {part}{text}", _ATOM
         match formula:
             case _ if isinstance(formula, f.Atom):
                 return self.atom(formula), _ATOM
             case f.Let():
                 return (yield self.let(formula)), BY_NODE[f.Let].precedence
+            case f.Exists() if (
+                shell := shell_text(formula, self.compared, self.bound)
+            ) is not None:
+                return shell, _ATOM
             case f.ForAll(name, domain, body) | f.Exists(name, domain, body):
                 operator = BY_NODE[type(formula)]
                 text, _ = yield self.written(body)
@@ -80,6 +99,12 @@ class _Printer:
                     parts.append((yield written) if named is None else named)
                     at += count
                 return f" {operator.symbol} ".join(parts), operator.precedence
+            case _ if isinstance(formula, f.Within):
+                operator = BOUNDED[type(formula)]
+                text, precedence = yield self.written(formula.operand)
+                text = text if precedence == _ATOM else f"({text})"
+                bound = duration_text(formula.seconds.value)
+                return f"{_prefixed(operator, text)} within {bound}", operator.precedence
         operator = BY_NODE[type(formula)]
         if operator.fixity == "prefix":
             text = yield self.operand(formula.operand, operator.precedence)  # type: ignore[union-attr]  # unary
@@ -119,8 +144,7 @@ class _Printer:
             case f.Says(role):
                 return f"says({role})"
             case f.Compare(symbol, left, right):
-                second = self.pattern_text(right) if symbol == "~" else self.sum(right)
-                return f"{self.sum(left)} {symbol} {second}"
+                return f"{self.sum(left)} {self.compared(symbol, right)}"
             case f.EventAtom(None, ()):
                 return "call"
             case f.EventAtom(tool, ()) if tool is not None:
@@ -138,6 +162,10 @@ class _Printer:
                 return f"{name}({', '.join(written)})"
             case f.Truth(holds):
                 return "true" if holds else "false"
+
+    def compared(self, symbol: str, right: t.Term) -> str:
+        """A relation and its right side."""
+        return f"{symbol} {self.pattern_text(right) if symbol == '~' else self.sum(right)}"
 
     def operands(self, kind: OperandKind, operand: f.Operand) -> list[str]:
         match operand:
@@ -225,8 +253,9 @@ class _Printer:
                 return f"{function}({', '.join(map(self.sum, operands))})"
             case t.Last(condition):
                 return f"last({run(self.written(condition))[0]})"
-            case t.Sofar(condition):
-                return f"sofar({run(self.written(condition))[0]})"
+            case t.Sofar(condition, seconds):
+                window = f", {duration_text(seconds.value)}" if seconds is not None else ""
+                return f"sofar({run(self.written(condition))[0]}{window})"
             case t.Counted(variable, domain, body):
                 text = run(self.written(body))[0]
                 return f"count({variable} in {self.domain(domain)}: {text})"

@@ -7,10 +7,11 @@ from keyword import iskeyword
 
 from bylaw.logic import formula as f
 from bylaw.logic import terms as t
-from bylaw.logic.operators import BY_NODE
+from bylaw.logic.operators import BOUNDED, BY_NODE
+from bylaw.logic.sourced import as_sourced
 from bylaw.logic.walk import Steps, run
+from bylaw.vocabulary.predicate import OperandKind
 from bylaw.vocabulary.predicates import PREDICATES
-from bylaw.vocabulary.signature import OperandKind
 
 
 def to_python(formula: f.Formula) -> str:
@@ -19,6 +20,9 @@ def to_python(formula: f.Formula) -> str:
 
 
 def _written(formula: f.Formula) -> Steps[str]:
+    if origin := as_sourced(formula):
+        part = "" if origin.is_output else f", {_term(origin.part)}"
+        return f"sourced({_term(origin.value)}, {yield _written(origin.condition)}{part})"
     match formula:
         case _ if isinstance(formula, f.Atom):
             return _atom(formula)
@@ -43,6 +47,9 @@ def _written(formula: f.Formula) -> Steps[str]:
         case f.Until() | f.WeakUntil() | f.Release() | f.Since():
             first, second = (yield _written(formula.left)), (yield _written(formula.right))
             return f"{BY_NODE[type(formula)].symbol}({first}, {second})"
+        case _ if isinstance(formula, f.Within):
+            inner, seconds = (yield _written(formula.operand)), formula.seconds.value
+            return f"{BOUNDED[type(formula)].symbol}({inner}, within={seconds!r})"
         case _:
             return f"{BY_NODE[type(formula)].symbol}({yield _written(formula.operand)})"
 
@@ -163,8 +170,9 @@ def _term(term: t.Term) -> str:
             return f"apply({', '.join([repr(function), *map(_term, operands)])})"
         case t.Last(condition):
             return f"last({run(_written(condition))})"
-        case t.Sofar(condition):
-            return f"sofar({run(_written(condition))})"
+        case t.Sofar(condition, seconds):
+            window = "" if seconds is None else f", {seconds.value!r}"
+            return f"sofar({run(_written(condition))}{window})"
         case t.Counted(variable, domain, body):
             return f"count({variable!r}, {_domain(domain)}, {run(_written(body))})"
         case t.ListTerm(items):

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from bylaw.errors import Diagnostic, Span, SpecError, did_you_mean, listing
+from bylaw.errors import Diagnostic, Span, SpecError, closest, did_you_mean, listing
 from bylaw.frozen import field, frozen, replace
+from bylaw.logic import formula as f
+from bylaw.logic.operators import VALUES
 from bylaw.logic.terms import ToolGlob, ToolMember, ToolName
+from bylaw.logic.walk import everything
 from bylaw.names import FINAL_ANSWER
 from bylaw.syntax.shapes import Item, Shape
 from bylaw.values import Json
@@ -103,16 +106,23 @@ class NameScope:
         """The scope below an operator that looks at other events."""
         return replace(self, elsewhere=True) if self.uses else self
 
+    def gives_value(self, name: str) -> bool:
+        """Does this name stand for a value, or for something that is defined?"""
+        bound = name in self.variables or name in self.arguments or name in self.constants
+        return bound or name in self.macros or name in VALUES
+
     def knows_tool(self, name: str) -> bool:
         """May this name stand for a tool?"""
         return self.tools is None or name in self.tools or name == FINAL_ANSWER
 
-    def suggest_tool(self, name: str) -> str:
-        """The help for an unknown tool."""
+    def suggest_tool(self, name: str) -> tuple[str, str | None]:
+        """The help for an unknown tool, and the tool that may be meant."""
         known = sorted({*(self.tools or ()), *self.groups})
-        close = did_you_mean(name, [*known, FINAL_ANSWER])
+        close = closest(name, [*known, FINAL_ANSWER])
+        if not known:
+            return "The procedure lists no tools.", close
         tools = f"The procedure's tools are: {listing(known)}."
-        return f"{close} {tools}" if close else tools
+        return f"did you mean '{close}'? {tools}" if close else tools, close
 
 
 def _variables_in(arguments: Iterable[Argument]) -> set[str]:
@@ -156,3 +166,26 @@ def group_problem(
     if member in tools or member == FINAL_ANSWER:
         return None
     return f"unknown tool '{member}'", did_you_mean(member, [*tools, *groups])
+
+
+def check_closed(formula: f.Formula, vocabulary: Vocabulary) -> None:
+    """Raises SpecError if a variable is not bound or a function is not registered."""
+    problems = [
+        Diagnostic("E108", f"no quantifier binds the variable '{name}'")
+        for name in sorted(formula.free)
+    ]
+    for part in everything(formula):
+        match part:
+            case f.OpenPredicate(name) if name not in vocabulary.predicates:
+                known, kind = set(vocabulary.predicates), "predicate"
+            case f.Extracted(name) if name not in vocabulary.extractors:
+                known, kind = set(vocabulary.extractors), "extractor"
+            case _:
+                continue
+        help = did_you_mean(name, known) or (
+            "Register it on a Vocabulary and pass that: --with module:vocabulary on the "
+            "command line, vocabulary=… in Python."
+        )
+        problems.append(Diagnostic("E115", f"the {kind} '{name}' is not registered", help))
+    if problems:
+        raise SpecError(problems)

@@ -1,20 +1,20 @@
 """From text to shapes: a precedence parser that reads the table of operators.
 
     formula    = unary { INFIX unary }                   by precedence and fixity
-    unary      = PREFIX unary
+    unary      = PREFIX unary [ "within" value ]         on the nearest operator that allows it
                | BINDER NAME "in" value ":" formula      reaches as far right as it can
                | "let" NAME "=" value { "," NAME "=" value } ":" formula
                | value [ RELATION value ]
     value      = access { ARITHMETIC access }            by precedence, grouping to the left
     access     = primary { "." ( NAME | STRING ) | "[" value "]" }
-    primary    = NAME | STRING | REGEX | NUMBER | "true" | "false" | "null" | "(" formula ")"
-               | NAME "(" items ")" | "[" items "]" | "{" items "}"
+    primary    = NAME | STRING | REGEX | NUMBER [ UNIT ] | "true" | "false" | "null"
+               | "(" formula ")" | NAME "(" items ")" | "[" items "]" | "{" items "}"
     items      = [ item { "," item } ]
     item       = formula | formula ":" formula | COMPARISON value
 
-INFIX, PREFIX, BINDER, RELATION, COMPARISON and ARITHMETIC are rows of `logic/operators.py`. A word
-is an operator only where an operator can stand: after a dot, or as an operand of a relation, it is
-a name.
+INFIX, PREFIX, BINDER, RELATION, COMPARISON, ARITHMETIC and UNIT are rows of `logic/operators.py`.
+A word is an operator only where an operator can stand: after a dot, or as an operand of a relation,
+it is a name.
 """
 
 from __future__ import annotations
@@ -25,7 +25,15 @@ from collections.abc import Iterable
 from typing import Any, Final, NoReturn
 
 from bylaw.errors import Diagnostic, Span, SpecError
-from bylaw.logic.operators import ARITHMETIC, BY_SPELLING, COMPARISONS, KEYWORDS, RELATIONS
+from bylaw.logic.operators import (
+    ARITHMETIC,
+    BY_SPELLING,
+    COMPARISONS,
+    KEYWORDS,
+    RELATIONS,
+    UNITS,
+    in_seconds,
+)
 from bylaw.logic.walk import Steps, run
 from bylaw.regex.regex import regex_error
 from bylaw.syntax import shapes as s
@@ -61,6 +69,7 @@ _OPERAND: Final = re.compile(
 _OPERATOR: Final = re.compile(
     f"{_any_of((*_INFIXES, *RELATIONS, *ARITHMETIC, *'.,:()[]{}'))}|{_WORD}"
 )
+_NEEDED: Final = "A formula is missing: operators stand before one, G a, or between two, a & b."
 _CLOSING: Final = {"(": ")", "[": "]", "{": "}"}
 
 
@@ -125,7 +134,11 @@ class _ShapeParser:
         if symbol in _PREFIXES:
             self._move(found.end())
             operand = yield self.formula(_PREFIXES[symbol].precedence)
-            return s.Operation(Span(start, operand.span.end), symbol, (operand,))
+            if self.symbol != "within" or _PREFIXES[symbol].within is None:
+                return s.Operation(Span(start, operand.span.end), symbol, (operand,))
+            self._take()
+            limit = yield self._value()
+            return s.Bounded(Span(start, limit.span.end), symbol, operand, limit)
         if symbol in _BINDERS:
             self._move(found.end())
             variable = self._name()
@@ -143,11 +156,23 @@ class _ShapeParser:
             body = yield self.formula()
             return s.LetShape(Span(start, body.span.end), tuple(bindings), body)
         left: s.Shape = yield self._value()
+        if self.symbol == "from":
+            origin: s.Shape = yield self._sourced(left)
+            return origin
         if self.symbol not in RELATIONS:
             return left
         symbol = self._take()
         right = yield self._value()
         return s.Relation(_across(left, right), symbol, left, right)
+
+    def _sourced(self, value: s.Shape) -> Steps[s.Shape]:
+        """`value from (condition)`, or `value from part of (condition)`."""
+        self._take()
+        part, condition = None, (yield self._unary())
+        if self.symbol == "of":
+            self._take()
+            part, condition = condition, (yield self._unary())
+        return s.Sourced(_across(value, condition), value, part, condition)
 
     def _binding(self) -> Steps[s.Binding]:
         variable = self._name()
@@ -196,6 +221,10 @@ class _ShapeParser:
             return group(Span(start, self.end), items)
         self._move(found.end())
         span = Span(start, self.end)
+        if found.lastgroup == "number" and self.symbol in UNITS:
+            number = self._scalar(span, found)
+            seconds = in_seconds(number, self._take())
+            return s.Scalar(Span(start, self.end), seconds)
         if found.lastgroup != "name" or found[0] in ("true", "false", "null"):
             return s.Scalar(span, self._scalar(span, found))
         name = s.Name(span, found[0])
@@ -281,51 +310,46 @@ class _ShapeParser:
         or_else = f"{', '.join(expected[:-1])} or {expected[-1]}" if expected[1:] else expected[0]
         if ended:
             end = len(text.rstrip())
-            self._fail(
-                Span(end, end + 1), "E101", f"the formula ends too early: expected {or_else}"
-            )
-        foreign = (help for word, help in _OTHER_LANGUAGES.items() if _covers(word, text, start))
-        hint = next(foreign, None)
+            message = f"the formula ends too early: expected {or_else}"
+            closed = f"{text[:end]})" if or_else == "')'" else None
+            help = "A parenthesis is not closed." if closed else None
+            help = _NEEDED if or_else == "a formula" else help
+            self._fail(Span(end, end + 1), "E101", message, help, closed)
+        hint = rewrite = None
         found = _OPERAND.match(text, start)
         token = self.symbol or (found[0] if found else "")
         if not token and text[start] == '"':
             self._fail(Span(start, len(text)), "E102", "the string is not closed", 'Add a ".')
         if not token:
             message = f"unexpected character '{text[start]}'"
-            self._fail(Span(start, start + 1), "E102", message, hint)
-        if token in _MATCHING:
-            hint = r'Match it with a regular expression: path ~ "^src/", path ~ /\.py$/.'
-        elif hint is None and token in KEYWORDS:
+            self._fail(Span(start, start + 1), "E102", message)
+        if token in _PREFIXES and expected[0] == "an operator":
+            hint = f"An operator is missing before it: a -> {token} b."
+        elif token in KEYWORDS:
             hint = f"'{token}' is a keyword; a tool of that name is written \"{token}\"."
-        elif hint is None and token in RELATIONS and expected[0] == "an operator":
+        elif token in RELATIONS and expected[0] == "an operator":
             hint = "A comparison has two sides: write a < b & b < c."
+        elif or_else == "a formula":
+            hint = _NEEDED
+        elif token == ")" and or_else.endswith("the end"):
+            hint, rewrite = "No parenthesis is open.", text[:start] + text[start + 1 :]
+        elif found is not None and expected[0] == "an operator":
+            comma = "A comma or an operator" if "','" in expected else "An operator"
+            hint = f"{comma} is missing between the two: a & b, a | b or a -> b."
         span = Span(start, start + len(token))
-        self._fail(span, "E101", f"unexpected '{token}': expected {or_else}", hint)
+        message = f"unexpected '{token}': expected {or_else}"
+        self._fail(span, "E101", message, hint, rewrite)
 
-    def _fail(self, span: Span, code: str, message: str, help: str | None = None) -> NoReturn:
-        raise SpecError(Diagnostic.at(self.text, span, code, message, help)) from None
+    def _fail(
+        self,
+        span: Span,
+        code: str,
+        message: str,
+        help: str | None = None,
+        rewrite: str | None = None,
+    ) -> NoReturn:
+        raise SpecError(Diagnostic.at(self.text, span, code, message, help, rewrite)) from None
 
 
 def _across(first: s.Item | s.Binding, last: s.Item) -> Span:
     return Span(first.span.start, last.span.end)
-
-
-_OTHER_LANGUAGES: Final = {
-    "&&": "Write & for 'and'.",
-    "||": "Write | for 'or'.",
-    "==": "Write = to compare.",
-    "=>": "Write -> for 'implies'.",
-    "'": 'Strings are written in double quotes: "text".',
-    "~": "Write ! for 'not'.",
-    "[]": "Write G for 'always'.",
-    "<>": "Write F for 'eventually'.",
-}
-_MATCHING: Final = {
-    *("startswith", "starts_with", "starts", "endswith", "ends_with", "ends", "matches"),
-}
-"""Words that compare texts in other languages."""
-
-
-def _covers(foreign: str, text: str, position: int) -> bool:
-    """Does the foreign symbol stand at this position, or around it?"""
-    return text.find(foreign, max(0, position - len(foreign) + 1), position + len(foreign)) >= 0

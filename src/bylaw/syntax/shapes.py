@@ -6,6 +6,7 @@ from typing import TypeAlias
 
 from bylaw.errors import Span
 from bylaw.frozen import frozen
+from bylaw.logic.terms import Literal
 from bylaw.values import Json
 
 
@@ -85,12 +86,32 @@ class Relation:
 
 
 @frozen
+class Sourced:
+    """`a from (b)`, or `a from c of (b)`"""
+
+    span: Span
+    value: Shape
+    part: Shape | None
+    condition: Shape
+
+
+@frozen
 class Operation:
     """`G a`, `a U b`, `a & b & c`"""
 
     span: Span
     symbol: str
     operands: tuple[Shape, ...]
+
+
+@frozen
+class Bounded:
+    """`F a within 1 h`"""
+
+    span: Span
+    symbol: str
+    operand: Shape
+    limit: Shape
 
 
 @frozen
@@ -150,8 +171,33 @@ Shape: TypeAlias = (
     | Access
     | Arithmetic
     | Relation
+    | Sourced
     | Operation
+    | Bounded
     | Binder
     | LetShape
 )
 Item: TypeAlias = Shape | HalfComparison | Pair
+
+_KINDS = {
+    Invocation: "a call",
+    Brackets: "a list",
+    Braces: "a set or object",
+    Access: "a path",
+    Arithmetic: "a calculation",
+    Relation: "a comparison",
+    Sourced: "a condition on the source of a value",
+    HalfComparison: "half a comparison",
+    Pair: "a key with a value",
+}
+
+
+def kind_of_shape(shape: Item) -> str:
+    """A shape as messages name it."""
+    match shape:
+        case Name(_, text):
+            return f"'{text}'"
+        case Scalar(_, value):
+            return f"the value {Literal.of(value).text[:40]}"
+        case _:
+            return _KINDS.get(type(shape), "a formula")

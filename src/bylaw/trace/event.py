@@ -32,7 +32,7 @@ class _CallFields:
     """The fields of a call, while they can still be set."""
 
     __slots__ = (
-        *("tool", "args", "result", "step", "error", "id", "start", "end", "agent"),
+        *("tool", "args", "result", "step", "error", "id", "start", "end", "agent", "usage"),
         "_derived",
     )
     _derived: dict[str, Any]
@@ -54,8 +54,12 @@ class Call(_CallFields):
     error: str | None
     id: str | None
     start: float | None
+    """The time at which it was issued, in seconds since 1970, UTC."""
     end: float | None
     agent: str | None
+    """The name of the agent that made the call."""
+    usage: Mapping[str, Json] | None
+    """The tokens, cost and the like that it used."""
 
     def __new__(
         cls,
@@ -68,6 +72,7 @@ class Call(_CallFields):
         start: float | None = None,
         end: float | None = None,
         agent: str | None = None,
+        usage: Mapping[str, Json] | None = None,
     ) -> Self:
         if isinstance(args, str):
             args = _decoded_arguments(tool, args)
@@ -82,6 +87,7 @@ class Call(_CallFields):
         call.start = start
         call.end = end
         call.agent = agent
+        call.usage = usage
         call._derived = {}
         if cls is Call:
             call.__class__ = cls
@@ -111,7 +117,8 @@ class Call(_CallFields):
         if "read only" not in self._derived:
             args: Any = read_only(self.args)
             rest = self.step, self.error, self.id, self.start, self.end, self.agent
-            made = Call(self.tool, args, read_only(self.result), *rest)
+            usage: Any = read_only(self.usage)
+            made = Call(self.tool, args, read_only(self.result), *rest, usage)
             made._derived["value"] = read_only(self.value)
             self._derived["read only"] = made
         return self._derived["read only"]  # type: ignore[no-any-return]  # from the line above
@@ -159,6 +166,9 @@ class Message:
     role: Role
     text: str
     step: int | None = None
+    start: float | None = None
+    agent: str | None = None
+    usage: Mapping[str, Json] | None = None
 
 
 Event: TypeAlias = Call | Message
@@ -177,14 +187,16 @@ def may_get_result(event: Event) -> TypeGuard[Call]:
 
 # ── the fields that rules read ────────────────────────────────────────────────────────────
 
-_OF_RESULT: Final = ("result", "text", "error")
-"""The fields of a call that are known only with its result."""
+_WITH_RESULT: Final = frozenset({"result", "text", "error", "end", "duration", "usage"})
+"""The fields of a call that may become known only with its result."""
 
 
 def field_of(event: Event, name: str) -> Json | Missing:
     """The event's field of this name; MISSING if the event has none."""
-    if name == "step":
-        return MISSING if event.step is None else event.step
+    value: Any
+    if name in ("step", "start", "agent", "usage"):
+        value = getattr(event, name)
+        return MISSING if value is None else value
     if not isinstance(event, Call):
         return event.text if name == "text" else MISSING
     match name:
@@ -196,8 +208,11 @@ def field_of(event: Event, name: str) -> Json | Missing:
             return event.tool
         case "text":
             return event.text
+        case "error" | "end":
+            value = getattr(event, name)
+            return MISSING if value is None else value
         case _:
-            return MISSING if event.error is None else event.error
+            return MISSING if event.end is None or event.start is None else event.end - event.start
 
 
 def _text(call: Call) -> str | Missing:
@@ -209,6 +224,6 @@ def _text(call: Call) -> str | Missing:
     return "\n".join(parts) if parts else MISSING
 
 
-def known_before_result(name: str) -> bool:
-    """Is this field known when a call is proposed?"""
-    return name not in _OF_RESULT
+def comes_with_result(name: str) -> bool:
+    """May this field of a call become known only with its result?"""
+    return name in _WITH_RESULT

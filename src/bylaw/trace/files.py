@@ -16,7 +16,7 @@ from typing import Any, BinaryIO, Final
 
 from bylaw.errors import Diagnostic, Span, TraceError
 from bylaw.opening import open_regular
-from bylaw.trace.formats import LIST_FIELDS, format_of, opens_session, read, records_in
+from bylaw.trace.formats import FORMATS, LIST_FIELDS, format_of, read, records_in
 from bylaw.trace.trace import Trace
 from bylaw.values import JsonError, read_json
 
@@ -41,12 +41,21 @@ class Entry:
     error: TraceError | None = None
     notes: tuple[Diagnostic, ...] = ()
     """Oddities of a record that could be read."""
+    source: str | None = None
+    """The file that holds the record."""
+    line: int | None = None
+    """The line of the record, in a file with one record a line."""
+    number: int | None = None
+    """The place of the record in a document that holds several, counted from 0."""
 
     def required(self) -> Trace:
         """The trace; raises the error if the record is unusable."""
         if self.trace is None:
             raise self.error or AssertionError("an entry has a trace or an error")
         return self.trace
+
+
+_SMALLEST: Final = 'The smallest trace is {"tool_calls": []}.'
 
 
 def read_traces(path: str | Path, *, max_line: int = MAX_LINE) -> Iterator[Entry]:
@@ -74,7 +83,7 @@ def read_stream(file: BinaryIO, name: str, max_line: int = MAX_LINE) -> Iterator
     lines = _lines(file, name, max_line)
     first = next(lines, None)
     if first is None:
-        yield _failure(name, Diagnostic("E311", "the file is empty", source=name))
+        yield _failure(name, Diagnostic("E311", "the file is empty", _SMALLEST, source=name))
         return
     if isinstance(first.content, bytes) and not name.endswith(_JSONL_ENDINGS):
         second = next(lines, None)
@@ -84,7 +93,7 @@ def read_stream(file: BinaryIO, name: str, max_line: int = MAX_LINE) -> Iterator
             return
         lines = itertools.chain([second], lines)
     lines = itertools.chain([first], lines)
-    if opens_session(_value(first)):
+    if _opens_session(_value(first)):
         yield from _session(name, lines)
         return
     yield from _records(name, lines)
@@ -101,7 +110,7 @@ def is_jsonl(file: BinaryIO, name: str, max_line: int = MAX_LINE) -> bool:
     """Does the file, read from its start, have one record a line?"""
     lines = _lines(file, name, max_line)
     first, second = next(lines, None), next(lines, None)
-    if first is None or not isinstance(first.content, bytes) or opens_session(_value(first)):
+    if first is None or not isinstance(first.content, bytes) or _opens_session(_value(first)):
         return False
     return name.endswith(_JSONL_ENDINGS) or (second is not None and _is_jsonl(first, second))
 
@@ -169,6 +178,13 @@ def _value(line: _Line) -> object:
         return None
 
 
+def _opens_session(value: object) -> bool:
+    """Is this the first line of a file whose lines are together one run?"""
+    if isinstance(value, dict) and ("tool_calls" in value or "messages" in value):
+        return False  # it is a run of its own
+    return any(known.opens_session(value) for known in FORMATS if known.opens_session)
+
+
 def _session(name: str, lines: Iterator[_Line]) -> Iterator[Entry]:
     """All lines as one record, after the errors of malformed lines."""
     values: list[object] = []
@@ -183,7 +199,7 @@ def _session(name: str, lines: Iterator[_Line]) -> Iterator[Entry]:
         yield _traced(name, values, name, None)
         return
     for number, run in enumerate(runs):
-        yield _traced(f"{name}[{number}]", run, name, None)
+        yield _traced(f"{name}[{number}]", run, name, None, number)
 
 
 def _runs(several: Callable[[Any], Sequence[object]], values: list[object]) -> Sequence[object]:
@@ -241,21 +257,29 @@ def _parsed(entry: str, content: bytes, source: str, line: int | None) -> Iterat
         yield _traced(entry, value, source, line)
         return
     if not several:
-        yield _failure(entry, Diagnostic("E311", "the file has no records", source=source))
+        yield _failure(
+            entry, Diagnostic("E311", "the file has no records", _SMALLEST, source=source)
+        )
     for number, item in enumerate(several):
-        yield _traced(f"{entry}[{number}]", item, source, line)
+        yield _traced(f"{entry}[{number}]", item, source, line, number)
 
 
 def _json_diagnostic(error: JsonError, text: str, source: str, line: int | None) -> Diagnostic:
     message = f"not valid JSON: {error.message}"
     if error.position is None:
         return Diagnostic("E315", message, source=source, line=line)
-    found = Diagnostic.at(text, Span(error.position, error.position + 1), "E315", message)
+    from bylaw.json_advice import json_advice  # only mistakes need it
+
+    help = json_advice(text, error.position)
+    found = Diagnostic.at(text, Span(error.position, error.position + 1), "E315", message, help)
     return replace(found, source=source, line=(line or 1) + (found.line or 1) - 1)
 
 
-def _traced(entry: str, value: object, source: str, line: int | None) -> Entry:
+def _traced(
+    entry: str, value: object, source: str, line: int | None, number: int | None = None
+) -> Entry:
     place = entry if line is None else source
+    origin: dict[str, Any] = {"source": source, "line": line, "number": number}
 
     def located(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
         return tuple(replace(d.located(place), line=line or d.line) for d in diagnostics)
@@ -263,9 +287,11 @@ def _traced(entry: str, value: object, source: str, line: int | None) -> Entry:
     try:
         reading = read(value, name=entry, checked=True)
     except TraceError as error:
-        return Entry(entry, None, TraceError(located(error.diagnostics)))
-    return Entry(entry, reading.trace, notes=located(reading.notes))
+        return Entry(entry, None, TraceError(located(error.diagnostics)), **origin)
+    return Entry(entry, reading.trace, notes=located(reading.notes), **origin)
 
 
 def _failure(entry: str, diagnostic: Diagnostic) -> Entry:
-    return Entry(entry, None, TraceError(diagnostic))
+    return Entry(
+        entry, None, TraceError(diagnostic), source=diagnostic.source, line=diagnostic.line
+    )

@@ -23,12 +23,12 @@ A decision is named by its turn and by its place in the turn.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Final, TypeAlias
 
 from bylaw.frozen import replace
 from bylaw.names import FINAL_ANSWER
-from bylaw.saved import Damaged, fields, listed, optional_text, whole
+from bylaw.saved import Damaged, fields, listed, number, optional_text, whole
 from bylaw.trace.event import MISSING, Call, Event, Message
 from bylaw.trace.refusal import Refusal
 from bylaw.trace.trace import Trace, answer_text
@@ -56,6 +56,8 @@ class GateRecord:
         self.labels: Final = dict(labels or {})
         self.limit: Final = limit
         self.answer: str | None = None
+        self.answered: float | None = None
+        """The time of the answer."""
         self.kept = limit > 0
         """Are events kept? Not any more once there were too many."""
         self._events: list[Event] = []
@@ -79,7 +81,7 @@ class GateRecord:
     def allow(self, key: DecisionKey, call: Call, step: int) -> None:
         """Takes in a call that runs, or the answer."""
         if call.tool == FINAL_ANSWER:
-            self.answer = answer_text(call)
+            self.answer, self.answered = answer_text(call), call.start
         elif self._has_room():
             self._outstanding[key] = len(self._events), step
             self._events.append(call)
@@ -103,16 +105,20 @@ class GateRecord:
 
     def withdraw(self) -> None:
         """Removes the answer: the run continues."""
-        self.answer = None
+        self.answer = self.answered = None
 
-    def forget(self, keys: Iterable[DecisionKey]) -> None:
-        """Removes calls that were allowed, but did not run because nobody learned of it."""
+    def forget(self, keys: Iterable[DecisionKey], refused: Collection[str | None] = ()) -> None:
+        """Removes calls that were allowed, but did not run because nobody learned of it.
+
+        Refusals that nobody learned of are removed by the ids of their decisions.
+        """
         unknown = set(keys)
         gone = sorted(self._outstanding[key][0] for key in unknown & self._outstanding.keys())
         events = [event for at, event in enumerate(self._events) if at not in gone]
         refusals = [
             replace(each, events_before=each.events_before - bisect_left(gone, each.events_before))
             for each in self._refusals
+            if each.decision not in refused
         ]
         outstanding = {
             key: (place - bisect_left(gone, place), step)
@@ -121,11 +127,14 @@ class GateRecord:
         }
         self._events, self._refusals, self._outstanding = events, refusals, outstanding
         if not self.kept:
-            self._leave_out(-len(gone), 0)
+            self._leave_out(-len(gone), -len(refused))
 
-    def finish(self, answer: str | None, metrics: Mapping[str, Json]) -> None:
+    def finish(
+        self, answer: str | None, metrics: Mapping[str, Json], answered: float | None
+    ) -> None:
         """Takes in an answer that nobody proposed, and metrics that are known only at the end."""
-        self.answer = answer if self.answer is None else self.answer
+        if self.answer is None and answer is not None:
+            self.answer, self.answered = answer, answered
         self.metrics |= metrics
 
     def trace(self) -> Trace | None:
@@ -138,7 +147,12 @@ class GateRecord:
             if place < len(events):
                 events[place] = replace(events[place], step=step)
         return Trace(
-            events, answer=self.answer, metrics=metrics, labels=labels, refusals=self._refusals
+            events,
+            answer=self.answer,
+            metrics=metrics,
+            labels=labels,
+            refusals=self._refusals,
+            answered=self.answered,
         )
 
     def _has_room(self) -> bool:
@@ -164,16 +178,18 @@ class GateRecord:
             if place < events and not (self.kept and _has_result(self._events[place]))
         ]
         numbers: dict[str, Json] = {"events": events, "refusals": refusals}
-        return {**numbers, "outstanding": outstanding, "answer": self.answer}
+        answer: dict[str, Json] = {"answer": self.answer, "answered": self.answered}
+        return {**numbers, "outstanding": outstanding, **answer}
 
     def rewind(self, mark: Json) -> None:
         """Returns to a mark. What followed it is lost, as when a run is resumed from there."""
-        names = ("events", "refusals", "outstanding", "answer")
-        events, refusals, outstanding, answer = fields(mark, *names)
+        names = ("events", "refusals", "outstanding", "answer", "answered")
+        events, refusals, outstanding, answer, answered = fields(mark, *names)
         size = whole(events), whole(refusals)
         entries = [[whole(number) for number in listed(each, 4)] for each in listed(outstanding)]
         self._outstanding = {(turn, index): (at, step) for turn, index, at, step in entries}
         self.answer, self.metrics = optional_text(answer), dict(self._given)
+        self.answered = None if answered is None else number(answered)
         if any(at >= size[0] for at, _ in self._outstanding.values()):
             raise Damaged("a call is outstanding that was not made")
         if not self.kept:
@@ -187,7 +203,8 @@ class GateRecord:
             if not isinstance(call, Call):
                 raise Damaged("what is outstanding is the result of a call")
             if _has_result(call):
-                self._events[place] = replace(call, result=MISSING, error=None)
+                unknown = {"error": None, "end": None, "usage": None}
+                self._events[place] = replace(call, result=MISSING, **unknown)
 
     def save(self) -> Json:
         """The record as JSON. Its metrics and labels are left to the guard."""

@@ -3,16 +3,18 @@
     {"bylaw": 1, "tool_calls": [{"step": 0, "tool_name": "search",
      "arguments": {"q": "x"}, "tool_result": "…"}], "answer": "…", "num_steps": 7}
 
-`bylaw` (the format version), `answer`, `messages`, `refusals` and `labels` are optional; every
-other field is a metric. The field `before` of a message is the index in `tool_calls` of the next
-call. `refusals` are the calls that a gate refused: they did not run. Each has the fields of a call,
-the `action`, the `message` to the agent, the `decision`'s id, and `events_before`, the number of
-calls and messages that precede it.
+`bylaw` (the format version), `answer`, `answered` (its time), `messages`, `refusals` and `labels`
+are optional; every other field is a metric. A call may also have `error`, `id`, `start` and `end`
+(seconds since 1970), `agent` and `usage`; of these, a message may have `start`, `agent` and
+`usage`. The field `before` of a message is the index in `tool_calls` of the next call. `refusals`
+are the calls that a gate refused: they did not run. Each has the fields of a call, the `action`,
+the `message` to the agent, the `decision`'s id, and `events_before`, the number of calls and
+messages that precede it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Any, Final, TypeVar
 
@@ -26,9 +28,11 @@ from bylaw.values import LARGEST, Json, kind_of, problem
 VERSION: Final = 1
 
 OWN_FIELDS: Final = (
-    *("bylaw", "tool_calls", "answer", "final_answer", "messages", "refusals", "labels"),
+    *("bylaw", "tool_calls", "answer", "answered", "final_answer"),
+    *("messages", "refusals", "labels"),
 )
 """The fields of a record that are not metrics."""
+_TIME: Final = "a number of seconds since 1970"
 _Item = TypeVar("_Item")
 
 
@@ -41,6 +45,8 @@ class Contents:
     metrics: Mapping[str, Json]
     labels: Mapping[str, Json]
     refusals: Sequence[Refusal] = ()
+    answered: float | None = None
+    """The time of the answer."""
 
 
 @frozen
@@ -65,6 +71,10 @@ def _is_number(value: object) -> bool:
     return type(value) in (int, float) and problem(value) is None
 
 
+def _is_time(value: object) -> bool:
+    return _is_number(value) and abs(value) <= LARGEST  # type: ignore[arg-type]  # a number
+
+
 _CALL_FIELDS: Final = {
     "tool_name": _CallField("tool", "a non-empty string", lambda v: _is_text(v) and v != "", False),
     "arguments": _CallField("args", "an object", lambda v: isinstance(v, Mapping)),
@@ -72,10 +82,25 @@ _CALL_FIELDS: Final = {
     "step": _CallField("step", "a whole number, 0 or more", _is_whole),
     "error": _CallField("error", "a string", _is_text),
     "id": _CallField("id", "a string", _is_text),
-    "start": _CallField("start", "a number", _is_number),
-    "end": _CallField("end", "a number", _is_number),
+    "start": _CallField("start", _TIME, _is_time),
+    "end": _CallField("end", _TIME, _is_time),
     "agent": _CallField("agent", "a string", _is_text),
+    "usage": _CallField("usage", "an object", lambda v: isinstance(v, Mapping)),
 }
+_DETAILS: Final = ("start", "agent", "usage")
+"""The fields that messages have as calls do."""
+
+
+_CALL_ADVICE: Final = {
+    "arguments": 'Arguments have names: {"amount": 5}. A text is decoded first: json.loads(…).',
+    "step": "Write it without quotes, or leave the steps out.",
+}
+"""Advice for fields of the wrong kind."""
+_CALL_WORDS: Final = {
+    **dict.fromkeys(("args", "params", "parameters", "kwargs"), "arguments"),
+    **dict.fromkeys(("result", "output", "response"), "tool_result"),
+}
+"""Words for the fields of a call. Without its arguments, a call would pass for one without any."""
 
 
 def read_record(record: object, *, checked: bool = False) -> Contents:
@@ -104,7 +129,10 @@ class _RecordReader:
 
     def record(self, record: object) -> Contents | None:
         if not isinstance(record, Mapping):
-            self.complain("E301", "record", f"a trace record is an object, not {kind_of(record)}")
+            message = f"a trace record is an object, not {kind_of(record)}"
+            encoded = isinstance(record, str) and record.lstrip().startswith(("{", "["))
+            help = "A text is decoded first: json.loads(…)." if encoded else None
+            self.complain("E301", "record", message, help)
             return None
         version = record.get("bylaw", VERSION)
         if type(version) is not int or version != VERSION:
@@ -125,12 +153,14 @@ class _RecordReader:
         if not isinstance(labels, Mapping):
             self.complain("E303", "labels", f"expected an object, found {kind_of(labels)}")
         metrics = {key: value for key, value in record.items() if key not in OWN_FIELDS}
-        answer = self.answer(record)
+        answer, answered = self.answer(record), record.get("answered")
+        if answered is not None and not _is_time(answered):
+            self.complain("E303", "answered", f"expected {_TIME}, found {kind_of(answered)}")
         for where, value in (("labels", labels), *metrics.items()):
             self.json(value, str(where))
         if self.problems:
             return None
-        return Contents(_merged(calls, messages), answer, metrics, labels, refusals)
+        return Contents(_merged(calls, messages), answer, metrics, labels, refusals, answered)
 
     def missing(self, data: Mapping[str, Any], field: str, where: str) -> None:
         keys = [key for key in islice(data, 100) if isinstance(key, str)]
@@ -142,35 +172,47 @@ class _RecordReader:
         self, values: object, where: str, read: Callable[[Mapping[str, Any], str], _Item]
     ) -> list[_Item]:
         if not isinstance(values, list | tuple):
-            self.complain("E303", where, f"expected a list, found {kind_of(values)}")
+            message = f"expected a list, found {kind_of(values)}"
+            self.complain("E303", where, message, "Put brackets around it: […].")
             return []
         items = []
         for index, value in enumerate(values):
             if isinstance(value, Mapping):
                 items.append(read(value, f"{where}[{index}]"))
             else:
-                self.complain(
-                    "E303", f"{where}[{index}]", f"expected an object, found {kind_of(value)}"
-                )
+                help = f'Write {{"tool_name": "{value}"}}.' if isinstance(value, str) else None
+                message = f"expected an object, found {kind_of(value)}"
+                self.complain("E303", f"{where}[{index}]", message, help)
         return items
 
     def call(self, entry: Mapping[str, Any], where: str) -> Call:
-        values: dict[str, Any] = {"tool": "?"}
+        values: dict[str, Any] = {"tool": "?", **self.fields(entry, where, _CALL_FIELDS)}
+        if "tool_name" not in entry:
+            self.missing(entry, "tool_name", where)
+        for name in _CALL_WORDS.keys() & entry.keys():
+            if (meant := _CALL_WORDS[name]) not in entry:
+                message = f"a call has no field '{name}', which would be passed over"
+                self.complain("E302", f"{where}.{name}", message, f"This field is called {meant}.")
+        self.json(values.get("args"), f"{where}.arguments")
+        self.json(entry.get("tool_result"), f"{where}.tool_result")
+        return Call(**values)
+
+    def fields(
+        self, entry: Mapping[str, Any], where: str, names: Collection[str]
+    ) -> dict[str, Any]:
+        """The values of an entry's fields, by attribute."""
+        values: dict[str, Any] = {}
         for name, value in entry.items():
-            field = _CALL_FIELDS.get(name)
+            field = _CALL_FIELDS.get(name) if name in names else None
             if field is None or (value is None and field.null_is_absent):
                 continue
             if field.fits(value):
                 values[field.attribute] = value
             else:
-                self.complain(
-                    "E303", f"{where}.{name}", f"expected {field.expected}, found {kind_of(value)}"
-                )
-        if "tool_name" not in entry:
-            self.missing(entry, "tool_name", where)
-        self.json(values.get("args"), f"{where}.arguments")
-        self.json(entry.get("tool_result"), f"{where}.tool_result")
-        return Call(**values)
+                message = f"expected {field.expected}, found {kind_of(value)}"
+                self.complain("E303", f"{where}.{name}", message, _CALL_ADVICE.get(name))
+        self.json(values.get("usage"), f"{where}.usage")
+        return values
 
     def message(self, entry: Mapping[str, Any], where: str) -> tuple[int, Message]:
         role, text = entry.get("role"), entry.get("text")
@@ -186,7 +228,8 @@ class _RecordReader:
         if step is not None and not _is_whole(step):
             self.complain("E303", f"{where}.step", "expected a whole number, 0 or more")
         # Complaints are raised together, before anybody reads what is wrong.
-        message = Message(role, text, step)  # type: ignore[arg-type]  # see above
+        details = self.fields(entry, where, _DETAILS)
+        message = Message(role, text, step, **details)  # type: ignore[arg-type]  # see above
         return before if _is_whole(before) else 0, message  # type: ignore[return-value]  # whole
 
     def refusal(self, entry: Mapping[str, Any], where: str) -> Refusal:
@@ -235,20 +278,24 @@ def write_record(contents: Contents) -> dict[str, Json]:
         if isinstance(event, Call):
             calls.append(_call_entry(event))
         else:
-            messages.append(
-                {
-                    "role": event.role,
-                    "text": event.text,
-                    "before": len(calls),
-                    "step": event.step,
-                }
-            )
+            entry = {"role": event.role, "text": event.text}
+            messages.append(entry | {"before": len(calls), "step": event.step} | _details(event))
     record: dict[str, Json] = {"bylaw": VERSION, **contents.metrics, "tool_calls": calls}
-    optional = {"answer": contents.answer, "messages": messages, "labels": dict(contents.labels)}
+    optional = {
+        "answer": contents.answer,
+        "answered": contents.answered,
+        "messages": messages,
+        "labels": dict(contents.labels),
+    }
     record |= {key: value for key, value in optional.items() if value not in (None, [], {})}
     if contents.refusals or any(_looks_refused(event) for event in contents.events):
         record["refusals"] = [_refusal_entry(refusal) for refusal in contents.refusals]
     return record
+
+
+def _details(message: Message) -> dict[str, Json]:
+    found = ((name, getattr(message, name)) for name in _DETAILS)
+    return {name: value for name, value in found if value is not None}
 
 
 def _looks_refused(event: Event) -> bool:

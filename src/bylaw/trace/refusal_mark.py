@@ -11,6 +11,9 @@ stand in the mapping of `ConstraintViolationError.to_dict()`. A result that only
 is an ordinary result, and so is the second result with the same id: it quotes the first. After a
 refusal that ends the run, the calls of the same turn that have no result did not run either.
 
+Where an answer is a message, so is its refusal: a message of the user that is the refusal of an
+answer, after the answer. A message of the assistant that ends the run is the gate's own.
+
 The digest has no key. It shows that a text is complete and unchanged, not who wrote it: a tool
 that sets out to imitate a refusal can. Only the gate's log tells, and `checked_against` asks it.
 """
@@ -24,7 +27,7 @@ from typing import Any, Final
 from bylaw.errors import clipped
 from bylaw.frozen import replace
 from bylaw.names import FINAL_ANSWER
-from bylaw.trace.event import MISSING, Call, Event
+from bylaw.trace.event import MISSING, Call, Event, Message
 from bylaw.trace.refusal import OPENING, REFUSAL_ACTIONS, Refusal
 from bylaw.values import Json, JsonError, read_json
 
@@ -98,13 +101,48 @@ def set_aside(events: Iterable[Event]) -> tuple[list[Event], list[Refusal]]:
     refusals: list[Refusal] = []
     seen: set[str | None] = set()
     for event in events:
-        refusal = _refused_after(refusals, event) if isinstance(event, Call) else None
+        if isinstance(event, Call):
+            refusal = _refused_after(refusals, event)
+        elif (refusal := _said_by_gate(event)) is not None:
+            if refusal.decision in seen or not _answers(kept):
+                continue  # it repeats what stands in place of a result
+            refusal = replace(refusal, call=_answer_call(kept.pop()))
         if refusal is None or (refusal.decision is not None and refusal.decision in seen):
             kept.append(event)
         else:
             seen.add(refusal.decision)
             refusals.append(replace(refusal, events_before=len(kept)))
     return kept, refusals
+
+
+def ends_the_run(text: str) -> bool:
+    """Is this the text with which a gate ends a run, in place of an answer?"""
+    return _said_by_gate(Message("assistant", text)) is not None
+
+
+def _said_by_gate(message: Message) -> Refusal | None:
+    """The refusal that a message is: of an answer, or at the end of the run."""
+    if MARK not in message.text:
+        return None
+    tool = message.text.partition(OPENING)[0]
+    refusal = refusal_of(Call(tool, result=message.text))
+    match message.role, refusal:
+        case "user", Refusal() if tool == FINAL_ANSWER:
+            return refusal
+        case "assistant", Refusal(action="stop"):
+            return refusal
+    return None
+
+
+def _answers(events: list[Event]) -> bool:
+    last = events[-1] if events else None
+    return isinstance(last, Message) and last.role == "assistant"
+
+
+def _answer_call(message: Event) -> Call:
+    """The answer that a message of the assistant was."""
+    assert isinstance(message, Message), "an answer that is not a call"
+    return Call(FINAL_ANSWER, {"answer": message.text}, step=message.step)
 
 
 def _refused_after(earlier: list[Refusal], call: Call) -> Refusal | None:

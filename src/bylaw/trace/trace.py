@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, Literal, TypeAlias
 
+from bylaw.argument_types import expect
 from bylaw.errors import MAX_DIAGNOSTICS, Diagnostic, TraceError
 from bylaw.frozen import replace
 from bylaw.names import FINAL_ANSWER
@@ -14,6 +15,7 @@ from bylaw.trace.record import Contents, read_record, write_record
 from bylaw.trace.refusal import Refusal
 from bylaw.values import Json, write_json
 
+EVENTS: Final = (Call, Message)
 Events: TypeAlias = Literal["calls", "all"]
 
 
@@ -22,6 +24,8 @@ class Trace:
 
     `refusals` are the calls that a gate refused. They did not run, so that no rule sees them.
 
+    `answered` is the time of the answer, in seconds since 1970, UTC.
+
     Events without a step get one. Each call is a step of its own, an assistant's text shares the
     step of the calls that follow it, and every other message is a step of its own. If only some
     events have a step, all are renumbered, and adjacent calls of one step stay together.
@@ -29,7 +33,7 @@ class Trace:
 
     __slots__ = (
         *("_read_only", "_views"),
-        *("answer", "calls", "events", "labels", "metrics", "name", "refusals"),
+        *("answer", "answered", "calls", "events", "labels", "metrics", "name", "refusals"),
     )
 
     def __init__(
@@ -41,15 +45,20 @@ class Trace:
         labels: Mapping[str, Json] | None = None,
         name: str | None = None,
         refusals: Iterable[Refusal] = (),
+        answered: float | None = None,
     ) -> None:
         listed = list(events)
+        if not all(isinstance(event, EVENTS) for event in listed):
+            _reject(next(event for event in listed if not isinstance(event, EVENTS)))
         last = listed[-1] if listed else None
         if isinstance(last, Call) and last.tool == FINAL_ANSWER:
             answer = _agreed(answer, answer_text(last))
+            answered = last.start if answered is None else answered
             listed.pop()
         self.events: Final = _stepped(listed)
         self.calls: Final = tuple(event for event in self.events if isinstance(event, Call))
         self.answer: Final = answer
+        self.answered: Final = answered
         self.metrics: Final[Mapping[str, Json]] = dict(metrics or {})
         self.labels: Final[Mapping[str, Json]] = dict(labels or {})
         self.name: Final = name
@@ -69,6 +78,7 @@ class Trace:
                 labels=read_only(self.labels),
                 name=self.name,
                 refusals=self.refusals,
+                answered=self.answered,
             )
         return self._read_only
 
@@ -102,7 +112,8 @@ class Trace:
             if answer and self.answer is not None:
                 last = self.events[-1].step if self.events else None
                 step = 0 if last is None else last + 1
-                seen = (*seen, Call(FINAL_ANSWER, {"answer": self.answer}, step=step))
+                given = Call(FINAL_ANSWER, {"answer": self.answer}, step=step, start=self.answered)
+                seen = (*seen, given)
             self._views[key] = seen
         return self._views[key]
 
@@ -126,7 +137,8 @@ class Trace:
         return trace_with(changed, self.name)
 
     def _contents(self) -> Contents:
-        return Contents(self.events, self.answer, self.metrics, self.labels, self.refusals)
+        kept = self.metrics, self.labels, self.refusals
+        return Contents(self.events, self.answer, *kept, self.answered)
 
 
 def trace_with(contents: Contents, name: str | None = None) -> Trace:
@@ -138,6 +150,7 @@ def trace_with(contents: Contents, name: str | None = None) -> Trace:
         labels=contents.labels,
         name=name,
         refusals=contents.refusals,
+        answered=contents.answered,
     )
 
 
@@ -178,6 +191,11 @@ def _agreed(stated: str | None, called: str) -> str:
             )
         )
     return called
+
+
+def _reject(given: object) -> None:
+    help = 'Write Call("search", {"q": "x"}). A record is read with Trace.from_record.'
+    expect(given, EVENTS, "calls and messages", help)
 
 
 def _stepped(events: list[Event]) -> tuple[Event, ...]:

@@ -55,6 +55,12 @@ def _contains(whole: Json, part: Json) -> bool:
     return part in whole
 
 
+def _mentions(whole: Json, part: Json) -> bool:
+    from bylaw.texts.occurrence import mentions  # slow to import, and few rules need it
+
+    return mentions(whole, part)
+
+
 def _matches(text: Json, pattern: Json) -> bool:
     expression = compiled(pattern) if is_text(pattern) and is_text(text) else None
     if expression is None:
@@ -69,6 +75,7 @@ RELATION_TESTS: Final[dict[str, Callable[[Json, Json], bool]]] = {
     **{symbol: _ordered(compare) for symbol, compare in ORDERS.items()},
     "contains": _contains,
     "in": lambda part, whole: _contains(whole, part),
+    "mentions": _mentions,
     "~": _matches,
 }
 
@@ -103,7 +110,7 @@ def _partly_compared(left: PossibleValue, symbol: str, right: PossibleValue) -> 
     if isinstance(left, SomeOf) and symbol == "contains":
         return _perhaps_contains(left, right)
     if isinstance(left, SomeOf) or isinstance(right, SomeOf):
-        if symbol not in ("=", "!=", "contains"):
+        if symbol not in ("=", "!=", "contains", "mentions"):
             return False  # a list has no order, and is no text
         pairs = product(options_of(left), options_of(right))
         return _agreed(compared(a, symbol, b) for a, b in pairs)
@@ -131,6 +138,8 @@ def _perhaps_contains(whole: SomeOf, part: PossibleValue) -> bool | None:
 def _compared_ranges(left: PossibleValue, symbol: str, right: PossibleValue) -> bool | None:
     bounds: list[tuple[Json, Json]] = [_bounds(left), _bounds(right)]
     if UNSEEN in bounds[0] or UNSEEN in bounds[1]:
+        return None
+    if symbol == "mentions":
         return None
     if symbol == "contains" and is_list(whole := bounds[0][0]):
         return False if all(compared(each, "=", right) is False for each in whole) else None

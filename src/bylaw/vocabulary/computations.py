@@ -55,11 +55,17 @@ def whole(operation: Callable[[float], int]) -> Callable[[float], Result]:
     return lambda value: finite(operation(value))
 
 
+_GROUPED: Final = re.compile(r"\s*-?[1-9]\d{0,2}(,\d{3})+(\.\d+)?\s*", re.ASCII)
+"""A number with commas between groups of three digits."""
+
+
 def to_number(value: Json) -> Result:
     if is_number(value):
         return value
     if not is_text(value):
         return MISSING
+    if _GROUPED.fullmatch(value):
+        value = value.replace(",", "")
     try:
         found = read_json(value)
     except JsonError:
@@ -115,10 +121,17 @@ def pairs(left: list[Json], right: list[Json]) -> list[Json]:
 # ── text ──────────────────────────────────────────────────────────────────────────────────
 
 
-def matches(text: str, pattern: str) -> Result:
+def matches(value: Json, pattern: str) -> Result:
+    """A number is searched as it is written, and null has no matches.
+
+    An object is undefined: a text that is sought may be inside it.
+    """
     expression = compiled(pattern)
-    if expression is None:
+    if expression is None or is_object(value):
         return MISSING
+    if value is None:
+        return []
+    text = to_string(value)
     spend(2 * expression.work(text))  # it may be read in both directions
     return expression.find(text)
 
@@ -157,6 +170,15 @@ def _in_canonical_order(run: str) -> str:
     )
 
 
+def source_leaves(value: Json) -> Json:
+    """The leaves of a value that can come from somewhere."""
+    from bylaw.texts.occurrence import leaves, needs_source  # slow to import
+
+    found = [leaf for leaf in leaves(value) if needs_source(leaf)]
+    spend(len(found))
+    return found
+
+
 def decode(value: Json) -> Json:
     if not is_text(value):
         return value
@@ -183,6 +205,13 @@ def joined(separator: str, items: list[Json]) -> Result:
     spend_on_text(*items)
     spend(len(separator) * len(items) / CHARACTERS)
     return separator.join(items)
+
+
+def shell_commands(value: Json) -> Result:
+    from bylaw.shell.calls import commands_of  # few procedures need it
+
+    found = commands_of(value)
+    return MISSING if found is None else found
 
 
 _TYPES: Final = {bool: "boolean", int: "number", float: "number", str: "string", type(None): "null"}

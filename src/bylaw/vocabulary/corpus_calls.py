@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from bylaw.frozen import frozen
 from bylaw.logic.terms import Tool
-from bylaw.vocabulary.tracker import Probe
+from bylaw.vocabulary.predicate import Probe
 
 if TYPE_CHECKING:
     import numpy as np

@@ -26,12 +26,14 @@ class ArgumentType:
 NUMBER: Final = ArgumentType("number", is_number, lifts=True)
 TEXT: Final = ArgumentType("text", is_text, lifts=True)
 PATTERN: Final = ArgumentType("regular expression", is_text)
+ZONE: Final = ArgumentType("time zone", is_text)
 SEPARATOR: Final = ArgumentType("text", is_text)
 LIST: Final = ArgumentType("list", is_list)
 OBJECT: Final = ArgumentType("object", is_object, lifts=True)
 ROW: Final = ArgumentType("text or list", lambda v: is_text(v) or is_list(v))
 SIZED: Final = ArgumentType("text, list or object", lambda v: ROW.fits(v) or is_object(v))
 SCALAR: Final = ArgumentType("value", lambda v: True, lifts=True)
+COMMAND: Final = ArgumentType("text, list or object", lambda v: SIZED.fits(v))
 ANY: Final = ArgumentType("value", lambda v: True)
 
 

@@ -12,11 +12,15 @@ import operator
 from collections.abc import Sequence
 from typing import Final
 
+from bylaw.regex.regex import regex_error
 from bylaw.trace.event import MISSING
-from bylaw.values import problem
+from bylaw.values import is_text, problem
+from bylaw.vocabulary import calendar
 from bylaw.vocabulary import computations as c
+from bylaw.vocabulary.calendar import zone_named
 from bylaw.vocabulary.function import (
     ANY,
+    COMMAND,
     LIST,
     NUMBER,
     OBJECT,
@@ -26,6 +30,8 @@ from bylaw.vocabulary.function import (
     SEPARATOR,
     SIZED,
     TEXT,
+    ZONE,
+    ArgumentType,
     Function,
     Result,
 )
@@ -35,8 +41,15 @@ _ROWS: Final = (
     Function("avg", (LIST,), c.average, "avg([1, 2])", "The mean; undefined for an empty list."),
     Function("ceil", (NUMBER,), c.whole(math.ceil), "ceil(1.2)", "The number rounded up."),
     Function(
+        "date",
+        (NUMBER, ZONE),
+        calendar.date,
+        'date(0, "Europe/Berlin")',
+        "The date of a time in a time zone, as text: 2026-03-29.",
+    ),
+    Function(
         "decode",
-        (ANY,),
+        (SCALAR,),
         c.decode,
         'decode("[1]")',
         "The JSON array or object that a text encodes; any other value as it is.",
@@ -51,12 +64,20 @@ _ROWS: Final = (
     ),
     Function(
         "find",
-        (TEXT, PATTERN),
+        (SCALAR, PATTERN),
         c.matches,
         'find("a1b2", /\\d/)',
-        "All matches of a regular expression, or of its group if it has one.",
+        "All matches of a regular expression, or of its group if it has one. Numbers are searched "
+        "as they are written; null has no matches.",
     ),
     Function("floor", (NUMBER,), c.whole(math.floor), "floor(1.8)", "The number rounded down."),
+    Function(
+        "hour",
+        (NUMBER, ZONE),
+        calendar.hour,
+        'hour(0, "Europe/Berlin")',
+        "The hour of a time in a time zone, 0 to 23.",
+    ),
     Function(
         "join",
         (SEPARATOR, LIST),
@@ -65,6 +86,13 @@ _ROWS: Final = (
         "The texts joined by the separator.",
     ),
     Function("keys", (OBJECT,), sorted, 'keys({"a": 1})', "The keys of an object, sorted."),
+    Function(
+        "leaves",
+        (ANY,),
+        c.source_leaves,
+        'leaves({"a": [1, "b", true]})',
+        "The texts and numbers in a value, at any depth, except texts without a letter or digit.",
+    ),
     Function(
         "length", (SIZED,), len, "length([1, 2])", "The number of characters, elements or keys."
     ),
@@ -104,6 +132,14 @@ _ROWS: Final = (
         "The nearest whole number; halves are rounded up.",
     ),
     Function(
+        "shell",
+        (COMMAND,),
+        c.shell_commands,
+        'shell("git push -f")',
+        "The commands that a text makes a shell run, as objects; see Shell commands. Also of a "
+        "list of words, and of an object with a command or cmd.",
+    ),
+    Function(
         "sort", (LIST,), c.ordered, "sort([2, 1])", "The numbers or texts in ascending order."
     ),
     Function(
@@ -127,7 +163,8 @@ _ROWS: Final = (
         (SCALAR,),
         c.to_number,
         'to_number("1.5")',
-        "The number itself, or the number that a text contains.",
+        "The number itself, or the number that a text writes. Commas may stand between groups of "
+        "three digits: 1,234.5.",
     ),
     Function(
         "to_string",
@@ -150,6 +187,13 @@ _ROWS: Final = (
         "The values of an object, sorted by key.",
     ),
     Function(
+        "weekday",
+        (NUMBER, ZONE),
+        calendar.weekday,
+        'weekday(0, "Europe/Berlin")',
+        "The day of the week of a time in a time zone, from 1 for Monday to 7 for Sunday.",
+    ),
+    Function(
         "zip",
         (LIST, LIST),
         c.pairs,
@@ -167,6 +211,18 @@ _ROWS: Final = (
         "The quotient; undefined for the divisor 0.",
     ),
 )
+
+_ZONES: Final = 'Use a name of the IANA database, such as "Europe/Berlin" or "UTC".'
+
+
+def mistake_in(place: ArgumentType, value: object) -> tuple[str, str, str | None] | None:
+    """The fault of an operand that is written out: a code, a message and help."""
+    if place is PATTERN and (error := regex_error(value)) is not None:
+        return "E111", error.message, error.help
+    if place is ZONE and is_text(value) and zone_named(value) is None:
+        return "E121", f"unknown time zone '{value}'", _ZONES
+    return None
+
 
 FUNCTIONS: Final = {function.name: function for function in _ROWS}
 

@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from bylaw.frozen import frozen
 from bylaw.vocabulary.patterns import names_of
-from bylaw.vocabulary.tracker import Probe
+from bylaw.vocabulary.predicate import Probe
 
 NthCall: TypeAlias = tuple[str, int]
 """A tool and the index of one of its calls, counted from 0."""

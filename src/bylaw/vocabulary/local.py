@@ -19,8 +19,8 @@ from bylaw.trace.event import (
     Event,
     Message,
     Missing,
+    comes_with_result,
     field_of,
-    known_before_result,
 )
 from bylaw.values import Json
 from bylaw.vocabulary.comparisons import NUMBERS, ORDERS, compared, same
@@ -39,7 +39,7 @@ from bylaw.vocabulary.possible import (
     known,
     together,
 )
-from bylaw.vocabulary.reading import elements_of
+from bylaw.vocabulary.reading import elements_of, field_seen
 from bylaw.vocabulary.view import Kleene
 from bylaw.work import spend
 
@@ -98,7 +98,7 @@ class LocalCompiler:
         """A function that reads the event that `last` finds."""
         raise NotLocal("it looks at other events")
 
-    def sofar(self, condition: f.Formula, slots: Slots) -> PossibleReader:
+    def sofar(self, term: t.Sofar, slots: Slots) -> PossibleReader:
         """A function that reads the events that `sofar` finds."""
         raise NotLocal("it looks at other events")
 
@@ -141,8 +141,8 @@ class LocalCompiler:
                 return lambda now: applied(function, [reader(now) for reader in readers])
             case t.Last(condition):
                 return self.last(condition, slots)
-            case t.Sofar(condition):
-                return self.sofar(condition, slots)
+            case t.Sofar():
+                return self.sofar(term, slots)
             case t.Counted(variable, domain, body):
                 return self._counted(variable, domain, body, slots)
             case t.ListTerm(items):
@@ -161,9 +161,9 @@ class LocalCompiler:
     def _field(self, field: str) -> Reader:
         if field == "step":
             return lambda now: now.step
-        if known_before_result(field):
+        if not comes_with_result(field):
             return lambda now: field_of(now.event, field)
-        return lambda now: UNSEEN if now.pending else field_of(now.event, field)
+        return lambda now: field_seen(now.event, field, now.pending)
 
     def _members(
         self, domain: f.Domain, slots: Slots
@@ -321,10 +321,8 @@ class LocalCompiler:
 
 def found_in(field: str, path: tuple[str, ...]) -> Reader:
     """Reads the value at a pattern's path. Unlike a term's path, it does not look into lists."""
-    known = known_before_result(field)
-    return lambda now: (
-        UNSEEN if now.pending and not known else lookup(field_of(now.event, field), path)
-    )
+    late = comes_with_result(field)
+    return lambda now: UNSEEN if now.pending and late else lookup(field_of(now.event, field), path)
 
 
 # ── three-valued connectives ──────────────────────────────────────────────────────────────

@@ -10,7 +10,8 @@ from bylaw.logic.formula import ArgumentIs, OutcomeIs, Pattern
 from bylaw.logic.terms import Literal, Term, Tool, ToolGlob, ToolName, ToolSet, members_of
 from bylaw.names import FINAL_ANSWER
 from bylaw.trace.event import MISSING, Call, Missing
-from bylaw.values import LARGEST, Json, equal
+from bylaw.values import LARGEST, Json, equal, is_list
+from bylaw.work import spend
 
 ValueOf: TypeAlias = Callable[[Term], Any]
 """The value of a term, or MISSING."""
@@ -90,6 +91,29 @@ def lookup(value: Json | Missing, path: Sequence[str]) -> Json | Missing:
             return MISSING
         value = value.get(key, MISSING)
     return value
+
+
+def at_key(base: Any, key: Json | Missing) -> Json | Missing:
+    """The value of a key in an object, or in each element of a list; or of an index in a list."""
+    if isinstance(key, str):
+        if isinstance(base, Mapping):
+            return base.get(key, MISSING)
+        if is_list(base):
+            spend(len(base))
+            found = (at_key(element, key) for element in base)
+            return [value for value in found if value is not MISSING and value is not None]
+        return MISSING
+    index = whole_index(key)
+    if index is not None and is_list(base) and -len(base) <= index < len(base):
+        return base[index]
+    return MISSING
+
+
+def whole_index(key: Json | Missing) -> int | None:
+    """The index that a value stands for, or None. `2.0` is one; `true` is not."""
+    if type(key) is float and key.is_integer():
+        return int(key)
+    return key if type(key) is int else None
 
 
 def whole_number(value: Json | Missing) -> int | Missing:

@@ -8,14 +8,15 @@ told without trying every combination; where that would be too many, it is UNSEE
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from enum import Enum
 from itertools import product
 from typing import Final, TypeAlias
 
 from bylaw.trace.event import MISSING, Missing
-from bylaw.values import Json, equal, identity, is_list, is_number
+from bylaw.values import Json, equal, identity, is_number
 from bylaw.vocabulary.functions import apply
+from bylaw.vocabulary.patterns import at_key, whole_index
 from bylaw.vocabulary.tally import TALLIED, Range, Tally, combined
 from bylaw.work import spend
 
@@ -153,30 +154,15 @@ def found_at(base: PossibleValue, key: Seen) -> PossibleValue:
         return MISSING
     if base is UNSEEN or key is UNSEEN:
         return UNSEEN
-    if isinstance(key, float) and key.is_integer():
-        key = int(key)
     match base:
         case OneOf():
             return one_of([found_at(value, key) for value in base.values])
         case SomeOf() if isinstance(key, str):
             return _mapped(base, key)
-        case SomeOf() if type(key) is int:
-            return _indexed(base, key)
+        case SomeOf() if (index := whole_index(key)) is not None:
+            return _indexed(base, index)
         case _:
-            return _found(base, key)
-
-
-def _found(base: Json, key: Json) -> Seen:
-    if isinstance(key, str):
-        if isinstance(base, Mapping):
-            return base.get(key, MISSING)
-        if is_list(base):
-            spend(len(base))
-            found = (_found(element, key) for element in base)
-            return [value for value in found if value is not MISSING and value is not None]
-    elif type(key) is int and is_list(base) and -len(base) <= key < len(base):
-        return base[key]
-    return MISSING
+            return at_key(base, key)
 
 
 def _mapped(base: SomeOf, key: str) -> PossibleValue:

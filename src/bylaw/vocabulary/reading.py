@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final, Protocol
 
 from bylaw.logic import terms as t
-from bylaw.trace.event import MISSING, Event, Missing, field_of, known_before_result
+from bylaw.trace.event import MISSING, Event, Missing, comes_with_result, field_of
 from bylaw.trace.trace import Trace
 from bylaw.values import Json, is_list
 from bylaw.vocabulary.possible import (
@@ -128,11 +128,16 @@ HIDDEN: Final = PartialObject(dict.fromkeys(t.FIELDS, UNSEEN))
 """A wholly unknown event, as an object."""
 
 
+def field_seen(event: Event, name: str, pending: bool) -> Seen:
+    """The event's field of this name; UNSEEN if it may still come with the result."""
+    value = field_of(event, name)
+    return UNSEEN if value is MISSING and pending and comes_with_result(name) else value
+
+
 def partial_object(event: Event) -> PartialObject:
     """A call whose result is outstanding, as an object."""
-    seen = {name: field_of(event, name) for name in t.FIELDS if known_before_result(name)}
-    unseen = {name: UNSEEN for name in t.FIELDS if not known_before_result(name)}
-    return PartialObject({**seen, **unseen})
+    fields = ((name, field_seen(event, name, True)) for name in t.FIELDS)
+    return PartialObject({name: value for name, value in fields if value is not MISSING})
 
 
 def as_object(event: Event) -> Json:

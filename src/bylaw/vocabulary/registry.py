@@ -6,13 +6,10 @@ Registration is the only way to add code to an evaluation; loading a file never 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Set
-from types import MappingProxyType
-from typing import Any, TypeAlias, TypeVar, overload
+from typing import Any, Final, TypeAlias, TypeVar, overload
 
-from bylaw.errors import Diagnostic, SpecError, did_you_mean
-from bylaw.logic import formula as f
+from bylaw.errors import Diagnostic, SpecError
 from bylaw.logic.operators import is_plain
-from bylaw.logic.walk import everything
 from bylaw.read_only import read_only
 from bylaw.trace.event import MISSING, Missing
 from bylaw.values import Json, decoded, equal
@@ -41,17 +38,11 @@ class Vocabulary:
         self._predicates: dict[str, OpenFunction] = {}
         self._final_when_false: set[str] = set()
         self._extractors: dict[str, Extractor] = {}
-        self._comparator: Comparator = same_result
-
-    @property
-    def predicates(self) -> Mapping[str, OpenFunction]:
+        self.predicates: Final[Mapping[str, OpenFunction]] = self._predicates
         """The open predicates, by name."""
-        return MappingProxyType(self._predicates)
-
-    @property
-    def extractors(self) -> Mapping[str, Extractor]:
+        self.extractors: Final[Mapping[str, Extractor]] = self._extractors
         """The domain extractors, by name."""
-        return MappingProxyType(self._extractors)
+        self._comparator: Comparator = same_result
 
     @overload
     def predicate(self, function: _Function, /) -> _Function: ...
@@ -146,26 +137,3 @@ def _operand_count(function: Callable[..., Any], least: int) -> int:
 
 EMPTY = Vocabulary()
 """The default: no registered functions."""
-
-
-def check_closed(formula: f.Formula, vocabulary: Vocabulary) -> None:
-    """Raises SpecError if a variable is not bound or a function is not registered."""
-    problems = [
-        Diagnostic("E108", f"no quantifier binds the variable '{name}'")
-        for name in sorted(formula.free)
-    ]
-    for part in everything(formula):
-        match part:
-            case f.OpenPredicate(name) if name not in vocabulary.predicates:
-                known, kind = set(vocabulary.predicates), "predicate"
-            case f.Extracted(name) if name not in vocabulary.extractors:
-                known, kind = set(vocabulary.extractors), "extractor"
-            case _:
-                continue
-        help = did_you_mean(name, known) or (
-            "Register it on a Vocabulary and pass that: --with module:vocabulary on the "
-            "command line, vocabulary=… in Python."
-        )
-        problems.append(Diagnostic("E115", f"the {kind} '{name}' is not registered", help))
-    if problems:
-        raise SpecError(problems)

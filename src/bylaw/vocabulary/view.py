@@ -26,9 +26,8 @@ from bylaw.trace.event import (
     Event,
     Message,
     Missing,
-    field_of,
-    known_before_result,
 )
+from bylaw.trace.time import microseconds
 from bylaw.trace.trace import Trace
 from bylaw.values import Json, arguments_key, equal, write_json
 from bylaw.vocabulary.comparisons import same
@@ -38,6 +37,7 @@ from bylaw.vocabulary.reading import (
     HIDDEN,
     NoEvent,
     as_object,
+    field_seen,
     partial_object,
     value_at,
 )
@@ -215,9 +215,9 @@ class View:
         """The field of the event at this position; MISSING past the end."""
         if at >= len(self.events):
             return MISSING
-        if at in self.hidden or (at in self.pending and not known_before_result(name)):
+        if at in self.hidden:
             return UNSEEN
-        return field_of(self.events[at], name)
+        return field_seen(self.events[at], name, at in self.pending)
 
     def event_object(self, at: int) -> PossibleValue:
         """The event at this position as an object."""
@@ -225,6 +225,16 @@ class View:
             return HIDDEN
         event = self.events[at]
         return partial_object(event) if at in self.pending else as_object(event)
+
+    # ── times ────────────────────────────────────────────────────────────────────────────
+
+    @cached_property
+    def starts(self) -> list[int | None]:
+        """The start of each event in microseconds; None if it has none, or is hidden."""
+        return [
+            None if position in self.hidden else microseconds(event.start)
+            for position, event in enumerate(self.events)
+        ]
 
     # ── steps ────────────────────────────────────────────────────────────────────────────
 

@@ -20,6 +20,7 @@ from bylaw.trace.formats.langchain_messages import LANGCHAIN
 from bylaw.trace.formats.openai_chat import OPENAI_CHAT
 from bylaw.trace.formats.openai_responses import OPENAI_RESPONSES
 from bylaw.trace.formats.otel_genai import OPENTELEMETRY
+from bylaw.trace.formats.pydantic_ai_messages import PYDANTIC_AI
 from bylaw.trace.formats.smolagents_memory import SMOLAGENTS
 from bylaw.trace.formats.tau2_bench import TAU2_BENCH
 from bylaw.trace.formats.tau_bench import TAU_BENCH
@@ -51,6 +52,7 @@ FORMATS: Final = (
     SMOLAGENTS,
     CLAUDE_CODE,
     LANGCHAIN,
+    PYDANTIC_AI,
     OPENAI_RESPONSES,
     ANTHROPIC,
     OPENAI_CHAT,
@@ -64,13 +66,6 @@ def format_of(value: object) -> Format | None:
     return next((known for known in FORMATS if known.detects(value)), None)
 
 
-def opens_session(value: object) -> bool:
-    """Is this the first line of a file whose lines are together one run?"""
-    if isinstance(value, dict) and ("tool_calls" in value or "messages" in value):
-        return False  # it is a run of its own
-    return any(known.opens_session(value) for known in FORMATS if known.opens_session)
-
-
 def read(value: object, *, name: str | None = None, checked: bool = False) -> NotedTrace:
     """The trace in a value of any known format. Raises all its mistakes as one TraceError.
 
@@ -81,12 +76,22 @@ def read(value: object, *, name: str | None = None, checked: bool = False) -> No
     known = format_of(value)
     if known is not None:
         return known.read(value, name)
+    if isinstance(value, Mapping) and not _PROCEDURE_FIELDS.isdisjoint(value):
+        message = "this is a procedure, not a trace: it has constraints"
+        help = "A procedure is named with -p: bylaw verify -p PROCEDURE TRACE."
+        raise TraceError(Diagnostic("E301", message, help, where="record"))
     try:
         return RECORD.read(value, name)
     except TraceError as error:
         raise TraceError(_helped(each, value) for each in error.diagnostics) from None
 
 
+_PROCEDURE_FIELDS: Final = frozenset({"constraints", "rules"})
+_CALL_FIELDS: Final = frozenset({"tool", "tool_name", "name", "function"})
+_ONE_CALL: Final = (
+    'If this is one call, a run is a list of them: {"tool_calls": [{"tool_name": "search", '
+    '"arguments": {}}]}.'
+)
 _PARTIAL: Final = (
     "This is a response of the OpenAI API, which is only part of a run. Save all messages: those "
     "sent, then choices[0].message, then the results of its calls."
@@ -98,6 +103,8 @@ def _helped(diagnostic: Diagnostic, value: object) -> Diagnostic:
     listed = "; ".join(f"{known.name} ({known.shape})" for known in FORMATS)
     partial = isinstance(value, Mapping) and "choices" in value
     advice = _PARTIAL if partial else f"The formats read are: {listed}."
+    if isinstance(value, Mapping) and not _CALL_FIELDS.isdisjoint(value):
+        advice = _ONE_CALL
     return replace(diagnostic, help=" ".join(filter(None, (diagnostic.help, advice))))
 
 

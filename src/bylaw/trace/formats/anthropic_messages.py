@@ -18,6 +18,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, TypeGuard
 
 from bylaw.trace.formats.conversation import CallFields, ConversationReader, scalars
+from bylaw.trace.formats.details import start_of
 from bylaw.trace.formats.format import Format, NotedTrace
 
 _CALLS: Final = CallFields(("name",), ("input",))
@@ -49,7 +50,8 @@ class BlockReader(ConversationReader):
             calls = [self.call(block, at) for block, at in uses]
             self.turn(self.text(content, f"{where}.content"), calls)
         for block, at in results:
-            self.returned(_result(block), at)
+            written = {} if (time := start_of(message)) is None else {"timestamp": time}
+            self.returned({**_result(block), **written}, at)
         if message.get("role") != "assistant" and (not results or len(results) < len(placed)):
             super().message({**message, "content": content}, where)
 

@@ -48,6 +48,7 @@ class _SessionReader(BlockReader):
     def lines(self, lines: list[object]) -> None:
         """Reads the lines of a session; raises their mistakes."""
         for said in self.gathered(lines):
+            self.details = self.details_of(said.message)
             if said.blocks is None:
                 self.message(said.message, said.where)
             else:
@@ -92,6 +93,8 @@ class _SessionReader(BlockReader):
             return None
         if any(line.get(key) for key in _BY_THE_PROGRAM):
             message = {**message, "role": "system"}
+        if "timestamp" in line:
+            message = {**message, "timestamp": line["timestamp"]}
         content = message.get("content")
         if not isinstance(content, list | tuple):
             return _SessionMessage(message, None, where)

@@ -11,6 +11,8 @@
   tools report failure: `failed: text ~ /^Error/`.
 - A call whose result or error is a gate's refusal did not run, and is kept apart from the events
   (`bylaw.trace.refusal_mark`).
+- Times, agents and usage are kept as far as they are recorded (`details`). The usage of a turn is
+  that of its text, or of its first call if it has no text. A call ends when its result is written.
 - The assistant's text at the end of a conversation is also the answer. It stays a message, so
   that rules over messages see the whole conversation.
 
@@ -27,6 +29,7 @@ from typing import Any, Final
 
 from bylaw.errors import MAX_DIAGNOSTICS, Diagnostic, TraceError, shown
 from bylaw.trace.event import MISSING, Call, Event, Message, Missing, Role, read_arguments
+from bylaw.trace.formats.details import NO_DETAILS, Details, details_of, start_of
 from bylaw.trace.formats.format import NotedTrace, without_refused
 from bylaw.trace.record import Contents
 from bylaw.values import Json, JsonError, kind_of, write_json
@@ -63,11 +66,14 @@ class ConversationReader:
         self.fields = fields
         self.events: list[Event] = []
         self.answer: str | None = None
+        self.answered: float | None = None
         self.notes: list[Diagnostic] = []
         self.problems: list[Diagnostic] = []
         self.list_name = "messages"
         """The place of the messages, for notes on all of them."""
         self.step = -1
+        self.details = NO_DETAILS
+        """The time, agent and usage of the message that is being read."""
         self.waiting: dict[int, Call] = {}  # the latest calls, by position among the events
         self.named: dict[str, list[int]] = {}  # the waiting calls with an id, from any turn
         self.results: list[tuple[Mapping[str, Any], str]] = []  # tool messages since then
@@ -82,9 +88,14 @@ class ConversationReader:
         self.list_name = where
         if isinstance(messages, list | tuple):
             for index, message in enumerate(messages):
+                self.details = self.details_of(message)
                 self.message(message, f"{where}[{index}]")
         else:
             self.complain(where, f"expected a list of messages, found {kind_of(messages)}")
+
+    def details_of(self, message: object) -> Details:
+        """The time, agent and usage of a message."""
+        return details_of(message)
 
     def end(self) -> None:
         """Ends the conversation; raises its mistakes."""
@@ -99,7 +110,9 @@ class ConversationReader:
         metrics: Mapping[str, Json] | None = None,
     ) -> NotedTrace:
         """The conversation as a trace."""
-        contents = Contents(self.events, self.answer, metrics or {}, labels or {})
+        answered = None if self.answer is None else self.answered
+        about = metrics or {}, labels or {}
+        contents = Contents(self.events, self.answer, *about, answered=answered)
         noted = without_refused(contents, self.list_name, name)
         return NotedTrace(noted.trace, (*self.notes, *noted.notes))
 
@@ -144,7 +157,7 @@ class ConversationReader:
     def said(self, role: Role, text: str) -> None:
         """A message of the system or of the user, in a step of its own."""
         self.step += 1
-        self.events.append(Message(role, text, self.step))
+        self.events.append(Message(role, text, self.step, self.details.start))
         self.answer = None
 
     def turn(self, text: str, calls: Sequence[Call]) -> None:
@@ -154,12 +167,17 @@ class ConversationReader:
         if text.strip() or calls:
             self.step += 1
         self.answer = None
+        start, agent, usage = self.details.start, self.details.agent, self.details.usage
         if text.strip():
-            self.events.append(Message("assistant", text, self.step))
-            self.answer = None if calls else text
+            self.events.append(Message("assistant", text, self.step, start, agent, usage))
+            self.answer, self.answered = None if calls else text, start
+            usage = None
         self.named.update({call.id: [] for call in calls if call.id is not None})
         for call in calls:
-            call = replace(call, step=self.step)
+            begun = start if call.start is None else call.start
+            call = replace(call, step=self.step, start=begun, agent=call.agent or agent)
+            if usage is not None and call.usage is None:  # without a text, the first call has it
+                call, usage = replace(call, usage=usage), None
             if call.result is MISSING and not call.failed:
                 self.waiting[len(self.events)] = call
                 if call.id is not None:
@@ -255,7 +273,8 @@ class ConversationReader:
         """Gives the call at a position its result."""
         call = self.events[position]
         assert isinstance(call, Call), "only calls wait"
-        self.events[position] = answered(call, message)
+        end = start_of(message) if call.end is None else call.end
+        self.events[position] = replace(answered(call, message), end=end)
         self.waiting.pop(position, None)
         if call.id is not None:
             self.named[call.id].remove(position)

@@ -8,7 +8,7 @@ from typing import Any
 
 from bylaw.errors import Diagnostic
 from bylaw.trace.record import Contents
-from bylaw.trace.refusal_mark import set_aside
+from bylaw.trace.refusal_mark import ends_the_run, set_aside
 from bylaw.trace.trace import Trace, trace_with
 
 
@@ -45,6 +45,8 @@ def without_refused(contents: Contents, where: str, name: str | None) -> NotedTr
     They are recognised by the gate's mark, which a reader has to trust: a note says so.
     """
     events, refusals = set_aside(contents.events)
+    if contents.answer is not None and ends_the_run(contents.answer):
+        contents = replace(contents, answer=None, events=events)
     if not refusals:
         return NotedTrace(trace_with(contents, name))
     number = "1 call counts" if len(refusals) == 1 else f"{len(refusals)} calls count"

@@ -17,7 +17,8 @@ from typing import Any, Final
 
 from bylaw.audit.entry import FIRST, OWN_FIELDS, body_of, hash_of
 from bylaw.errors import Diagnostic, TraceError, shown
-from bylaw.saved import Damaged
+from bylaw.frozen import replace
+from bylaw.saved import Damaged, number, optional_text, table, text, whole
 from bylaw.trace.event import MISSING, Call, Message
 from bylaw.trace.formats.format import Format, NotedTrace
 from bylaw.trace.gate_record import GateRecord
@@ -48,30 +49,35 @@ class _LoggedRun:
             case "resume":
                 record.rewind(entry["from"])
             case "message":
-                record.hear(Message(entry["role"], entry["text"], entry["step"]))
+                told = _time(entry, "start"), optional_text(entry.get("agent")), entry.get("usage")
+                step = whole(entry["step"])
+                record.hear(Message(entry["role"], text(entry["text"]), step, *told))
             case "decision":
                 self.decide(record, entry)
             case "result" | "unread":
                 key = entry["turn"], entry["index"]
                 call = self.calls[key]
-                given = (entry.get("result", MISSING), call.step, entry.get("error"))
-                record.settle(key, Call(call.tool, call.args, *given, call.id, agent=call.agent))
+                made = {"error": entry.get("error"), "usage": entry.get("usage")}
+                made["end"] = _time(entry, "end")
+                record.settle(key, replace(call, result=entry.get("result", MISSING), **made))
             case "withdraw":
                 record.withdraw()
             case "broken off":
                 record.forget((turn, index) for turn, index in entry["calls"])
             case "finish":
-                record.finish(entry["answer"], entry["metrics"])
+                record.finish(entry["answer"], entry["metrics"], entry["answered"])
 
     def decide(self, record: GateRecord, entry: Mapping[str, Any]) -> None:
         key = entry["turn"], entry["index"]
-        named = {"id": entry.get("id"), "agent": entry.get("agent")}
+        id, agent = optional_text(entry.get("id")), optional_text(entry.get("agent"))
         refused = entry["action"] != "allow"
-        step = entry["turn"] if refused else entry["step"]
-        call = Call(entry["tool"], entry["arguments"], step=step, **named)
+        step = whole(entry["turn"] if refused else entry["step"])
+        tool, arguments = text(entry["tool"]), table(entry["arguments"])
+        start = _time(entry, "start")
+        call = Call(tool, arguments, step=step, id=id, agent=agent, start=start)
         if refused:
-            id = decision_id(self.run, *key)
-            record.refuse(Refusal(call, entry["action"], entry["message"], id))
+            decision = decision_id(self.run, *key)
+            record.refuse(Refusal(call, entry["action"], text(entry["message"]), decision))
         else:
             self.calls[key] = call
             record.allow(key, call, step)
@@ -88,7 +94,12 @@ class _LoggedRun:
             labels=made.labels,
             name=name,
             refusals=made.refusals,
+            answered=made.answered,
         )
+
+
+def _time(entry: Mapping[str, Any], name: str) -> float | None:
+    return None if entry.get(name) is None else number(entry[name])
 
 
 def _is_entry(value: object) -> bool:
@@ -102,12 +113,12 @@ def _detects(value: object) -> bool:
 def check_chain(entries: Sequence[Mapping[str, Any]]) -> None:
     """Raises a TraceError if some entry was altered."""
     head = FIRST
-    for number, entry in enumerate(entries):
+    for at, entry in enumerate(entries):
         content = {name: value for name, value in entry.items() if name not in OWN_FIELDS}
-        body = body_of(content, number, head, len(str(entry.get("seal", ""))))
+        body = body_of(content, at, head, len(str(entry.get("seal", ""))))
         stated, head = (entry["entry"], entry["prev"], entry["hash"]), hash_of(body)
-        if stated != (number, entries[number - 1]["hash"] if number else FIRST, head):
-            raise _unusable(f"entry {number} was altered", _HELP)
+        if stated != (at, entries[at - 1]["hash"] if at else FIRST, head):
+            raise _unusable(f"entry {at} was altered", _HELP)
 
 
 def runs_in(entries: Sequence[Mapping[str, Any]]) -> dict[str, list[Mapping[str, Any]]]:

@@ -19,9 +19,12 @@ A log has its samples in `samples`. It is read as JSON (`inspect log convert --t
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Final
 
+from bylaw.trace.event import Call
 from bylaw.trace.formats.conversation import CallFields, ConversationReader, scalars
+from bylaw.trace.formats.details import start_of, time_of
 from bylaw.trace.formats.format import Format, NotedTrace
 from bylaw.values import Json
 
@@ -47,6 +50,20 @@ class _SampleReader(ConversationReader):
                 if isinstance(id, str) and id in ended and isinstance(why, str):
                     self.returned({"tool_call_id": id, "error": why}, f"events[{index}]")
         super().end()
+        self.time_calls()
+
+    def time_calls(self) -> None:
+        """Gives calls the times of the tool events of the sample."""
+        timed = {
+            event.get("id"): event
+            for event in self.events_of_sample
+            if isinstance(event, Mapping) and event.get("event") == "tool"
+        }
+        for position, event in enumerate(self.events):
+            if isinstance(event, Call) and event.id in timed:
+                found = timed[event.id]
+                start, end = start_of(found), time_of(found.get("completed"))
+                self.events[position] = replace(event, start=start, end=end)
 
     def message(self, message: object, where: str) -> None:
         super().message(self.attached(message), where)

@@ -33,6 +33,7 @@ from bylaw.trace.formats.conversation import (
     answered,
     scalars,
 )
+from bylaw.trace.formats.details import NO_DETAILS, Details, with_common_names
 from bylaw.trace.formats.format import Format, NotedTrace
 from bylaw.trace.formats.otlp import OPERATION, OtlpSpan, spans_of, traces_of
 from bylaw.values import Json
@@ -41,6 +42,7 @@ _ASKED: Final = CallFields(("name",), ("arguments",))
 _RAN: Final = CallFields(
     ("gen_ai.tool.name",), ("gen_ai.tool.call.arguments",), "gen_ai.tool.call.id"
 )
+_USAGE: Final = "gen_ai.usage."
 _TOOL: Final = "execute_tool"
 _AGENT: Final = "invoke_agent"
 _TURNS: Final = ("chat", "generate_content", "text_completion")
@@ -97,19 +99,32 @@ class _SpanReader(ConversationReader):
         """Reads a turn: new messages, the model's text, and its calls."""
         calls = [self.ran(span) for span in ran]
         text = ""
+        self.details = NO_DETAILS
         if _does(first) in _TURNS:
             self.responses(first)  # skips those of earlier turns, which may have no spans
             output = _messages(first, "gen_ai.output.messages")
             asked = [self.call(part, first.where, _ASKED) for part in _parts(output, "tool_call")]
             calls = _merged(_with_responses(asked, self.responses(following)), calls)
             if not any(_does(outer) == _TOOL for outer in self.around(first)):
+                self.details = Details(_seconds(first.start))
                 self.hear(first)
                 text = "\n".join(map(_text, output))
+            self.details = self._details(first)
         self.turn(text, calls)
+
+    def _details(self, chat: OtlpSpan) -> Details:
+        """The end of a chat, when its text was written; its agent and its usage."""
+        outer = self.by_id.get(self.agent(chat))
+        agent = outer.attributes.get("gen_ai.agent.name") if outer else None
+        used = {k: v for k, v in chat.attributes.items() if k.startswith(_USAGE)}
+        common = {k.removeprefix(_USAGE): v for k, v in with_common_names(used).items()}
+        written = _seconds(chat.end) or _seconds(chat.start)
+        return Details(written, agent if isinstance(agent, str) else None, common or None)
 
     def ran(self, span: OtlpSpan) -> Call:
         """The call that a span records."""
         call = self.call(span.attributes, f"{span.where}.attributes")
+        call = replace(call, start=_seconds(span.start), end=_seconds(span.end))
         outer = self.by_id.get(self.agent(span))
         agent = outer.attributes.get("gen_ai.agent.name") if outer else None
         if isinstance(agent, str):
@@ -144,6 +159,10 @@ class _SpanReader(ConversationReader):
         before = self.returns[agent]
         self.returns[agent] = max(before, len(found))
         return found[before:]
+
+
+def _seconds(nanoseconds: int) -> float | None:
+    return nanoseconds / 1e9 if nanoseconds else None
 
 
 def _does(span: OtlpSpan) -> Json:

@@ -33,6 +33,8 @@ class OtlpSpan:
     id: str
     parent: str
     start: int
+    """In nanoseconds; 0 if it is not recorded."""
+    end: int
     attributes: Mapping[str, Json]
     error: str | None
     where: str
@@ -106,17 +108,19 @@ def _span(entry: Mapping[str, Any], where: str, complain: Complain) -> OtlpSpan 
         if not isinstance(text, str):
             complain(f"{where}.{key}", f"expected a string, found {kind_of(text)}")
             return None
-    try:
-        start = int(entry.get("startTimeUnixNano") or 0)
-    except (TypeError, ValueError, OverflowError):
-        complain(f"{where}.startTimeUnixNano", "expected a number of nanoseconds")
-        return None
+    times: list[int] = []
+    for key in ("startTimeUnixNano", "endTimeUnixNano"):
+        try:
+            times.append(int(entry.get(key) or 0))
+        except (TypeError, ValueError, OverflowError):
+            complain(f"{where}.{key}", "expected a number of nanoseconds")
+            return None
     own = _attributes(entry.get("attributes"))
     events = [e for e in _listed(entry.get("events")) if isinstance(e, Mapping)]
     for event in events:  # long contents may be recorded as events
         own = {**_attributes(event.get("attributes")), **own}
     error = _error(entry.get("status"), own)
-    return OtlpSpan(trace, id, parent, start, own, error, where)
+    return OtlpSpan(trace, id, parent, times[0], times[1], own, error, where)
 
 
 def _error(status: object, found: Mapping[str, Json]) -> str | None:

@@ -30,6 +30,7 @@ from typing import Any, Final
 from bylaw.names import FINAL_ANSWER
 from bylaw.trace.event import Call
 from bylaw.trace.formats.conversation import CallFields, ConversationReader, answered, scalars
+from bylaw.trace.formats.details import Details, start_of, time_of, usage_of
 from bylaw.trace.formats.format import Format, NotedTrace
 from bylaw.trace.formats.openai_chat import CALLS
 from bylaw.trace.refusal_mark import refusals_at_the_start
@@ -44,6 +45,13 @@ _STEPS: Final = (
 
 
 class _MemoryReader(ConversationReader):
+    def details_of(self, message: object) -> Details:
+        """The time and usage of a step; its name is not recorded."""
+        timing = message.get("timing") if isinstance(message, Mapping) else None
+        start = start_of(timing) if isinstance(timing, Mapping) else None
+        usage = usage_of(message) if isinstance(message, Mapping) else None
+        return Details(start, None, usage)
+
     def message(self, message: object, where: str) -> None:
         if not isinstance(message, Mapping):
             self.complain(where, f"expected a step, found {kind_of(message)}")
@@ -80,6 +88,10 @@ class _MemoryReader(ConversationReader):
             for i, call in enumerate(calls)
             if i in refused or call.tool != FINAL_ANSWER
         ]
+        timing = step.get("timing")
+        end = time_of(timing.get("end_time")) if isinstance(timing, Mapping) else None
+        if len(made) == 1 and end is not None:  # several calls ended at times not recorded
+            made = [replace(made[0], end=end)]
         self.turn(text, made)
         output = _answer(step, calls)
         if output is not None:

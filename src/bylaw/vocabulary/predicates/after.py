@@ -3,10 +3,9 @@
 from bylaw.logic.terms import Tool, ToolName
 from bylaw.vocabulary.corpus_calls import CorpusCalls, TraceMask
 from bylaw.vocabulary.joint_form import JointForm, Precedence
+from bylaw.vocabulary.predicate import OperandKind, Parameter, Predicate, Probe, Tracker
 from bylaw.vocabulary.predicates.instance_before import InstanceOrder
 from bylaw.vocabulary.predicates.sentences import order_sentence
-from bylaw.vocabulary.signature import OperandKind, Parameter, Predicate
-from bylaw.vocabulary.tracker import Probe, Tracker
 from bylaw.vocabulary.view import Kleene, Order, View
 
 

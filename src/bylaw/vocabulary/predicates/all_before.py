@@ -7,10 +7,18 @@ from operator import and_
 from bylaw.logic.formula import ToolList
 from bylaw.logic.terms import Tool
 from bylaw.vocabulary.corpus_calls import CorpusCalls, TraceMask
+from bylaw.vocabulary.predicate import (
+    Hits,
+    OperandKind,
+    Outlook,
+    Parameter,
+    Predicate,
+    Probe,
+    State,
+    Tracker,
+)
 from bylaw.vocabulary.predicates.instance_before import InstanceOrder
 from bylaw.vocabulary.predicates.sentences import order_sentence
-from bylaw.vocabulary.signature import OperandKind, Parameter, Predicate
-from bylaw.vocabulary.tracker import Hits, Outlook, Probe, State, Tracker
 from bylaw.vocabulary.view import Kleene, Order, View
 
 

@@ -4,8 +4,19 @@ from bylaw.logic.terms import Tool, ToolName
 from bylaw.vocabulary.corpus_calls import CorpusCalls, TraceMask
 from bylaw.vocabulary.joint_form import CountLimits, JointForm
 from bylaw.vocabulary.patterns import title
-from bylaw.vocabulary.signature import OperandKind, Parameter, Predicate
-from bylaw.vocabulary.tracker import OPEN, Hits, Outlook, Probe, State, Tracker, apart, settled
+from bylaw.vocabulary.predicate import (
+    OPEN,
+    Hits,
+    OperandKind,
+    Outlook,
+    Parameter,
+    Predicate,
+    Probe,
+    State,
+    Tracker,
+    apart,
+    settled,
+)
 from bylaw.vocabulary.view import Kleene, Order, View
 
 

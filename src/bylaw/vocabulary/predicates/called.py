@@ -4,8 +4,7 @@ from bylaw.logic.terms import Tool, ToolName
 from bylaw.vocabulary.corpus_calls import CorpusCalls, TraceMask
 from bylaw.vocabulary.joint_form import CountLimits, JointForm
 from bylaw.vocabulary.patterns import title
-from bylaw.vocabulary.signature import OperandKind, Parameter, Predicate
-from bylaw.vocabulary.tracker import Occurred, Probe, Tracker
+from bylaw.vocabulary.predicate import Occurred, OperandKind, Parameter, Predicate, Probe, Tracker
 from bylaw.vocabulary.view import Kleene, Order, View
 
 

@@ -4,9 +4,8 @@ from bylaw.logic.formula import Arguments
 from bylaw.logic.terms import Tool, ToolName
 from bylaw.vocabulary.corpus_calls import CorpusCalls, TraceMask
 from bylaw.vocabulary.joint_form import JointForm
+from bylaw.vocabulary.predicate import Occurred, OperandKind, Parameter, Predicate, Probe, Tracker
 from bylaw.vocabulary.predicates.sentences import match_sentence
-from bylaw.vocabulary.signature import OperandKind, Parameter, Predicate
-from bylaw.vocabulary.tracker import Occurred, Probe, Tracker
 from bylaw.vocabulary.view import Kleene, Order, View, positions_of
 
 

@@ -8,8 +8,17 @@ from bylaw.logic.terms import Tool, ToolName
 from bylaw.vocabulary.corpus_calls import CorpusCalls, TraceMask
 from bylaw.vocabulary.joint_form import CountLimits, JointForm
 from bylaw.vocabulary.patterns import title
-from bylaw.vocabulary.signature import OperandKind, Parameter, Predicate
-from bylaw.vocabulary.tracker import Hits, Outlook, Probe, State, Tracker, apart
+from bylaw.vocabulary.predicate import (
+    Hits,
+    OperandKind,
+    Outlook,
+    Parameter,
+    Predicate,
+    Probe,
+    State,
+    Tracker,
+    apart,
+)
 from bylaw.vocabulary.view import Kleene, Order, View
 
 COMPARE: Final[dict[str, Callable[[int, int], bool]]] = {

@@ -5,9 +5,8 @@ from bylaw.logic.terms import Literal, Tool
 from bylaw.trace.event import Call
 from bylaw.values import Json, write_json
 from bylaw.vocabulary.corpus_calls import CorpusCalls, TraceMask
+from bylaw.vocabulary.predicate import Occurred, OperandKind, Parameter, Predicate, Probe, Tracker
 from bylaw.vocabulary.predicates.sentences import match_sentence
-from bylaw.vocabulary.signature import OperandKind, Parameter, Predicate
-from bylaw.vocabulary.tracker import Occurred, Probe, Tracker
 from bylaw.vocabulary.view import Kleene, Order, View
 
 
