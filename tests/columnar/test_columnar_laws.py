@@ -20,8 +20,8 @@ from strategies import (
 
 from bylaw import Constraint, Procedure, Trace
 from bylaw.logic.formula import Formula, Let
-from bylaw.logic.inlining import inlined
 from bylaw.logic.terms import Term
+from bylaw.logic.walk import inlined
 from bylaw.scoring.verify import CheckedTrace, verify_trace
 from bylaw.semantics.evaluation import evaluate, view_of
 from bylaw.semantics.verdict import FALSE, TRUE, VACUOUS, Value
@@ -35,14 +35,11 @@ pytest.importorskip("numpy", reason="NOT TESTED: numpy is not installed")
 import numpy as np
 
 from bylaw.batch.input.chunks import TextLines
-from bylaw.batch.scoring.scorer import Scorer
-from bylaw.batch.scoring.scores import OUTCOMES, Scores
-from bylaw.columnar.columns import Codes
-from bylaw.columnar.evaluation import ColumnarEvaluation
+from bylaw.batch.scoring.scorer import OUTCOMES, Scorer, Scores
+from bylaw.columnar.columns import Codes, Subject
+from bylaw.columnar.evaluation import ColumnarEvaluation, unsupported_because
 from bylaw.columnar.from_traces import columns_of
 from bylaw.columnar.segments import TruthColumn
-from bylaw.columnar.subject import Subject
-from bylaw.columnar.support import unsupported_because
 from bylaw.columnar.values import named as by_instances
 
 ORDERS = st.sampled_from(["position", "step"])

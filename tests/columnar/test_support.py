@@ -13,9 +13,8 @@ from bylaw.logic.operators import BY_NODE
 from bylaw.logic.terms import Apply, Literal, Reading, Tool, ToolName
 from bylaw.scoring.verify import verify_trace
 from bylaw.trace.files import Entry
+from bylaw.vocabulary.predicate import Occurred, OperandKind, Parameter, Predicate, Probe, Tracker
 from bylaw.vocabulary.predicates import PREDICATES
-from bylaw.vocabulary.signature import OperandKind, Parameter, Predicate
-from bylaw.vocabulary.tracker import Occurred, Probe, Tracker
 from bylaw.vocabulary.view import Kleene, Order, View
 
 pytest.importorskip("msgspec", reason="NOT TESTED: msgspec is not installed")
@@ -23,7 +22,7 @@ pytest.importorskip("numpy", reason="NOT TESTED: numpy is not installed")
 
 from bylaw.batch.input.chunks import TextLines
 from bylaw.batch.scoring.scorer import Scorer
-from bylaw.columnar.support import unsupported_because
+from bylaw.columnar.evaluation import unsupported_because
 
 CORPUS = [
     Trace([Call("a", {"x": 1}, "yes")]),

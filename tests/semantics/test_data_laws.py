@@ -26,9 +26,9 @@ from bylaw import formulas as b
 from bylaw.formulas import F, G, H, O
 from bylaw.logic import formula as f
 from bylaw.logic.formula import Formula
-from bylaw.logic.inlining import inlined
 from bylaw.logic.operators import RELATIONS
 from bylaw.logic.terms import Last, Sofar, Term
+from bylaw.logic.walk import inlined
 from bylaw.semantics.evaluation import Evaluation, evaluate, view_of
 from bylaw.semantics.verdict import TRUE, UNKNOWN
 from bylaw.syntax.printer import to_text

@@ -15,7 +15,8 @@ from random_formulas import Generator, all_sequences, trace_of_moves
 from bylaw import Guard, Procedure, Trace, holds, parse, to_text
 from bylaw.logic.formula import Formula
 from bylaw.semantics.enforceability import enforceability
-from bylaw.semantics.examples.shortest import ReadingOptions, difference, examples
+from bylaw.semantics.examples.reading_options import ReadingOptions
+from bylaw.semantics.examples.shortest import difference, examples
 from bylaw.semantics.machine.alphabet import Alphabet, Letter
 from bylaw.semantics.machine.follower import Follower, PlainFollower
 from bylaw.semantics.monitor import Monitor
@@ -252,8 +253,9 @@ def test_a_message_dooms_too_late() -> None:
 
 
 EXAMPLES = {
-    # rule: shortest trace that satisfies it, that violates it, that dooms it
-    "G(search -> F cite)": ("", "search", None),
+    # rule: shortest trace that satisfies it with something checked, that violates it, that dooms it
+    "G(search -> F cite)": ("search cite", "search", None),
+    "G !pay": ("something_else", "pay", "pay"),
     "Before(a, b)": ("a b", "", "b"),
     "CalledN(pay, <= 1)": ("", "pay pay", "pay pay"),
     "X a": ("a a", "", "a b"),

@@ -17,9 +17,8 @@ from strategies import data_formulas, data_terms, data_traces, past_rules
 from bylaw import Call, Monitor, Trace, Verdict, holds, parse
 from bylaw.logic import formula as f
 from bylaw.logic.formula import Formula
-from bylaw.logic.inlining import inlined
 from bylaw.logic.terms import Answer, Term
-from bylaw.logic.walk import everything, sees_answer
+from bylaw.logic.walk import everything, inlined, sees_answer
 from bylaw.semantics.history import History
 from bylaw.semantics.monitors import Monitors
 from bylaw.semantics.past.compiled import past_bodies

@@ -12,7 +12,7 @@ from textbook import textbook
 from bylaw import parse
 from bylaw.logic import formula as f
 from bylaw.logic.node import Node
-from bylaw.logic.operators import OPERATORS, RELATIONS, Operator
+from bylaw.logic.operators import BOUNDED, OPERATORS, RELATIONS, Operator
 from bylaw.logic.terms import FIELDS, Apply, Reading, Term, ToolGlob
 from bylaw.logic.walk import everything
 from bylaw.semantics.evaluation import evaluate, holds, view_of
@@ -84,7 +84,14 @@ def test_every_part_that_speaks_of_data_has_rows(node: type[Node]) -> None:
 
 @pytest.mark.parametrize("field", FIELDS)
 def test_every_field_has_rows(field: str) -> None:
-    assert _complete(_rows_where(lambda part: part == Reading(field), "data.cases"))  # type: ignore[arg-type]  # one of the fields
+    assert _complete(
+        _rows_where(lambda part: part == Reading(field), "data.cases", "time.cases")  # type: ignore[arg-type]  # one of the fields
+    )
+
+
+@pytest.mark.parametrize("node", BOUNDED, ids=lambda node: node.__name__)
+def test_every_operator_with_a_bound_in_time_has_rows(node: type[Node]) -> None:
+    assert _complete(_rows_with(node, "time.cases"))
 
 
 @pytest.mark.parametrize("role", ROLES)

@@ -6,17 +6,19 @@ evaluated at the start of traces has a column with a value for each trace, which
 A formula with variables is evaluated on columns in which each trace appears once for each value of
 its variables (`values`), so that a variable is one more column.
 
-The cases here are those that `support` lists. All other formulas are left to the reference.
+An operator, term or predicate that is not listed as supported, or has no columns, is judged trace
+by trace. So adding one to the language never needs a change here, only more time per trace.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import reduce
+from functools import lru_cache, reduce
 from typing import Final
 
 import numpy as np
 
+from bylaw.columnar.columns import Subject
 from bylaw.columnar.segments import (
     Mask,
     Places,
@@ -30,17 +32,49 @@ from bylaw.columnar.segments import (
     latest,
     negated,
 )
-from bylaw.columnar.subject import Subject
+from bylaw.columnar.start_times import started_near
 from bylaw.columnar.values import at_places, at_starts, compared, everywhere, is_of_trace, named
 from bylaw.logic import formula as f
-from bylaw.logic.inlining import inlined
-from bylaw.logic.reach import is_local
-from bylaw.logic.terms import ToolVariable
+from bylaw.logic import terms as t
+from bylaw.logic.node import Node
+from bylaw.logic.walk import everything, inlined, is_local
+from bylaw.vocabulary.predicate import Probe
 from bylaw.vocabulary.predicates import PREDICATES
-from bylaw.vocabulary.tracker import Probe
+from bylaw.vocabulary.registry import EMPTY, Vocabulary
 
 FEW: Final = 0.25
 """The share of positions up to which evaluating only those is faster."""
+FEW_SLOW: Final = 0.9
+"""The same for a formula that reads values."""
+MAX_DEPTH: Final = 100
+"""The largest depth of a formula: evaluation in columns recurses through the interpreter."""
+_ATOMS: Final = (f.Truth, f.EventAtom, f.Says, f.Compare, f.TracePredicate)
+_CONNECTIVES: Final = (f.Not, f.And, f.Or, f.Implies, f.Iff)
+_FUTURE: Final = (
+    *(f.Next, f.WeakNext, f.Eventually, f.Always, f.Until, f.WeakUntil, f.Release),
+    *(f.Later, f.EventuallyWithin, f.LaterWithin),
+)
+_PAST: Final = (
+    *(f.Yesterday, f.Once, f.Historically, f.Since, f.Earlier),
+    *(f.OnceWithin, f.EarlierWithin),
+)
+_QUANTIFIERS: Final = (f.ForAll, f.Exists, f.Let, t.Counted)
+_READ_VALUES: Final = (f.Compare, f.ForAll, f.Exists, f.Let)
+_DOMAINS: Final = (f.Listed, f.Found, f.FromArgs, f.FromResults, f.FromMetrics)
+_PATTERNS: Final = (f.ArgumentIs, f.ResultIs, f.OutcomeIs)
+_TERMS: Final = (
+    *(t.Literal, t.Variable, t.Reading, t.At, t.Apply, t.ListTerm, t.ObjectTerm, t.ObjectEntry),
+    *(t.Last, t.Sofar),
+)
+_TOOLS: Final = (t.ToolName, t.ToolVariable, t.ToolGlob, t.ToolSet)
+_OPERANDS: Final = (f.ToolList, f.Count, f.Arguments)
+_SUPPORTED: Final = frozenset(
+    (
+        *(*_ATOMS, *_CONNECTIVES, *_FUTURE, *_PAST, *_QUANTIFIERS),
+        *(*_DOMAINS, *_PATTERNS, *_TERMS, *_TOOLS, *_OPERANDS),
+    )
+)
+_COMPUTED: Final = "it computes a value that a pattern or predicate expects"
 
 
 class ColumnarEvaluation:
@@ -93,7 +127,7 @@ class ColumnarEvaluation:
         lists = (
             operand.tools if isinstance(operand, f.ToolList) else (operand,) for operand in operands
         )
-        tools = (tool.name for each in lists for tool in each if isinstance(tool, ToolVariable))
+        tools = (tool.name for each in lists for tool in each if isinstance(tool, t.ToolVariable))
         return reduce(np.logical_and, map(self.subject.has_value, tools), ~self.subject.never)
 
     def _all_of(self, column: TruthColumn, places: Places) -> TruthColumn:
@@ -117,7 +151,7 @@ class ColumnarEvaluation:
         """The value at some positions."""
         if places.whole:
             return self.column(formula)
-        if formula in self._columns or len(places) > FEW * self.segments.size:
+        if formula in self._columns or len(places) > _few(formula) * self.segments.size:
             return self.column(formula).at(places.indices)
         return self._value(formula, places)
 
@@ -193,6 +227,11 @@ class ColumnarEvaluation:
                 after = self.subject.columns.step_ends[places.indices]
                 return _some(self.column(operand), lambda mask: following(mask, after) < places.end)
 
+            # Events that start within some time of this one.
+            case f.EventuallyWithin() | f.OnceWithin() | f.LaterWithin() | f.EarlierWithin():
+                near = started_near(self.subject.columns, formula, places)
+                return _some(self.column(formula.operand), near)
+
             case f.ForAll(_, domain) | f.Exists(_, domain) if is_of_trace(domain):
                 return everywhere(self, formula).at(places.indices)
             case f.ForAll() | f.Exists():
@@ -201,12 +240,12 @@ class ColumnarEvaluation:
                 plain = inlined(formula)
                 return named(self, formula, places) if plain is None else self.at(plain, places)
             case _:
-                raise AssertionError(f"no columns for {type(formula).__name__}: see support.py")
+                raise AssertionError(f"{type(formula).__name__} is not listed as supported")
 
     def _where(self, chosen: Mask, formula: f.Formula, places: Places) -> TruthColumn:
         """The value at the chosen positions; false at the others."""
         some = np.flatnonzero(chosen)
-        if len(some) > FEW * len(chosen):
+        if len(some) > _few(formula) * len(chosen):
             return self.at(formula, places)
         return self.at(formula, places.those(some)).scattered(some, len(chosen))
 
@@ -219,6 +258,13 @@ class ColumnarEvaluation:
         return column.scattered(some, len(exist), otherwise=otherwise)
 
 
+@lru_cache(maxsize=65536)
+def _few(formula: f.Formula) -> float:
+    """The share of positions up to which evaluating only those is faster."""
+    slow = any(isinstance(part, _READ_VALUES) for part in everything(formula))
+    return FEW_SLOW if slow else FEW
+
+
 def _some(column: TruthColumn, anywhere: Callable[[Mask], Mask]) -> TruthColumn:
     """Is the column true at one of the positions that a fold covers?"""
     true = anywhere(column.true)
@@ -229,3 +275,76 @@ def _every(column: TruthColumn, anywhere: Callable[[Mask], Mask]) -> TruthColumn
     """Is the column true at all of them?"""
     vacuous = None if column.vacuous is None else ~anywhere(~column.vacuous)
     return TruthColumn(~anywhere(~column.true), vacuous)
+
+
+# ── what has columns ───────────────────────────────────────────────────────────────────
+
+
+def unsupported_because(formula: f.Formula, vocabulary: Vocabulary = EMPTY) -> str | None:
+    """The reason why traces must be judged one by one; None if the formula has columns."""
+    if formula.depth > MAX_DEPTH:
+        return f"it nests more than {MAX_DEPTH} operators"
+    reasons = (_obstacle(part, vocabulary) for part in everything(formula))
+    return next((reason for reason in reasons if reason is not None), None)
+
+
+def _obstacle(part: Node, vocabulary: Vocabulary) -> str | None:
+    match part:
+        case f.OpenPredicate(name) | f.Extracted(name):
+            return f"it calls the function '{name}'"
+        case t.Answer() | t.Labels():
+            return "it reads the answer or the labels of a trace"
+        case _ if type(part) not in _SUPPORTED:
+            return f"{type(part).__name__} has no columns"
+        case f.ArgumentIs(_, expected) | f.ResultIs(_, expected):
+            return None if isinstance(expected, t.Literal | t.Variable) else _COMPUTED
+        case f.Count(_, number):
+            return None if isinstance(number, t.Literal) else _COMPUTED
+        case f.TracePredicate():
+            return _predicate_obstacle(part, vocabulary)
+        case t.ToolSet(members) if part.free and len(members) > 1:
+            return "it has a variable in a set of tools"
+        case _:
+            return None
+
+
+def _predicate_obstacle(part: f.TracePredicate, vocabulary: Vocabulary) -> str | None:
+    predicate = PREDICATES[part.name]
+    if predicate.columns is None:
+        return f"{part.name} has no columns"
+    if not all(isinstance(each, (t.Literal, *_TOOLS, *_OPERANDS)) for each in part.operands):
+        return _COMPUTED
+    probes = predicate.tracker("position", part.operands).probes
+    if any(probe.result is not None for probe in probes) and not vocabulary.compares_plainly:
+        return "it compares results with a registered comparator"
+    return None
+
+
+def vacuous_by_guard(formula: f.Formula, over: ColumnarEvaluation) -> Mask | None:
+    """The traces that satisfy the formula vacuously, as far as its guard alone shows.
+
+    `G(guard -> …)` demands nothing of a trace in which the guard never holds, and a universal
+    quantifier nothing of a trace without calls of its domain. None if the formula has no guard.
+    """
+    found: Mask | None = None
+    for part in formula.operands if isinstance(formula, f.And) else (formula,):
+        vacuous = _vacuous(part, over)
+        if vacuous is None:
+            return None
+        found = vacuous if found is None else found & vacuous
+    return found
+
+
+def _vacuous(part: f.Formula, over: ColumnarEvaluation) -> Mask | None:
+    match part:
+        case f.Always(f.Implies(guard, _)):
+            masks = [
+                over.column(each).true
+                for each in (guard.operands if isinstance(guard, f.And) else (guard,))
+                if unsupported_because(each, over.subject.vocabulary) is None
+            ]
+            return ~over.segments.any(np.logical_and.reduce(masks)) if masks else None
+        case f.ForAll(_, f.FromArgs(tool) | f.FromResults(tool), _) if not tool.free:
+            return ~over.segments.any(over.subject.mask(Probe(tool)))
+        case _:
+            return None

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bylaw.columnar.columns import MESSAGE, Codes, Columns
 from bylaw.columnar.segments import Segments
+from bylaw.columnar.start_times import StartTimes
 from bylaw.trace.event import Call, Event
 from bylaw.trace.trace import Events, Trace
 from bylaw.values import Json
+from bylaw.vocabulary.predicate import Probe
 from bylaw.vocabulary.registry import Vocabulary
-from bylaw.vocabulary.tracker import Probe
 
 
 def columns_of(
@@ -43,6 +45,10 @@ class EventList:
 
     def metrics(self, trace: int) -> Json:
         return self._metrics[trace]
+
+    @cached_property
+    def starts(self) -> StartTimes:
+        return StartTimes([event.start for event in self._events])
 
     def test(self, probe: Probe, numbers: Sequence[int], vocabulary: Vocabulary) -> list[bool]:
         known = self._known.setdefault(probe, {})  # every instance of a quantifier asks again

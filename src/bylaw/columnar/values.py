@@ -2,9 +2,9 @@
 
 A quantifier repeats each trace once for each value of its domain. The body is evaluated over these
 instances like any formula, with the variable as a column, and the instances of each trace are then
-combined. If the domain is read from an event, a trace is repeated for each position and value, and
-the body is evaluated at that position only. Instances are made in portions, so that memory does
-not grow with the domains.
+combined. If the domain is read from an event, a trace is repeated for each value found in it, and
+the body is evaluated only at the positions with that value. Instances are made in portions, so that
+memory does not grow with the domains.
 
 Values are JSON of any kind, so they are kept in lists. `bylaw.vocabulary.reading` has the
 definitions for a single position.
@@ -12,24 +12,26 @@ definitions for a single position.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bylaw.columnar.segments import Mask, Places, TruthColumn, latest
-from bylaw.columnar.subject import Subject
+from bylaw.columnar.columns import Subject
+from bylaw.columnar.segments import Mask, Places, Positions, TruthColumn, latest
+from bylaw.columnar.so_far import EventsSoFar
 from bylaw.logic import formula as f
 from bylaw.logic import terms as t
-from bylaw.trace.event import MISSING, Missing, field_of
+from bylaw.trace.event import MISSING, Event, Missing, field_of
 from bylaw.values import Json
 from bylaw.vocabulary.comparisons import compared as values_compared
 from bylaw.vocabulary.domains import contributed, distinct
 from bylaw.vocabulary.functions import apply
-from bylaw.vocabulary.possible import Seen, found_at, keyed, together
+from bylaw.vocabulary.patterns import at_key
+from bylaw.vocabulary.possible import Seen, keyed, together
+from bylaw.vocabulary.predicate import Probe
 from bylaw.vocabulary.reading import as_object, elements_of
-from bylaw.vocabulary.tracker import Probe
 
 if TYPE_CHECKING:
     from bylaw.columnar.evaluation import ColumnarEvaluation
@@ -71,7 +73,7 @@ def at_places(over: ColumnarEvaluation, formula: f.Quantifier, places: Places) -
     found = _Combined(len(places))
     domains = [_different(each) for each in _of_places(over, formula.domain, places)]
     for part in _portions(over, formula, domains, places):
-        found.add(part.at_owners(formula.body, places), part.owners)
+        found.add(part.at_owners(formula.body), part.owners)
     return found.column(formula)
 
 
@@ -80,7 +82,7 @@ def named(over: ColumnarEvaluation, formula: f.Let, places: Places) -> TruthColu
     true, vacuous = np.zeros((2, len(places)), dtype=np.bool_)
     found = [[value] for value in values(over, formula.value, places)]
     for part in _portions(over, formula, found, places):
-        column = part.at_owners(formula.body, places)
+        column = part.at_owners(formula.body)
         true[part.owners] = column.true
         vacuous[part.owners] = column.true & ~column.checked
     return TruthColumn(true, vacuous)
@@ -98,7 +100,7 @@ def counts(over: ColumnarEvaluation, term: t.Counted, places: Places) -> list[Se
         undefined = np.array([isinstance(each, Missing) for each in read], dtype=np.bool_)
     number = np.zeros(len(places), dtype=np.int64)
     for part in _portions(over, term, domains, places):
-        holds = part.at_owners(term.body, places).true
+        holds = part.at_owners(term.body).true
         number += np.bincount(part.owners[holds], minlength=len(places))
     pairs = zip(number.tolist(), undefined, strict=True)
     return [MISSING if nothing else count for count, nothing in pairs]
@@ -112,12 +114,12 @@ class _Portion(NamedTuple):
 
     instances: ColumnarEvaluation
     owners: NDArray[np.intp]
+    indices: Positions
+    """For each owner, its position in the instance with its value."""
 
-    def at_owners(self, body: f.Formula, places: Places) -> TruthColumn:
-        """The value of the body for each instance, at the position it belongs to."""
-        made = self.instances.segments
-        inside = (places.indices - places.start)[self.owners]
-        return self.instances.at(body, Places(made, made.starts + inside))
+    def at_owners(self, body: f.Formula) -> TruthColumn:
+        """The value of the body for each owner."""
+        return self.instances.at(body, Places(self.instances.segments, self.indices))
 
 
 class _Combined:
@@ -146,36 +148,65 @@ def _portions(
     domains: Domains,
     places: Places | None = None,
 ) -> Iterator[_Portion]:
-    """The instances of positions if any are given, else of traces, a bounded number at a time."""
+    """The instances of positions if any are given, else of traces, a bounded number at a time.
+
+    Positions of one trace at which the value is the same share an instance.
+    """
     traces = range(over.segments.count) if places is None else places.trace.tolist()
     lengths = over.segments.lengths.tolist()
     # A quantifier needs one instance if its variable is unused; a count needs one per element.
     once = not isinstance(formula, t.Counted) and formula.variable not in formula.body.free
-    owners: list[int] = []
-    values: list[Json] = []
+    made = _Instances(over, formula.variable, places)
     size = 0
     for owner, (trace, found) in enumerate(zip(traces, domains, strict=True)):
         for value in found[:1] if once else found:
-            if owners and size + lengths[trace] > MAX_POSITIONS:
-                yield _made(over, formula.variable, traces, owners, values)
-                owners, values, size = [], [], 0
-            owners.append(owner)
-            values.append(value)
-            size += lengths[trace]
-    if owners:
-        yield _made(over, formula.variable, traces, owners, values)
+            if made.owners and size + lengths[trace] > MAX_POSITIONS:
+                yield made.portion()
+                made, size = _Instances(over, formula.variable, places), 0
+            size += lengths[trace] * made.add(owner, trace, value)
+    if made.owners:
+        yield made.portion()
 
 
-def _made(
-    over: ColumnarEvaluation,
-    variable: str,
-    traces: Sequence[int],
-    owners: list[int],
-    values: list[Json],
-) -> _Portion:
-    picked = np.array([traces[owner] for owner in owners], dtype=np.intp)
-    instances = type(over)(over.subject.instances(picked, variable, values))
-    return _Portion(instances, np.array(owners, dtype=np.intp))
+class _Instances:
+    """The instances of a portion, while they are collected."""
+
+    def __init__(self, over: ColumnarEvaluation, variable: str, places: Places | None) -> None:
+        self._over: Final = over
+        self._variable: Final = variable
+        self._places: Final = places
+        self._numbers: Final[dict[tuple[int, Hashable], int]] = {}
+        self._traces: Final[list[int]] = []
+        self._values: Final[list[Json]] = []
+        self._instances: Final[list[int]] = []
+        self.owners: Final[list[int]] = []
+
+    def add(self, owner: int, trace: int, value: Json) -> bool:
+        """Adds a value of an owner. Did that take an instance of its own?"""
+        # Other kinds of values are the same only if they are one object: comparing them is slow.
+        plain = type(value) in (str, int)
+        number = self._numbers.setdefault(
+            (trace, (type(value), value) if plain else id(value)), len(self._values)
+        )
+        self.owners.append(owner)
+        self._instances.append(number)
+        if number < len(self._values):
+            return False
+        self._traces.append(trace)
+        self._values.append(value)
+        return True
+
+    def portion(self) -> _Portion:
+        """The instances, with the owners in the order of their positions in them."""
+        over, owners = self._over, np.array(self.owners, dtype=np.intp)
+        picked = np.array(self._traces, dtype=np.intp)
+        instances = type(over)(over.subject.instances(picked, self._variable, self._values))
+        indices = instances.segments.starts[self._instances]
+        if self._places is None:
+            return _Portion(instances, owners, indices)
+        indices = indices + (self._places.indices - self._places.start)[owners]
+        order = np.argsort(indices, kind="stable")
+        return _Portion(instances, owners[order], indices[order])
 
 
 # ── domains ───────────────────────────────────────────────────────────────────────────────
@@ -199,7 +230,7 @@ def _of_traces(subject: Subject, domain: f.Domain) -> Domains:
         case f.FromMetrics(path):
             return [distinct(contributed(path, [each])) for each in subject.columns.metrics()]
         case _:
-            raise AssertionError(f"no columns for {type(domain).__name__}: see support.py")
+            raise AssertionError(f"{type(domain).__name__} is not listed as supported")
 
 
 def _of_places(
@@ -215,7 +246,7 @@ def _of_places(
             read = values(over, term, places)
             return [MISSING if value is MISSING else elements_of(value) for value in read]
         case _:
-            raise AssertionError(f"no columns for {type(domain).__name__}: see support.py")
+            raise AssertionError(f"{type(domain).__name__} is not listed as supported")
 
 
 def _different(values: Sequence[Json] | Missing) -> Sequence[Json]:
@@ -233,13 +264,26 @@ def compared(over: ColumnarEvaluation, formula: f.Compare, places: Places) -> Ma
     pairs = zip(
         values(over, formula.left, places), values(over, formula.right, places), strict=True
     )
-    found = (values_compared(left, formula.symbol, right) is True for left, right in pairs)
+    symbol = formula.symbol
+    if symbol == "contains":  # the most frequent one, nearly always of texts
+        found = (
+            part in whole
+            if type(whole) is str and type(part) is str
+            else values_compared(whole, symbol, part) is True
+            for whole, part in pairs
+        )
+    else:
+        found = (values_compared(left, symbol, right) is True for left, right in pairs)
     return np.fromiter(found, np.bool_, len(places))
 
 
-def values(over: ColumnarEvaluation, term: t.Term, places: Places) -> list[Seen]:
-    """The value of a term at each position."""
+def values(over: ColumnarEvaluation, term: t.Term, places: Places) -> Iterable[Seen]:
+    """The value of a term at each position, to be read once."""
     match term:
+        case t.Last() | t.Sofar() | t.At() if (found := _of_events(term)) is not None:
+            return found.values(over, places)
+        case t.Apply("length", (t.Sofar() as events,)):
+            return EventsSoFar(over, events, places).counts()
         case t.Literal():
             return [term.value] * len(places)
         case t.Variable(name):
@@ -248,7 +292,7 @@ def values(over: ColumnarEvaluation, term: t.Term, places: Places) -> list[Seen]
             return [field_of(event, field) for event in over.subject.events(places.indices)]
         case t.At(base, key):
             pairs = zip(values(over, base, places), values(over, key, places), strict=True)
-            return [found_at(value, key_) for value, key_ in pairs]
+            return [at_key(value, key_) for value, key_ in pairs]
         case t.Apply(function, operands):
             columns = [values(over, operand, places) for operand in operands]
             return [apply(function, list(row)) for row in _transposed(columns, len(places))]
@@ -259,33 +303,59 @@ def values(over: ColumnarEvaluation, term: t.Term, places: Places) -> list[Seen]
             keys = [entry.key for entry in entries]
             columns = [values(over, entry.value, places) for entry in entries]
             return [keyed(keys, list(row)) for row in _transposed(columns, len(places))]
-        case t.Last(condition):
-            return _last(over, condition, places)
-        case t.Sofar(condition):
-            return _so_far(over, condition, places)
         case t.Counted():
             return counts(over, term, places)
         case _:
-            raise AssertionError(f"no columns for {type(term).__name__}: see support.py")
+            raise AssertionError(f"{type(term).__name__} is not listed as supported")
 
 
-def _transposed(columns: list[list[Seen]], count: int) -> list[tuple[Seen, ...]]:
-    return list(zip(*columns, strict=True)) if columns else [()] * count
+def _transposed(columns: list[Iterable[Seen]], count: int) -> Iterable[tuple[Seen, ...]]:
+    return zip(*columns, strict=True) if columns else [()] * count
 
 
-def _last(over: ColumnarEvaluation, condition: f.Formula, places: Places) -> list[Seen]:
-    """The latest event of an earlier step that satisfies a condition, as an object."""
+class _EventPath(NamedTuple):
+    """A path into the events that `last` or `sofar` finds."""
+
+    found: t.Last | t.Sofar
+    path: tuple[str, ...]
+    """Starts with a field; empty for events as a whole."""
+
+    def read(self, event: Event) -> Json | Missing:
+        """The value in one of the events."""
+        if not self.path:
+            return as_object(event)
+        value = field_of(event, self.path[0]) if self.path[0] in t.FIELDS else MISSING
+        for key in self.path[1:]:
+            value = at_key(value, key)
+        return value
+
+    def values(self, over: ColumnarEvaluation, places: Places) -> Iterable[Seen]:
+        """The value at each position."""
+        if isinstance(self.found, t.Sofar):
+            return EventsSoFar(over, self.found, places).lists(self.read)
+        return _last(over, self.found.condition, places, self.read)
+
+
+def _of_events(term: t.Term) -> _EventPath | None:
+    """The term as a path into events that `last` or `sofar` finds; None if it is no such path."""
+    keys: list[str] = []
+    while isinstance(term, t.At):
+        if not isinstance(term.key, t.Literal) or not isinstance(term.key.value, str):
+            return None
+        keys.append(term.key.value)
+        term = term.base
+    return _EventPath(term, tuple(reversed(keys))) if isinstance(term, t.Last | t.Sofar) else None
+
+
+def _last(
+    over: ColumnarEvaluation,
+    condition: f.Formula,
+    places: Places,
+    read: Callable[[Event], Json | Missing],
+) -> list[Seen]:
+    """The values read from the latest events of earlier steps that satisfy a condition."""
     before = over.subject.columns.step_starts[places.indices] - np.int32(1)
     found = latest(over.column(condition).true, before)
     exist = (before >= places.start) & (found >= places.start)
     events = iter(over.subject.events(found[exist]))
-    return [as_object(next(events)) if there else MISSING for there in exist]
-
-
-def _so_far(over: ColumnarEvaluation, condition: f.Formula, places: Places) -> list[Seen]:
-    """The events up to each position that satisfy a condition, as objects."""
-    hits = np.flatnonzero(over.column(condition).true).astype(np.int32)
-    objects = [as_object(event) for event in over.subject.events(hits)]
-    first = np.searchsorted(hits, places.start).tolist()
-    last = np.searchsorted(hits, places.indices, side="right").tolist()
-    return [objects[begin:end] for begin, end in zip(first, last, strict=True)]
+    return [read(next(events)) if there else MISSING for there in exist]

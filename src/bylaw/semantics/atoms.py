@@ -12,8 +12,8 @@ from bylaw.logic.walk import substitute
 from bylaw.trace.event import MISSING
 from bylaw.vocabulary.comparisons import compared
 from bylaw.vocabulary.possible import UNSEEN, PossibleValue, known
+from bylaw.vocabulary.predicate import value_of
 from bylaw.vocabulary.predicates import PREDICATES
-from bylaw.vocabulary.tracker import value_of
 from bylaw.vocabulary.view import Kleene, positions_of
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from bylaw.semantics.machine.search import Path
 from bylaw.trace.event import Call
 from bylaw.trace.trace import Events
 
-DoomingEvent: TypeAlias = Literal["call", "answer", "result"]
-"""The cause that dooms a formula: a proposed call; a proposed answer, and no other call; or only a
-result or a message, when it is too late to refuse a call."""
+DoomingEvent: TypeAlias = Literal["call", "answer", "result", "time"]
+"""The cause that dooms a formula: a proposed call; a proposed answer, and no other call; only a
+result or a message, when it is too late to refuse a call; or a deadline that passes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +42,8 @@ class Enforceability:
 
     @property
     def too_late(self) -> bool:
-        """Do only results and messages doom it? Then no call is refused because of it."""
-        return self.doomed_by == "result"
+        """Do only results and messages doom it, or time? Then no call is refused for it."""
+        return self.doomed_by in ("result", "time")
 
 
 def doom_reason(prefix: Path) -> str:

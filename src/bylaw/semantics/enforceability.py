@@ -10,22 +10,24 @@ from collections.abc import Iterable
 from typing import Final
 
 from bylaw.logic import formula as f
-from bylaw.logic.reach import is_past_but_for_functions
-from bylaw.logic.walk import everything
+from bylaw.logic.walk import everything, is_past_but_for_functions
 from bylaw.semantics.abstraction import abstraction
 from bylaw.semantics.dooming import Enforceability, doom_reason, event_title, too_late
 from bylaw.semantics.dooming_calls import DoomingCalls
-from bylaw.semantics.enforceability_by_trial import for_past_rule, for_universal
-from bylaw.semantics.examples.trials import Trials
+from bylaw.semantics.enforceability_by_search import for_past_rule, for_universal
+from bylaw.semantics.engines import engine_for
+from bylaw.semantics.examples.reading_options import ReadingOptions
+from bylaw.semantics.examples.trace_search import TraceSearch
 from bylaw.semantics.machine.closure import Unsupported
 from bylaw.semantics.machine.machine import Machine, Move, StateNumber
 from bylaw.semantics.machine.reachability import OutOfBudget
 from bylaw.semantics.machine.search import Explorer
 from bylaw.semantics.past.compiled import past_bodies
 from bylaw.semantics.verdict import Verdict
+from bylaw.syntax.scope import check_closed
 from bylaw.trace.trace import Events
 from bylaw.vocabulary.predicates.called_n import Counter
-from bylaw.vocabulary.registry import EMPTY, Vocabulary, check_closed
+from bylaw.vocabulary.registry import EMPTY, Vocabulary
 from bylaw.vocabulary.view import Order
 
 _LARGE_COUNT: Final = 1_000
@@ -39,6 +41,7 @@ def enforceable(
     vocabulary: Vocabulary = EMPTY,
 ) -> bool:
     """Is there a prefix after which the formula is violated however the trace continues?"""
+    f.check_formula(formula)
     return enforceability(formula, order=order, events=events, vocabulary=vocabulary).enforceable
 
 
@@ -55,17 +58,20 @@ def enforceability(
     Without `examples`, no time is spent on traces that only illustrate the reason.
     """
     check_closed(formula, vocabulary)
-    trials = Trials(formula, order, events, vocabulary)
+    if engine_for(formula, order, events, vocabulary, {}, {}).has_deadlines:
+        reason = "it is lost when a deadline passes, whatever is refused"
+        return Enforceability("time", reason, can_be_unmet=True)
+    search = TraceSearch(formula, ReadingOptions(order, events, vocabulary))
     try:
         machine = Machine(formula, order, events, vocabulary)
     except Unsupported as error:
         if past_bodies(formula) is not None:
-            return for_past_rule(trials)
-        return for_universal(trials, examples=examples) or _for_unseen(trials, str(error))
-    return _for_large_count(machine) or _for_machine(Explorer(machine), trials)
+            return for_past_rule(search)
+        return for_universal(search, examples=examples) or _for_unseen(search, str(error))
+    return _for_large_count(machine) or _for_machine(Explorer(machine), search)
 
 
-def _for_machine(explorer: Explorer, trials: Trials) -> Enforceability:
+def _for_machine(explorer: Explorer, search: TraceSearch) -> Enforceability:
     calls = DoomingCalls(explorer)
     try:
         prefix = explorer.shortest(lambda s: explorer.verdict(s) is Verdict.VIOLATED)
@@ -88,14 +94,14 @@ def _for_machine(explorer: Explorer, trials: Trials) -> Enforceability:
         by, path = refused
         return Enforceability(by, doom_reason(path), path, exact, lost, unmet)
     assumes = explorer.machine.alphabet.assumes
-    if assumes and past_bodies(trials.formula) is not None:
-        return for_past_rule(trials)  # the arguments may rule out every result
-    return too_late(prefix, trials.settings[1], exact=exact, can_be_unmet=unmet)
+    if assumes and past_bodies(search.formula) is not None:
+        return for_past_rule(search)  # the arguments may rule out every result
+    return too_late(prefix, search.settings[1], exact=exact, can_be_unmet=unmet)
 
 
-def _for_unseen(trials: Trials, why: str) -> Enforceability:
+def _for_unseen(search: TraceSearch, why: str) -> Enforceability:
     """The answer for a rule that is followed by keeping the trace."""
-    formula, (order, events, vocabulary) = trials.formula, trials.settings
+    formula, (order, events, vocabulary) = search.formula, search.settings
     predicates = {p.name for p in everything(formula) if isinstance(p, f.OpenPredicate)}
     past = past_bodies(formula, is_past_but_for_functions) is not None
     if past and predicates <= vocabulary.final_when_false:

@@ -48,6 +48,8 @@ class Engine(ABC):
     """Does it keep events and search them later, so that its cost grows with the trace?"""
     metered = True
     """Does it read values, so that its work is counted and limited?"""
+    has_deadlines = False
+    """Can it be doomed by the passing of time alone?"""
     cautious = False
     """May a call have to wait for a result although no value of it would matter?"""
     fault: str | None = None
@@ -107,6 +109,17 @@ class Engine(ABC):
 
     def end_step(self) -> None:  # noqa: B027 - most engines do not count steps
         """Ends the current step: the next event is in a new one."""
+
+    def next_deadline(self) -> float | None:
+        """The time by which something must happen, if anything must."""
+        return None
+
+    def tick(self, now: float) -> None:  # noqa: B027 - most engines have no deadlines
+        """The time has come to `now`: the formula is doomed if a deadline has passed."""
+
+    def drop_next_deadline(self) -> None:
+        """Continues as if nothing were due at the next deadline."""
+        raise AssertionError("it has no deadlines")
 
     def concerns(self, name: str) -> bool:
         """Can an event of this tool or role change the state?"""

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 
 from bylaw.logic import formula as f
-from bylaw.logic.reach import is_past_but_for_functions
-from bylaw.logic.walk import everything, sees_answer, with_labels
+from bylaw.logic.walk import everything, is_past_but_for_functions, sees_answer, with_labels
 from bylaw.semantics.engine import Engine
 from bylaw.semantics.history import History
 from bylaw.semantics.machine.closure import Unsupported
@@ -17,10 +16,12 @@ from bylaw.semantics.machine.placeholder import NoQuantifier
 from bylaw.semantics.machine.search import Explorer
 from bylaw.semantics.machine.slices import Slices
 from bylaw.semantics.past.compiled import past_bodies
+from bylaw.semantics.past.deadlines import Deadlines
 from bylaw.semantics.past.registers import Registers
+from bylaw.syntax.scope import check_closed
 from bylaw.trace.trace import Events
 from bylaw.values import Json
-from bylaw.vocabulary.registry import Vocabulary, check_closed
+from bylaw.vocabulary.registry import Vocabulary
 from bylaw.vocabulary.view import Order
 
 
@@ -40,6 +41,9 @@ def engine_for(
     original, formula = formula, with_labels(formula, labels)
     if cache is None or formula is not original:  # labels belong to one run
         cache = MachineCache(vocabulary)
+    if any(isinstance(part, f.EventuallyWithin | f.LaterWithin) for part in everything(formula)):
+        with suppress(Unsupported):
+            return Deadlines(formula, labels)
     if any(isinstance(part, f.Compare | f.Says | f.Found) for part in everything(formula)):
         # A machine could follow most rules about data, too, but it would need every event.
         with suppress(Unsupported):
@@ -57,6 +61,8 @@ def engine_for(
             reason = str(error)
     with suppress(Unsupported):
         return Registers(formula, labels)
+    with suppress(Unsupported):
+        return Deadlines(formula, labels, reason=reason)
     past = past_bodies(formula, is_past_but_for_functions) is not None
     late = None if past else reason
     return History(formula, order, events, vocabulary, metrics, labels, past=past, reason=late)

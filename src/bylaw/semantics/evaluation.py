@@ -6,18 +6,21 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final
 
+from bylaw.argument_types import expect
 from bylaw.errors import Diagnostic, SpecError
 from bylaw.logic import formula as f
+from bylaw.logic.formula import check_formula
 from bylaw.logic.node import Node
 from bylaw.logic.terms import Term
 from bylaw.logic.walk import everything, sees_answer
 from bylaw.semantics.reference import reading
 from bylaw.semantics.scope import CompiledFormulas, EvaluationScope, Fault
 from bylaw.semantics.verdict import FALSE, TRUE, UNKNOWN, VACUOUS, Outcome, Value
+from bylaw.syntax.scope import check_closed
 from bylaw.trace.trace import Events, Trace
 from bylaw.vocabulary.domains import Elements
 from bylaw.vocabulary.possible import Seen
-from bylaw.vocabulary.registry import EMPTY, Vocabulary, check_closed
+from bylaw.vocabulary.registry import EMPTY, Vocabulary
 from bylaw.vocabulary.view import Order, View
 
 
@@ -30,6 +33,8 @@ def holds(
     vocabulary: Vocabulary = EMPTY,
 ) -> bool:
     """Does the trace satisfy the formula? Raises SpecError if a registered function fails."""
+    check_formula(formula)
+    expect(trace, Trace, "a trace", 'Make one: Trace([Call("search", {"q": "x"})]).')
     evaluation = evaluate(formula, view_of(formula, trace, order, events, vocabulary))
     if evaluation.outcome is Outcome.ERROR:
         reasons = "; ".join(map(str, evaluation.faults))

@@ -14,8 +14,7 @@ from typing import Final
 from bylaw.errors import clipped
 from bylaw.frozen import replace
 from bylaw.logic import formula as f
-from bylaw.logic.reach import is_past_but_for_functions
-from bylaw.logic.walk import everything, sees_answer, weight_of
+from bylaw.logic.walk import everything, is_past_but_for_functions, sees_answer, weight_of
 from bylaw.saved import Damaged, fields, listed, optional_text, whole
 from bylaw.semantics.engine import Engine, EngineMark
 from bylaw.semantics.evaluation import evaluate

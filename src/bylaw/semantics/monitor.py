@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from bylaw.argument_types import expect
 from bylaw.logic import formula as f
+from bylaw.logic.formula import check_formula
 from bylaw.semantics.monitors import Monitors
 from bylaw.semantics.verdict import Verdict
-from bylaw.trace.event import Event, Message
+from bylaw.trace.event import Call, Event, Message
 from bylaw.trace.trace import Events
 from bylaw.values import Json
 from bylaw.vocabulary.registry import EMPTY, Vocabulary
@@ -34,6 +36,7 @@ class Monitor:
         metrics: Mapping[str, Json] | None = None,
         labels: Mapping[str, Json] | None = None,
     ) -> None:
+        check_formula(formula)
         self.formula: Final = formula
         self.events: Final[Events] = events
         self._monitors: Final = Monitors(
@@ -68,14 +71,32 @@ class Monitor:
 
     def step(self, event: Event) -> None:
         """Takes in the next event."""
+        expect(event, (Call, Message), "a call or a message", 'Write Call("search", {"q": "x"}).')
         if isinstance(event, Message) and self.events == "calls":
             self._monitors.pass_over(event)
         else:
             self._monitors.step(event)
 
-    def record(self, position: int, result: Json, *, error: str | None = None) -> None:
+    def record(
+        self,
+        position: int,
+        result: Json,
+        *,
+        error: str | None = None,
+        end: float | None = None,
+        usage: Mapping[str, Json] | None = None,
+    ) -> None:
         """Takes in the result of the call at a position, counted from 0. Any order will do."""
-        self._monitors.record(position, result, error=error)
+        self._monitors.record(position, result, error=error, end=end, usage=usage)
+
+    def tick(self, now: float) -> None:
+        """The time has come to `now`: the formula is doomed if a deadline has passed."""
+        self._monitors.tick(now)
+
+    @property
+    def next_deadline(self) -> float | None:
+        """The time by which something must happen, if anything must."""
+        return self._monitors.next_deadline()
 
     def end_step(self) -> None:
         """Ends the current step: the next event is in a new one."""

@@ -8,16 +8,16 @@ that of the few formulas it touches, not of all.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
-from bylaw.errors import clipped
 from bylaw.frozen import replace
 from bylaw.logic import formula as f
-from bylaw.saved import Damaged, fields, flag, listed, places, text, whole
+from bylaw.saved import Damaged, fields, flag, listed, places, whole
 from bylaw.semantics.engine import Engine, EngineAnswer, EngineMark, heard_role
 from bylaw.semantics.engines import engine_for
+from bylaw.semantics.executed import ExecutedVerdicts, read_reasons, reason_of
 from bylaw.semantics.machine.machine_cache import MachineCache
 from bylaw.semantics.past.records import event_of, event_record
 from bylaw.semantics.verdict import Verdict
@@ -28,8 +28,6 @@ from bylaw.vocabulary.registry import EMPTY, Vocabulary
 from bylaw.vocabulary.view import Order
 from bylaw.work import UNLIMITED, OverBudget, allot, meter
 
-MAX_REASON: Final = 300
-"""The length of the reason why a formula could not be decided, in characters."""
 _NAMELESS: Final = "\0"
 """A name that no tool and no role has."""
 _MIN_OUTSTANDING: Final = 64
@@ -67,7 +65,8 @@ class Attempt:
         self._monitors = monitors
         self._position, self._calls = monitors.length, monitors.calls
         self._opened, self._steps = monitors._opened, monitors._steps
-        scored = monitors.executed and (dict(monitors.executed), dict(monitors.unscored))
+        executed = monitors.executed
+        scored = executed.engines and (dict(executed.engines), dict(executed.unscored))
         self._scored = scored or None
         self.before: list[_Before] = []
         """The formulas that the event moves."""
@@ -88,7 +87,7 @@ class Attempt:
         for before in reversed(self.before):
             monitors._undo(before)
         if self._scored is not None:
-            monitors.executed, monitors.unscored = self._scored
+            monitors.executed.engines, monitors.executed.unscored = self._scored
         monitors.outstanding.pop(self._position, None)
         monitors.length, monitors.calls = self._position, self._calls
         monitors._opened = self._opened
@@ -149,14 +148,8 @@ class Monitors:
             settings = order, kinds[index], vocabulary, metrics or {}, labels or {}, cache
             return engine_for(rules[index], *settings)
 
-        self._new_engine: Final = new_engine
         self.engines: Final = [new_engine(index) for index in range(len(rules))]
-        self.lost: set[int] = set()
-        """The formulas that the executed events violate for good; an event was excused."""
-        self.executed: dict[int, Engine] = {}
-        """Engines that follow all events, for other formulas of which an event was excused."""
-        self.unscored: dict[int, str] = {}
-        """The formulas that cannot be decided on the executed events, with the reasons."""
+        self.executed: Final = ExecutedVerdicts(new_engine, max_work)
         self._reopened: set[int] = set()
         """The formulas of which the event that opened the current step was excused."""
         engines = list(enumerate(self.engines))
@@ -165,6 +158,8 @@ class Monitors:
         self._hears_messages: Final = self.sees_messages | {i for i, e in engines if e.overhears}
         self.fallible: Final = [(i, e) for i, e in engines if e.may_fail]
         """The formulas that call functions of users, with their engines."""
+        self.with_deadlines: Final = frozenset(i for i, e in engines if e.has_deadlines)
+        """The formulas that can be doomed by the passing of time alone."""
         self.verdicts: list[Verdict] = [engine.verdict() for engine in self.engines]
         self.unmet: set[int] = self._find_unmet()
         """The formulas that would be violated if the trace ended now, but are not doomed."""
@@ -304,7 +299,7 @@ class Monitors:
                 doomed.append(index)
             if engine.waits and index in open_formulas:
                 waiting.append(index)
-        if self.executed:
+        if self.executed.engines:
             seen = (position, step, new_step), (number, step, new_to_calls)
             waiting += self._step_executed(event, seen, before)
         if position == 0:
@@ -312,7 +307,7 @@ class Monitors:
         if waiting and may_get_result(event):
             self.outstanding[position] = (event, number, frozenset(waiting))
             if before is None and len(self.outstanding) > self._outstanding_limit:
-                self._drop_unawaited()
+                self.drop_unawaited()
         return doomed
 
     def _step_of(self, event: Event) -> tuple[int, bool]:
@@ -332,15 +327,16 @@ class Monitors:
         self, event: Event, seen: Sequence[tuple[int, int, bool]], before: list[_Before] | None
     ) -> list[int]:
         """Takes in an event for the engines that follow all events; returns those that wait."""
-        for index, engine in list(self.executed.items()):
+        engines = self.executed.engines
+        for index, engine in list(engines.items()):
             if isinstance(event, Message) and index not in self._hears_messages:
                 continue
-            with self._scoring(index):
+            with self.executed.scoring(index):
                 if before is not None:
                     mark = engine.mark()
                     before.append((index, engine, mark, self.verdicts[index], False, False))
                 engine.take(event, *seen[index not in self.sees_messages])
-        return [index for index, engine in self.executed.items() if engine.waits]
+        return [index for index, engine in engines.items() if engine.waits]
 
     def pass_over(self, message: Message) -> None:
         """Counts the step of a message that no formula sees; the message has no position."""
@@ -389,7 +385,7 @@ class Monitors:
 
     def _break(self, index: int, error: Exception) -> Verdict:
         """Stops following a formula that can no longer be decided."""
-        self.broken[index] = _reason(error)
+        self.broken[index] = reason_of(error)
         if isinstance(error, OverBudget):
             self.exhausted.add(index)
         self.verdicts[index] = Verdict.PRESUMABLY_VIOLATED
@@ -432,38 +428,14 @@ class Monitors:
         self._note(index, self.engines[index].answer())
 
     def _follow_executed(self, index: int) -> None:
-        """Remembers the verdict on the executed events, or has an engine of its own find it."""
-        if index in self.lost or index in self.executed or index in self.unscored:
-            return
-        if index in self.broken:
-            self.unscored[index] = self.broken[index]
-        elif self.verdicts[index] is Verdict.VIOLATED:
-            self.lost.add(index)
-        else:
-            engine = self.executed[index] = self._new_engine(index)
-            engine.restore(copied(self.engines[index].save()))
-
-    @contextmanager
-    def _scoring(self, index: int) -> Iterator[None]:
-        """Gives up the verdict of a formula on all events if it cannot be decided."""
-        allot(self._max_work)
-        try:
-            yield
-        except Exception as error:  # a user's comparator, or too much work
-            self.unscored[index] = _reason(error)
-            del self.executed[index]
-        finally:
-            allot(UNLIMITED)
+        """Has the verdict on the executed events followed apart from the one that is enforced."""
+        engine, verdict = self.engines[index], self.verdicts[index]
+        self.executed.follow(index, engine, verdict, self.broken.get(index))
 
     def executed_verdict(self, index: int) -> Verdict | None:
         """The verdict of a formula on all events; None if it could not be decided."""
-        if index in self.lost:
-            return Verdict.VIOLATED
-        engine = self.executed.get(index)
-        if engine is not None:
-            verdict = engine.verdict()
-            return None if engine.fault is not None else verdict
-        return None if index in self.unscored or index in self.faults() else self.verdicts[index]
+        enforced = None if index in self.faults() else self.verdicts[index]
+        return self.executed.verdict(index, enforced)
 
     def faults(self) -> dict[int, str]:
         """The formulas that could not be decided at the latest event, with the reasons."""
@@ -477,9 +449,49 @@ class Monitors:
         self._open.discard(index)
         self.restless.discard(index)
 
+    # ── the clock ────────────────────────────────────────────────────────────────────────
+
+    def tick(self, now: float) -> list[tuple[int, float]]:
+        """The time has come to `now`; returns the formulas doomed by it, and their deadlines.
+
+        With `excuses`, a formula is then followed as if nothing had been due, and may be returned
+        again for a later deadline.
+        """
+        lost: list[tuple[int, float]] = []
+        for index in sorted(self.with_deadlines & self._open):
+            engine = self.engines[index]
+            while (due := engine.next_deadline()) is not None and due < now:
+                engine.tick(now)
+                self._note(index, engine.answer())
+                if index in self._open:
+                    break  # less than a microsecond late
+                lost.append((index, due))
+                if not self._excuses:
+                    break
+                self._follow_executed(index)
+                self._open.add(index)
+                engine.drop_next_deadline()
+                self._note(index, engine.answer())
+        for index in self.with_deadlines & self.executed.engines.keys():
+            self.executed.engines[index].tick(now)
+        return lost
+
+    def next_deadline(self) -> float | None:
+        """The time by which something must happen, if anything must."""
+        found = (self.engines[index].next_deadline() for index in self.with_deadlines & self._open)
+        return min((due for due in found if due is not None), default=None)
+
     # ── results ──────────────────────────────────────────────────────────────────────────
 
-    def record(self, position: int, result: Json, *, error: str | None = None) -> list[int]:
+    def record(
+        self,
+        position: int,
+        result: Json,
+        *,
+        error: str | None = None,
+        end: float | None = None,
+        usage: Mapping[str, Json] | None = None,
+    ) -> list[int]:
         """Takes in the result of the event at a position; returns the formulas that it dooms.
 
         Results arrive after the turn of their call, so they are judged as if the step had ended.
@@ -487,9 +499,9 @@ class Monitors:
         if position not in self.outstanding:
             return []
         proposed, number, concerned = self.outstanding[position]
-        call = replace(proposed, result=result, error=error)
+        call = replace(proposed, result=result, error=error, end=end, usage=usage)
         doomed, still_unknown = [], []
-        following = list(self.executed.items())
+        following = list(self.executed.engines)
         for index in concerned & self._open:
             engine = self.engines[index]
             place = position if index in self.sees_messages else number
@@ -513,11 +525,8 @@ class Monitors:
                 doomed.append(index)
                 if self._excuses:
                     self._excuse_call(index, place)
-        for index, engine in following:
-            place = position if index in self.sees_messages else number
-            with self._scoring(index):
-                if engine.awaits(place):
-                    engine.record(place, call)
+        for index in following:
+            self.executed.record(index, position if index in self.sees_messages else number, call)
         if still_unknown:
             self.outstanding[position] = (proposed, number, frozenset(still_unknown))
         else:
@@ -530,7 +539,7 @@ class Monitors:
             return False
         return any(waiting for p, (_, _, waiting) in self.outstanding.items() if p != own)
 
-    def _drop_unawaited(self) -> None:
+    def drop_unawaited(self) -> None:
         """Drops the outstanding results that no formula waits for any more."""
         self.outstanding = {
             position: (call, number, concerned)
@@ -547,8 +556,8 @@ class Monitors:
         """The engines that still follow a formula."""
         if index in self._open:
             yield self.engines[index]
-        if index in self.executed:
-            yield self.executed[index]
+        if index in self.executed.engines:
+            yield self.executed.engines[index]
 
     # ── saving ───────────────────────────────────────────────────────────────────────────
 
@@ -567,10 +576,8 @@ class Monitors:
             "verdicts": [verdict.value for verdict in self.verdicts],
             "open": sorted(self._open),
             "broken": [[index, reason] for index, reason in self.broken.items()],
-            "lost": sorted(self.lost),
-            "executed": [[index, engine.save()] for index, engine in self.executed.items()],
-            "unscored": [[index, reason] for index, reason in self.unscored.items()],
             "reopened": sorted(self._reopened),
+            **self.executed.save(),
         }
         return dict(copied(state))  # engines change theirs in place
 
@@ -590,14 +597,9 @@ class Monitors:
         self.outstanding = dict(map(self._read_outstanding, listed(parts["waiting"])))
         for engine, state in zip(self.engines, listed(parts["engines"], size), strict=True):
             engine.restore(state)
-        self.broken = _reasons(parts["broken"], size)
-        self.lost = set(places(parts["lost"], size))
+        self.broken = read_reasons(parts["broken"], size)
         self._reopened = set(places(parts["reopened"], size))
-        self.unscored, self.executed = _reasons(parts["unscored"], size), {}
-        for each in listed(parts["executed"]):
-            index, state = listed(each, 2)
-            self.executed[whole(index, 0, size - 1)] = self._new_engine(index)
-            self.executed[index].restore(state)
+        self.executed.restore(parts["lost"], parts["executed"], parts["unscored"], size)
         self._restore_verdicts(parts["verdicts"], parts["open"])
 
     def _read_outstanding(self, saved: Json) -> tuple[int, tuple[Call, int, frozenset[int]]]:
@@ -633,15 +635,3 @@ _SAVED: Final = (
     *("lost", "executed", "unscored", "reopened"),
 )
 """The parts of a saved state."""
-
-
-def _reasons(saved: Json, size: int) -> dict[int, str]:
-    pairs = [listed(each, 2) for each in listed(saved)]
-    return {whole(index, 0, size - 1): text(reason) for index, reason in pairs}
-
-
-def _reason(error: Exception) -> str:
-    """The reason why a formula could not be decided."""
-    if isinstance(error, OverBudget):
-        return str(error)
-    return clipped(f"raised {type(error).__name__}: {error}", MAX_REASON)

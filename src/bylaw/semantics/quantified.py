@@ -8,9 +8,8 @@ from operator import or_
 from typing import TYPE_CHECKING, TypeAlias
 
 from bylaw.logic import formula as f
-from bylaw.logic.reach import reads_event
 from bylaw.logic.terms import Term, is_constant
-from bylaw.logic.walk import weight_of
+from bylaw.logic.walk import reads_event, weight_of
 from bylaw.semantics.atoms import Row, TruthFunction
 from bylaw.vocabulary.domains import Elements
 from bylaw.vocabulary.possible import PossibleValue, possible_key

@@ -8,11 +8,12 @@ from typing import Final, TypeAlias
 
 from bylaw.logic import formula as f
 from bylaw.logic.node import Node
-from bylaw.logic.terms import Last, Sofar
+from bylaw.logic.terms import Last, Literal, Sofar
 from bylaw.logic.walk import everything, substitute
 from bylaw.semantics.evaluation import Evaluation
 from bylaw.semantics.verdict import FALSE, TRUE, UNKNOWN, Value
 from bylaw.trace.event import MISSING, Missing
+from bylaw.trace.time import microseconds
 from bylaw.values import Json
 from bylaw.vocabulary.possible import UNSEEN
 from bylaw.vocabulary.predicates import PREDICATES
@@ -132,8 +133,20 @@ def reasons(evaluation: Evaluation, formula: f.Formula, at: int) -> Iterable[Rea
         case f.Later(operand):
             after = _other_steps(evaluation, at, range(at + 1, n))
             return _positions_with_value(evaluation, operand, after, value, every=not truth)
+        case f.EventuallyWithin(operand) | f.OnceWithin(operand):
+            around = range(at, n) if isinstance(formula, f.EventuallyWithin) else _back(at, n)
+            return _within_reasons(evaluation, operand, formula.seconds, at, around, value)
+        case f.LaterWithin(operand):
+            after = _other_steps(evaluation, at, range(at + 1, n))
+            return _within_reasons(evaluation, operand, formula.seconds, at, after, value)
+        case f.EarlierWithin(operand):
+            before = _other_steps(evaluation, at, range(at - 1, -1, -1))
+            return _within_reasons(evaluation, operand, formula.seconds, at, before, value)
         case _:
             return []
+
+
+_AWAITING: Final = (f.Eventually, f.Until, f.EventuallyWithin, f.LaterWithin)
 
 
 def _awaits(evaluation: Evaluation, formula: f.Formula) -> bool:
@@ -141,7 +154,7 @@ def _awaits(evaluation: Evaluation, formula: f.Formula) -> bool:
     known = evaluation.awaits
     if formula not in known:
         for part in reversed(list(everything(formula))):
-            known[part] = isinstance(part, f.Eventually | f.Until) or any(
+            known[part] = isinstance(part, _AWAITING) or any(
                 known.get(below, False) for below in part.parts()
             )
     return known[formula]
@@ -182,6 +195,30 @@ def _positions_with_value(
             yield part, position
             if not every:
                 return
+
+
+def _within_reasons(
+    evaluation: Evaluation,
+    operand: f.Formula,
+    seconds: Literal,
+    at: int,
+    positions: Iterable[int],
+    value: Value,
+) -> Iterator[Reason]:
+    """The event that is near enough; or those that are not, and the nearest that is too far."""
+    row, starts = evaluation.row(operand), evaluation.view.starts
+    here = starts[at] if at < len(starts) else None
+    limit, too_far = microseconds(seconds.value), False
+    for position in positions:
+        there = starts[position]
+        near = here is not None and there is not None and abs(there - here) <= limit
+        if near and row[position] is value:
+            yield operand, position
+            if value.is_true:
+                return
+        elif not value.is_true and row[position].is_true and not too_far:
+            too_far = True
+            yield operand, position
 
 
 def _until_reasons(
@@ -226,9 +263,13 @@ def _other_events(evaluation: Evaluation, part: Node, at: int) -> Iterator[Reaso
                 position = evaluation.last(condition, at)
                 if position is not None:
                     yield condition, position
-            case Sofar(condition) if not term.free:
-                row = evaluation.row(condition)
-                found = (p for p in _back(at, len(evaluation.view)) if row[p].is_true)
+            case Sofar(condition, seconds) if not term.free:
+                row, starts = evaluation.row(condition), evaluation.view.starts
+                found = [p for p in _back(at, len(evaluation.view)) if row[p].is_true]
+                here = starts[at] if at < len(starts) else None
+                if seconds is not None and here is not None:
+                    since = here - microseconds(seconds.value)
+                    found = [p for p in found if (began := starts[p]) is None or began >= since]
                 yield from ((condition, position) for position in found)
 
 

@@ -18,7 +18,7 @@ other positions means nothing, so values are read only where they can matter.
 from __future__ import annotations
 
 import sys
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Final, assert_never
 
 from bylaw.logic import formula as f
@@ -28,6 +28,8 @@ from bylaw.logic.walk import everything
 from bylaw.semantics import atoms
 from bylaw.semantics.atoms import NOWHERE, Row, TruthFunction
 from bylaw.semantics.quantified import quantified, with_named_value
+from bylaw.semantics.timed import positions_near
+from bylaw.trace.time import microseconds
 
 if TYPE_CHECKING:
     from bylaw.semantics.scope import EvaluationScope
@@ -277,6 +279,26 @@ def _compiled(formula: f.Formula, certain: bool) -> TruthFunction:
                 return earlier(true & positions), earlier(checked & positions)
 
             return later
+
+        # Events that start within some time of this one.
+        case (
+            f.EventuallyWithin(operand, seconds)
+            | f.OnceWithin(operand, seconds)
+            | f.LaterWithin(operand, seconds)
+            | f.EarlierWithin(operand, seconds)
+        ):
+            a, limit = _part(operand, certain), microseconds(seconds.value)
+            ahead = isinstance(formula, f.EventuallyWithin | f.LaterWithin)
+            apart = isinstance(formula, f.EarlierWithin | f.LaterWithin)
+
+            def within(s: EvaluationScope, where: int) -> Row:
+                true, checked = a(s, s.positions)
+                near = partial(
+                    positions_near, s.view, limit=limit, ahead=ahead, apart=apart, certain=certain
+                )
+                return near(true), near(checked)
+
+            return within
 
         case f.ForAll() | f.Exists():
             return quantified(formula, _part(formula.body, certain), certain)

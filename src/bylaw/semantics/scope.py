@@ -15,8 +15,10 @@ from bylaw.logic.walk import weight_of
 from bylaw.read_only import read_only
 from bylaw.semantics.atoms import TruthFunction, bound, written_out
 from bylaw.semantics.reference import reading
+from bylaw.semantics.timed import in_window
 from bylaw.semantics.verdict import Outcome
 from bylaw.trace.event import MISSING
+from bylaw.trace.time import microseconds
 from bylaw.vocabulary.domains import Elements, elements, extracted
 from bylaw.vocabulary.possible import (
     UNSEEN,
@@ -276,15 +278,20 @@ class EvaluationScope:
             possible ^= 1 << found
         yield None
 
-    def sofar(self, condition: f.Formula, at: int) -> PossibleValue:
-        """The events up to a position that satisfy a condition, as objects."""
+    def sofar(self, term: Sofar, at: int) -> PossibleValue:
+        """The events up to a position that `sofar` finds, as objects."""
+        condition = term.condition
         key = ("so far", condition, self._values_of(condition))
         if key not in self._known:
             self._known[key] = self._fitting(condition)
         positions, events, certain = self._known[key]
         number = bisect_right(positions, at)
         spend(number)
-        return some_of(events[:number], certain[:number])
+        if term.seconds is None:
+            return some_of(events[:number], certain[:number])
+        limit = microseconds(term.seconds.value)
+        found = positions[:number], events[:number], certain[:number]
+        return in_window(self.view, at, limit, *found)
 
     def _fitting(self, condition: f.Formula) -> tuple[list[int], list[PossibleValue], list[bool]]:
         """The positions that may satisfy a condition, their events, and which are certain."""
@@ -342,7 +349,7 @@ class _Spot:
         return one_of([MISSING if at is None else view.event_object(at) for at in found])
 
     def sofar(self, term: Sofar) -> PossibleValue:
-        return self.scope.sofar(term.condition, self.at)
+        return self.scope.sofar(term, self.at)
 
     def counted(self, term: Counted) -> PossibleValue:
         return self.scope.counted(term, self.at)

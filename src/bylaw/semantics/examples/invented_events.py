@@ -7,7 +7,7 @@ list. The values are those that occur in the rule, and a few others, so that som
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from random import Random
 from typing import Any, Final
 
@@ -17,7 +17,7 @@ from bylaw.logic import terms as t
 from bylaw.logic.walk import everything
 from bylaw.names import FINAL_ANSWER
 from bylaw.regex.sample import sample_of
-from bylaw.trace.event import MISSING, Call, Event, Message
+from bylaw.trace.event import MISSING
 from bylaw.values import Json, is_list, is_number, is_text
 
 OTHERS: Final = ("x", "y")
@@ -157,26 +157,10 @@ class Maker:
 
     # ── generating events ────────────────────────────────────────────────────────────────
 
-    def event(self, random: Random, pool: Sequence[Json]) -> Event:
-        """A random event; `pool` has values that other events share."""
-        if self.roles and random.random() < 0.4:
-            return Message(random.choice(self.roles), self._text(random, pool))
-        arguments = self.arguments(random, pool)
-        result = self._made(self.fields["result"], random, pool)
-        text = self.fields["text"].values
-        if text and random.random() < 0.3:
-            result = self._text(random, pool)
-        failed = "failed" if random.random() < 0.1 else None
-        return Call(random.choice(self.tools), arguments, result, error=failed)
-
     def arguments(self, random: Random, pool: Sequence[Json]) -> dict[str, Json]:
         """Random arguments of a call."""
         made = self._made(self.fields["args"], random, pool)
         return made if isinstance(made, dict) else {}
-
-    def _text(self, random: Random, pool: Sequence[Json]) -> str:
-        words = [*self.fields["text"].values, *map(str, pool), ""]
-        return " ".join(str(random.choice(words)) for _ in range(random.randint(1, 2))).strip()
 
     def _made(self, looks: Looks, random: Random, pool: Sequence[Json]) -> Any:
         options: list[str] = []
@@ -222,31 +206,3 @@ def _is_sofar(term: t.Term) -> bool:
     while isinstance(term, t.At):
         term = term.base
     return isinstance(term, t.Sofar)
-
-
-def smaller(event: Event) -> Iterator[Event]:
-    """The event with one part removed, in every way."""
-    if isinstance(event, Message):
-        if event.text:
-            yield Message(event.role, "", event.step)
-        return
-    if event.error is not None:
-        yield Call(event.tool, event.args, event.result, event.step)
-    if event.result is not MISSING:
-        yield Call(event.tool, event.args, MISSING, event.step, event.error)
-        for less in _less(event.result):
-            yield Call(event.tool, event.args, less, event.step, event.error)
-    for less in _less(event.args):
-        yield Call(event.tool, less, event.result, event.step, event.error)
-
-
-def _less(value: Json) -> Iterator[Json]:
-    """A value with one part removed, in every way."""
-    if isinstance(value, dict):
-        for key, inner in value.items():
-            yield {k: v for k, v in value.items() if k != key}
-            yield from ({**value, key: less} for less in _less(inner))
-    elif isinstance(value, list):
-        for i, inner in enumerate(value):
-            yield [*value[:i], *value[i + 1 :]]
-            yield from ([*value[:i], less, *value[i + 1 :]] for less in _less(inner))

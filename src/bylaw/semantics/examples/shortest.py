@@ -1,20 +1,23 @@
 """Rules by example: traces that satisfy, violate or doom a formula, or distinguish two.
 
-If the formula has a machine, they come from it and are shortest; else they are generated at
-random and minimised. The reference checks each before it is returned.
+If the formula has a machine, they come from it and are shortest; else a search finds them. The
+reference checks each before it is returned.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
 from typing import Final
 
 from bylaw.logic import formula as f
 from bylaw.logic.walk import everything
 from bylaw.semantics.evaluation import holds
-from bylaw.semantics.examples.trials import Trials
+from bylaw.semantics.examples.reading_options import PLAIN, ReadingOptions
+from bylaw.semantics.examples.same_by_rewriting import provably_same
+from bylaw.semantics.examples.trace_search import RuleGoal, TraceSearch, find_difference
 from bylaw.semantics.machine.alphabet import Alphabet, Sample
 from bylaw.semantics.machine.closure import Closure, Unsupported
 from bylaw.semantics.machine.machine import Machine
@@ -24,28 +27,14 @@ from bylaw.semantics.machine.search import Explorer, Path, Step
 from bylaw.semantics.past.compiled import past_bodies
 from bylaw.semantics.verdict import FALSE, TRUE, Verdict
 from bylaw.trace.event import Message
-from bylaw.trace.trace import Events, Trace
-from bylaw.vocabulary.registry import EMPTY, Vocabulary
-from bylaw.vocabulary.tracker import Probe
-from bylaw.vocabulary.view import Order
+from bylaw.trace.trace import Trace
+from bylaw.vocabulary.predicate import Probe
 
+MAX_LENGTH: Final = 5
+MAX_WORDS: Final = 1_500
+"""The limits within which a shortest trace that is not vacuous is looked for."""
 MAX_PAIRS: Final = 200_000
 """The budget for comparing two formulas, in moves."""
-
-
-@dataclass(frozen=True, slots=True)
-class ReadingOptions:
-    """The settings under which a formula reads traces."""
-
-    order: Order = "position"
-    events: Events = "calls"
-    vocabulary: Vocabulary = EMPTY
-    marked: Callable[[Trace], Trace] | None = field(default=None, compare=False)
-    """Marks the failed calls of a trace, if a procedure defines failure."""
-
-    def seen(self, trace: Trace) -> Trace:
-        """The trace as the formula sees it."""
-        return trace if self.marked is None else self.marked(trace)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,25 +47,24 @@ class Examples:
     """A prefix that dooms the formula."""
     exact: bool = True
     """Are the traces shortest, and does None mean that there is none?"""
-    by_trial: bool = False
-    """Were they generated at random, because a machine could not provide them?"""
-
-
-PLAIN: Final = ReadingOptions()
+    by_search: bool = False
+    """Was one of them found by search, or none, because a machine could not provide it?"""
+    checked: bool = False
+    """Do shorter traces satisfy the formula, but only vacuously?"""
 
 
 def examples(formula: f.Formula, setting: ReadingOptions = PLAIN) -> Examples:
-    """Traces that show what a formula means.
+    """Traces that show what a formula means. The satisfying one is not vacuous, if one is found.
 
     Raises `OutOfBudget` if a search takes too long, and `Unsupported` if the value depends on a
-    registered function.
+    registered function and the setting does not say to run it.
     """
+    if not setting.run_functions and calls_functions(formula):
+        raise Unsupported("it calls a registered function, which is not run on generated traces")
     try:
         machine = Machine(formula, setting.order, setting.events, setting.vocabulary)
     except Unsupported:
-        if any(isinstance(part, f.OpenPredicate | f.Extracted) for part in everything(formula)):
-            raise  # registered functions are not run on generated traces
-        return _by_trial(formula, setting)
+        return _by_search(formula, setting)
     explorer = Explorer(machine)
     assumes = machine.alphabet.assumes
     satisfying = explorer.shortest(machine.accepts)
@@ -84,7 +72,7 @@ def examples(formula: f.Formula, setting: ReadingOptions = PLAIN) -> Examples:
     doom = explorer.shortest(lambda state: explorer.verdict(state) is Verdict.VIOLATED)
     shown = [None if path is None else trace_of(path) for path in (satisfying, violating, doom)]
     if any(trace is not None and setting.seen(trace) != trace for trace in shown):
-        return _by_trial(formula, setting)  # a machine does not know how failure is defined
+        return _by_search(formula, setting)  # a machine does not know how failure is defined
 
     def checked(trace: Trace | None, expected: bool) -> Trace | None:
         if trace is None or _holds(formula, trace, setting) is expected:
@@ -93,21 +81,49 @@ def examples(formula: f.Formula, setting: ReadingOptions = PLAIN) -> Examples:
         return None  # no event was found that meets an assumed condition
 
     satisfied, violated, doomed = map(checked, shown, (True, False, False))
-    return Examples(satisfied, violated, doomed, explorer.exact and not assumes)
+    search = TraceSearch(formula, setting)
+    searched = False
+    if satisfied is not None and not RuleGoal(formula, TRUE, setting).met(satisfied):
+        better = None if assumes else _shortest_checked(explorer, formula, setting)
+        searched = better is None
+        satisfied = better or search.find(TRUE, thorough=True) or satisfied
+    if violated is None and assumes:
+        searched, violated = True, search.find(FALSE, thorough=True)
+    exact = explorer.exact and not assumes and not searched
+    return Examples(satisfied, violated, doomed, exact, searched, satisfied not in (None, shown[0]))
 
 
-def _by_trial(formula: f.Formula, setting: ReadingOptions) -> Examples:
-    """Generated traces. A satisfying one is not vacuous, if one is found."""
-    trials = Trials(
-        formula, setting.order, setting.events, setting.vocabulary, marked=setting.marked
-    )
-    violating = trials.find(FALSE)
+def calls_functions(formula: f.Formula) -> bool:
+    """Does the value depend on a registered function?"""
+    return any(isinstance(part, f.OpenPredicate | f.Extracted) for part in everything(formula))
+
+
+def _shortest_checked(
+    explorer: Explorer, formula: f.Formula, setting: ReadingOptions
+) -> Trace | None:
+    """A shortest trace that satisfies the formula and is not vacuous; None if it is longer."""
+    goal = RuleGoal(formula, TRUE, setting)
+    steps = [step for step in explorer.steps(explorer.machine.start) if not step.sample.final]
+    for length in range(MAX_LENGTH):
+        if len(steps) ** length > MAX_WORDS:
+            break
+        for word in product(steps, repeat=length):
+            trace = trace_of(tuple((step.sample.event, step.move[1]) for step in word))
+            if goal.met(trace):
+                return trace
+    return None
+
+
+def _by_search(formula: f.Formula, setting: ReadingOptions) -> Examples:
+    """Examples without a machine."""
+    search = TraceSearch(formula, setting)
+    violating = search.find(FALSE, thorough=True)
     # A rule about the past is doomed as soon as it is violated.
     dooming = violating if past_bodies(formula) is not None else None
-    satisfying = trials.find(TRUE)
+    satisfying = search.find(TRUE, thorough=True)
     if satisfying is None and _holds(formula, Trace(), setting):
         satisfying = Trace()
-    return Examples(satisfying, violating, dooming, exact=False, by_trial=True)
+    return Examples(satisfying, violating, dooming, exact=False, by_search=True)
 
 
 def _holds(formula: f.Formula, trace: Trace, setting: ReadingOptions) -> bool:
@@ -138,8 +154,10 @@ class Difference:
     old_holds: bool | None = None
     """The value of the first on the trace; the second has the opposite value."""
     decided: bool = True
-    """False if the budget was too small, or the formulas are not supported."""
+    """False if no trace was found, and it was not proved that there is none."""
     reason: str | None = None
+    shortest: bool = True
+    """Is the trace a shortest one? Not if a search found it."""
 
     @property
     def equivalent(self) -> bool:
@@ -157,24 +175,41 @@ def difference(
     settings = (old_setting, new_setting or old_setting)
     if old == new and settings[0] == settings[1]:
         return Difference(None)
+    if provably_same(old, new, *settings):
+        return Difference(None)
     try:
         path = _shortest_difference(_machines((old, new), settings), settings)
     except Unsupported as error:
-        return Difference(None, decided=False, reason=str(error))
+        return _searched_difference((old, new), settings, str(error))
     except (OutOfBudget, TooLarge):
         reason = "their machines have more states than the budget allows"
-        return Difference(None, decided=False, reason=reason)
+        return _searched_difference((old, new), settings, reason)
     if path is None and _differ_in_steps(settings):
         reason = "only one of them sees messages, and steps are counted"
-        return Difference(None, decided=False, reason=reason)
+        return _searched_difference((old, new), settings, reason)
     if path is None:
         return Difference(None)
     trace = trace_of(path)
     verdicts = [_holds(each, trace, s) for each, s in zip((old, new), settings, strict=True)]
     if verdicts[0] is verdicts[1]:
         reason = "no call could be generated that shows the difference"
-        return Difference(None, decided=False, reason=reason)
+        return _searched_difference((old, new), settings, reason)
     return Difference(trace, verdicts[0])
+
+
+def _searched_difference(
+    formulas: Sequence[f.Formula], settings: Sequence[ReadingOptions], reason: str
+) -> Difference:
+    """A trace that a search finds. `reason` is why no machine could decide."""
+    pairs = list(zip(formulas, settings, strict=True))
+    if any(calls_functions(formula) and not s.run_functions for formula, s in pairs):
+        return Difference(None, decided=False, reason=reason)
+    old, new = (RuleGoal(formula, TRUE, setting) for formula, setting in pairs)
+    trace = find_difference(old, new)
+    if trace is None:
+        reason = f"{reason}; a search found no trace on which they differ"
+        return Difference(None, decided=False, reason=reason)
+    return Difference(trace, old.truth(trace), shortest=False)
 
 
 def _machines(formulas: Iterable[f.Formula], settings: Iterable[ReadingOptions]) -> list[Machine]:

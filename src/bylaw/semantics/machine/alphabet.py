@@ -27,10 +27,9 @@ from bylaw.names import FINAL_ANSWER
 from bylaw.semantics.machine.conditions import hinted, reads_result, simple, spread
 from bylaw.trace.event import MISSING, Call, Event, Message, Role
 from bylaw.values import Json, canonical, decoded, equal, identity
-from bylaw.vocabulary.event_tests import local_test, waits_for_result
 from bylaw.vocabulary.patterns import forms_of, is_named, names_of
+from bylaw.vocabulary.predicate import Probe, local_test, waits_for_result
 from bylaw.vocabulary.registry import EMPTY, Vocabulary
-from bylaw.vocabulary.tracker import Probe
 
 Letter: TypeAlias = frozenset[int]
 """The numbers of the probes that an event matches."""

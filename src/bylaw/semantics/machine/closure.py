@@ -12,18 +12,26 @@ from typing import Final, Literal, TypeAlias
 
 from bylaw.frozen import frozen
 from bylaw.logic import formula as f
-from bylaw.logic.inlining import inlined
 from bylaw.logic.node import Node
 from bylaw.logic.operators import BY_NODE
-from bylaw.logic.reach import is_local, reads_event, stays_here
 from bylaw.logic.terms import Answer, Apply, At, Labels, Last, Sofar, is_constant
 from bylaw.logic.terms import Literal as LiteralTerm
-from bylaw.logic.walk import Steps, everything, rewritten, run, substitute
+from bylaw.logic.walk import (
+    Steps,
+    everything,
+    inlined,
+    is_local,
+    reads_event,
+    rewritten,
+    run,
+    stays_here,
+    substitute,
+)
 from bylaw.trace.event import MISSING
 from bylaw.values import Json
+from bylaw.vocabulary.predicate import Probe, Tracker
 from bylaw.vocabulary.predicates import PREDICATES
 from bylaw.vocabulary.reading import elements_of, written_value
-from bylaw.vocabulary.tracker import Probe, Tracker
 from bylaw.vocabulary.view import Order
 
 PartKind: TypeAlias = Literal[
@@ -276,6 +284,8 @@ def check_supported(formula: f.Formula) -> None:
                 raise Unsupported("a quantifier reads a domain that is only known at the end")
             case f.Earlier() | f.Later() | Last():
                 raise Unsupported("it looks at other steps")
+            case f.EventuallyWithin() | f.OnceWithin() | f.LaterWithin() | f.EarlierWithin():
+                raise Unsupported("it compares times")
             case Sofar():
                 raise Unsupported("it compares data of different events")
             case Labels():

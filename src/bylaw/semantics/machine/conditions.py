@@ -14,7 +14,7 @@ from bylaw.logic.node import Node
 from bylaw.logic.terms import At, Literal, Reading, Term
 from bylaw.logic.walk import everything
 from bylaw.regex.sample import sample_of
-from bylaw.trace.event import known_before_result
+from bylaw.trace.event import comes_with_result
 from bylaw.values import Json, is_list, is_number, is_text
 
 _MIRRORED: Final = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
@@ -107,6 +107,6 @@ def reads_result(node: Node) -> bool:
     """Does the node depend on the result of a call?"""
     return any(
         isinstance(part, f.ResultIs | f.OutcomeIs)
-        or (isinstance(part, Reading) and not known_before_result(part.field))
+        or (isinstance(part, Reading) and comes_with_result(part.field))
         for part in everything(node)
     )

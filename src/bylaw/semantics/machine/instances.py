@@ -88,7 +88,7 @@ def _adding(slices: Slices, events: Sequence[QueuedEvent]) -> list[QueuedEvent]:
 
 
 class Instances:
-    """Instances in groups: those whose values the events so far do not tell apart."""
+    """Instances in groups: the events so far do not distinguish the values of a group."""
 
     def __init__(self, slices: Slices, by: QueuedEvent | None) -> None:
         """The instances before the queue.
@@ -137,9 +137,9 @@ class Instances:
 
     def advance(self, each: QueuedEvent) -> None:
         """Takes in an event, with all outcomes that it may have."""
-        told_apart = self._told_apart(each)
+        separated = self._separated(each)
         self._groups.move(self._advance_by(self._slices.generic, each, MISSING))
-        for key, states, advance in told_apart:
+        for key, states, advance in separated:
             self._groups.add(key, Standing(advance(states), True))
         for key, states in self._special.items():
             explorer = self._slices.special[key]
@@ -148,7 +148,7 @@ class Instances:
     def ways_on(self, each: QueuedEvent) -> Iterator[tuple[Explorer, _States, _Advance]]:
         """The states that instances may be in, and how the latest event would move them."""
         generic = self._slices.generic
-        for _, states, advance in self._told_apart(each):
+        for _, states, advance in self._separated(each):
             yield generic, states, advance
         together = self._advance_by(generic, each, MISSING)
         for standing in self._groups:
@@ -157,7 +157,7 @@ class Instances:
             explorer = self._slices.special[key]
             yield explorer, states, self._advance_by(explorer, each, MISSING)
 
-    def _told_apart(self, each: QueuedEvent) -> list[tuple[str, _States, _Advance]]:
+    def _separated(self, each: QueuedEvent) -> list[tuple[str, _States, _Advance]]:
         """Takes the values out of their groups for which the event may differ."""
         keys = self._values if self._returns_values(each) else self._slices.mentioned_by(each.event)
         spend(1 + len(keys) + len(self._groups))
@@ -180,7 +180,7 @@ class Instances:
         )
 
     def _advance_by(self, explorer: Explorer, each: QueuedEvent, value: Json | Missing) -> _Advance:
-        """The move by an event; `value` is MISSING for values that it does not tell apart."""
+        """The move by an event; `value` is MISSING for values that it does not distinguish."""
         machine = explorer.machine
         letters = {
             self._letter(explorer, shown, value) for shown in self._outcomes(explorer, each, value)

@@ -27,9 +27,9 @@ from bylaw.semantics.machine.residual import FALSE, TRUE, Residual
 from bylaw.trace.trace import Events, Trace
 from bylaw.values import Json
 from bylaw.vocabulary.patterns import names_of
+from bylaw.vocabulary.predicate import Outlook, Tracker
+from bylaw.vocabulary.predicate import State as TrackerState
 from bylaw.vocabulary.registry import EMPTY, Vocabulary
-from bylaw.vocabulary.tracker import Outlook, Tracker
-from bylaw.vocabulary.tracker import State as TrackerState
 from bylaw.vocabulary.view import Order
 
 StateNumber: TypeAlias = int

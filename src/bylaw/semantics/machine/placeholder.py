@@ -11,7 +11,7 @@ from bylaw.logic.walk import everything
 from bylaw.semantics.machine.closure import Unsupported
 from bylaw.trace.event import MISSING
 from bylaw.values import Json, identity
-from bylaw.vocabulary.tracker import Probe
+from bylaw.vocabulary.predicate import Probe
 
 SLOT: Final = "\ue000the value of the variable\ue000"
 

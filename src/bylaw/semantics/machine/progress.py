@@ -15,7 +15,7 @@ from bylaw.semantics.machine.residual import (
     either,
     single,
 )
-from bylaw.vocabulary.tracker import State as TrackerState
+from bylaw.vocabulary.predicate import State as TrackerState
 
 if TYPE_CHECKING:
     from bylaw.semantics.machine.machine import Machine

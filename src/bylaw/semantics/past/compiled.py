@@ -16,15 +16,17 @@ from typing import Final
 from bylaw.logic import formula as f
 from bylaw.logic import terms as t
 from bylaw.logic.node import Node
-from bylaw.logic.reach import BACK, is_past
 from bylaw.logic.terms import is_constant
-from bylaw.logic.walk import everything, weight_of
+from bylaw.logic.walk import BACK, everything, is_past, weight_of
 from bylaw.semantics.engine import heard_role
 from bylaw.semantics.machine.closure import Unsupported
 from bylaw.semantics.machine.conditions import reads_result
-from bylaw.semantics.past.keyed import Index, Key, Retention, SplitCondition
+from bylaw.semantics.past.keyed import Index, Retention
 from bylaw.semantics.past.memories import Carried, Memory, Previous
+from bylaw.semantics.past.split import Key, SplitCondition
 from bylaw.semantics.past.tallies import Tallies
+from bylaw.semantics.past.windows import WindowedTallies
+from bylaw.trace.time import microseconds
 from bylaw.values import Json
 from bylaw.vocabulary.local import (
     EventContext,
@@ -69,10 +71,10 @@ class Compiler(LocalCompiler):
         """The event that `last` finds: the latest event in the memory under the key."""
         return self._index(condition, slots, "latest").latest
 
-    def sofar(self, condition: f.Formula, slots: Slots) -> PossibleReader:
+    def sofar(self, term: t.Sofar, slots: Slots) -> PossibleReader:
         """The events that `sofar` finds: those in the memory under the key, and this one."""
-        index = self._index(condition, slots, "all")
-        return partial(index.so_far, self.formula(condition, slots))
+        index = self._index(term.condition, slots, "all", term.seconds)
+        return partial(index.so_far, self.formula(term.condition, slots))
 
     def possible(self, term: t.Term, slots: Slots) -> PossibleReader:
         """A function that reads a value; the length or sum of `sofar` is kept as it grows."""
@@ -88,13 +90,15 @@ class Compiler(LocalCompiler):
         selected = _selected(operand)
         if selected is None:
             return None
-        condition, value = selected
+        sofar, value = selected
+        condition = sofar.condition
         open_parts = [part for part in _conjuncts(condition) if part.free]
         keys = [self._key(part, slots) for part in open_parts]
         if any(key is None or key.member for key in keys):
             return None
         split, hears = self._split(condition, slots)
-        memory = Tallies(split, self.term(value, slots))
+        window, read = _window(sofar.seconds), self.term(value, slots)
+        memory = Tallies(split, read) if window is None else WindowedTallies(split, read, window)
         self._remember(memory, hears)
         return partial(memory.result, function, self.formula(condition, slots))
 
@@ -106,6 +110,15 @@ class Compiler(LocalCompiler):
             case f.Once(operand):
                 index, here = self._index(operand, slots, "first"), self.formula(operand, slots)
                 return lambda now: _either(here(now), lambda: index.exists(now, strictly=False))
+            case f.EarlierWithin(operand, seconds):
+                index = self._index(operand, slots, "latest", seconds)
+                return partial(index.exists, strictly=True)
+            case f.OnceWithin(operand, seconds):
+                index = self._index(operand, slots, "latest", seconds)
+                tests = [_has_start, self.formula(operand, slots)]
+                return lambda now: _either(
+                    junction(tests, now, False), lambda: index.exists(now, strictly=False)
+                )
             case f.Historically(operand):
                 return self.formula(f.Not(f.Once(f.Not(operand))), slots)
             case f.Yesterday(f.Once(operand)):
@@ -141,12 +154,29 @@ class Compiler(LocalCompiler):
         self._remember(memory, None)
         return lambda now: memory.value
 
+    def new_slot(self) -> int:
+        """A slot for a variable."""
+        return self._slot()
+
+    def keyed_condition(self, condition: f.Formula, slots: Slots) -> SplitCondition:
+        """A condition on other events that equalities alone connect with this one."""
+        split, _ = self._split(condition, slots)
+        if not split.by_key or any(key.member for key in split.keys):
+            raise Unsupported("it compares data of different events")
+        return split
+
     # ── memories ─────────────────────────────────────────────────────────────────────────
 
-    def _index(self, condition: f.Formula, slots: Slots, retention: Retention) -> Index:
+    def _index(
+        self,
+        condition: f.Formula,
+        slots: Slots,
+        retention: Retention,
+        seconds: t.Literal | None = None,
+    ) -> Index:
         """The memory of the events that meet a condition."""
         split, hears = self._split(condition, slots)
-        index = Index(split, retention)
+        index = Index(split, retention, _window(seconds))
         self._remember(index, hears)
         return index
 
@@ -167,7 +197,7 @@ class Compiler(LocalCompiler):
             keys,
             lambda now: junction(asked, now, False),
             whole,
-            by_key=len(keys) == len(open_parts),
+            by_key=len(keys) == len(open_parts) and not any(key.mention for key in keys),
             weight=weight_of(condition),
         )
         return split, heard_by(closed)
@@ -186,6 +216,10 @@ class Compiler(LocalCompiler):
             case f.Compare("in", theirs, mine) | f.Compare("contains", mine, theirs):
                 if not mine.free and is_constant(theirs):
                     return Key(self.term(mine, slots), self.term(theirs, slots), True, False)
+            case f.Compare("mentions", mine, theirs):
+                if not mine.free and is_constant(theirs):
+                    read = self.term(mine, slots), self.term(theirs, slots)
+                    return Key(*read, member=True, null_counts=False, mention=True)
         return None
 
 
@@ -223,8 +257,8 @@ def _conjuncts(formula: f.Formula) -> list[f.Formula]:
             return [formula]
 
 
-def _selected(operand: t.Term) -> tuple[f.Formula, t.Term] | None:
-    """The condition of a `sofar`, and what is read of each event: `sofar(a).args.amount`.
+def _selected(operand: t.Term) -> tuple[t.Sofar, t.Term] | None:
+    """A `sofar`, and what is read of each event that it finds: `sofar(a).args.amount`.
 
     Keys are looked up in each event of the list; an index would choose one of them.
     """
@@ -237,10 +271,19 @@ def _selected(operand: t.Term) -> tuple[f.Formula, t.Term] | None:
     if not isinstance(operand, t.Sofar):
         return None
     if not keys:
-        return operand.condition, t.Literal.of(True)  # each event counts, whatever it is
+        return operand, t.Literal.of(True)  # each event counts, whatever it is
     if keys[0] not in t.FIELDS:
         return None
-    return operand.condition, t.path_term(t.Reading(keys[0]), *keys[1:])  # type: ignore[arg-type]  # one of the fields
+    return operand, t.path_term(t.Reading(keys[0]), *keys[1:])  # type: ignore[arg-type]  # one of the fields
+
+
+def _window(seconds: t.Literal | None) -> int | None:
+    """A window in microseconds; None if there is none."""
+    return None if seconds is None else microseconds(seconds.value)
+
+
+def _has_start(now: EventContext) -> bool:
+    return now.event.start is not None
 
 
 def _asks_memory(node: Node) -> bool:

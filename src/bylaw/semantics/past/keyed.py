@@ -4,57 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from heapq import merge
 from itertools import product
 from math import prod
 from typing import Final, Literal, TypeAlias, TypeVar
 
-from bylaw.frozen import frozen
 from bylaw.saved import fields, flag, listed, text, whole
+from bylaw.semantics.past.ages import Ages, KeyPlace
 from bylaw.semantics.past.records import MemoryEntry, entry_of, entry_record
+from bylaw.semantics.past.split import SplitCondition
 from bylaw.semantics.undo import Undo
 from bylaw.trace.event import MISSING
+from bylaw.trace.time import microseconds
 from bylaw.values import Json, identity, is_list, is_text
-from bylaw.vocabulary.local import EventContext, Reader, Test
+from bylaw.vocabulary.local import EventContext, Test
 from bylaw.vocabulary.possible import UNSEEN, PossibleValue, one_of, some_of
 from bylaw.vocabulary.reading import as_object, partial_object
 from bylaw.vocabulary.view import Kleene
 from bylaw.work import spend
 
-KeyPlace: TypeAlias = tuple[str, ...]
-"""The labels of an event's values, one for each key."""
 Retention: TypeAlias = Literal["first", "latest", "all"]
 """The events that a memory keeps under each key: one, to know that there was any; or all."""
 Bucket: TypeAlias = list[MemoryEntry]
 _Kept = TypeVar("_Kept")
-
-
-@frozen
-class Key:
-    """A condition that a later query looks up: the event's value matches the query's."""
-
-    of_event: Reader
-    of_query: Reader
-    member: bool
-    """Must the event's value, a list or a text, contain the query's? Else they are equal."""
-    null_counts: bool
-    """Can null match? In patterns it can, in comparisons it cannot."""
-
-
-@frozen
-class SplitCondition:
-    """A condition, split by what is known when an event is taken in, and what a query adds."""
-
-    closed: Sequence[Test]
-    """The parts that do not depend on the query: tested when an event is taken in."""
-    keys: Sequence[Key]
-    asked: Test
-    """The part that depends on the query, keys included."""
-    whole: Test | None
-    """The whole condition, if it can be tested later; None if it queries other memories."""
-    by_key: bool
-    """Do the keys cover everything that depends on the query?"""
-    weight: int
-    """The steps that testing it takes."""
 
 
 ANY: Final = ""
@@ -93,7 +65,9 @@ class KeyedMemory:
                 return None
             if value is MISSING or (value is None and not key.null_counts):
                 return []
-            if not key.member:
+            if key.mention:
+                options.append(_anchors_of(value))
+            elif not key.member:
                 options.append([label(value)])
             elif is_list(value):
                 spend(len(value))
@@ -121,6 +95,8 @@ class KeyedMemory:
                 return None
             if value is UNSEEN:
                 labels.append(None)
+            elif key.mention:
+                labels.append(_anchors_for(value))
             else:
                 word = label(value)
                 labels.append((word, ANY) if key.member and texts else (word,))
@@ -163,13 +139,32 @@ def label(value: Json) -> str:
     return f"j{value if type(value) is int else identity(value)}"
 
 
+def _anchors_of(value: Json) -> list[str]:
+    from bylaw.texts.occurrence import anchors_of  # slow to import, and few rules need it
+
+    found = anchors_of(value)
+    spend(len(found))
+    return list(map(label, found))
+
+
+def _anchors_for(value: Json) -> KeyPlace:
+    from bylaw.texts.occurrence import anchors_for
+
+    return tuple(map(label, anchors_for(value)))
+
+
 class Index(KeyedMemory):
     """The events that met a condition, by the keys of later queries."""
 
-    def __init__(self, condition: SplitCondition, retention: Retention) -> None:
+    def __init__(
+        self, condition: SplitCondition, retention: Retention, window: int | None = None
+    ) -> None:
         super().__init__(condition)
         self.retention: Final[Retention] = retention
+        self.window: Final = window
+        """The events that started at most so many microseconds ago matter; None for all."""
         self.buckets: dict[KeyPlace, Bucket] = {}
+        self._ages = Ages()
         self._texts = False
         """Has an event had a text where a list was possible?"""
 
@@ -189,7 +184,12 @@ class Index(KeyedMemory):
         undo: list[Undo] = []
         entry = MemoryEntry(moment, sure=True)
         kept = False
+        start = None if self.window is None else microseconds(moment.event.start)
+        if self.window is not None and start is None and self.retention != "all":
+            return [], False  # it is near nothing
         for place in places:
+            if start is not None:
+                undo.append(self._ages.add(start, place))
             texts = ANY in place
             self._texts = self._texts or texts
             bucket = self.buckets.setdefault(place, [])
@@ -218,21 +218,30 @@ class Index(KeyedMemory):
         if wanted is None:
             return
         by_key = not self._searches and None not in wanted
-        # With an unseen key, an event may be found under several labels.
-        bucketed = {id(e): e for bucket in under(self.buckets, wanted) for e in bucket}
-        found = [*bucketed.values(), *self.unsure]
-        spend(len(found))
-        if len(found) > 1:
-            found.sort(key=lambda entry: -entry.moment.position)
-        for entry in found:
+        found = self._latest_first(wanted)
+        for entry in found if self.window is None else self._near(found, moment):
+            spend(1)
             if entry.moment.step < moment.step or not strictly:
                 answer = True if entry.sure and by_key else self.matches(entry, moment)
                 if answer is not False:
                     yield entry, answer
 
+    def _latest_first(self, wanted: Sequence[KeyPlace | None]) -> Iterable[MemoryEntry]:
+        """The entries under the labels of a query, and the unsure ones; read as they are needed."""
+        buckets = [bucket for bucket in under(self.buckets, wanted) if bucket]
+        if self.unsure:
+            buckets.append(self.unsure)
+        mentions = any(key.mention for key in self.condition.keys)
+        if len(buckets) == 1 and not mentions:
+            return reversed(buckets[0])
+        if None in wanted or mentions:  # an event may be found under several labels
+            several = {id(entry): entry for bucket in buckets for entry in bucket}
+            return sorted(several.values(), key=_position_of, reverse=True)
+        return merge(*map(reversed, buckets), key=_position_of, reverse=True)
+
     def exists(self, moment: EventContext, *, strictly: bool) -> Kleene:
         """Was there such an event?"""
-        if not self.unsure and not self._texts and self.condition.by_key:
+        if self.window is None and not (self.unsure or self._texts) and self.condition.by_key:
             known = self._exists_by_key(moment, strictly=strictly)
             if known is not None:
                 return known
@@ -267,16 +276,49 @@ class Index(KeyedMemory):
                 return one_of(cases)
         return one_of([*cases, MISSING])
 
+    def _near(self, entries: Iterable[MemoryEntry], now: EventContext) -> Iterator[MemoryEntry]:
+        """The entries that started in the window; those without a start if all entries matter."""
+        assert self.window is not None, "asked only where there is one"
+        start = microseconds(now.event.start)
+        if start is None:
+            return
+        for entry in entries:
+            began = microseconds(entry.moment.event.start)
+            if began is None:
+                if self.retention == "all":
+                    yield entry
+            elif start - began <= self.window:
+                yield entry
+
+    def forget(self, now: int) -> None:
+        """Lets go of the events that no event from now on can see."""
+        if self.window is None:
+            return
+        before = now - self.window
+        for place in self._ages.places_before(before):
+            bucket = self.buckets.get(place, [])
+            bucket[:] = [entry for entry in bucket if not _began_before(entry, before)]
+            if not bucket:
+                self.buckets.pop(place, None)
+
     def so_far(self, here: Test, now: EventContext) -> PossibleValue:
         """All such events as objects, the event itself included if `here` holds."""
+        if self.window is not None and now.event.start is None:
+            return MISSING
         found = list(self.candidates(now, strictly=False))[::-1]
+        undated = [matches for entry, matches in found if entry.moment.event.start is None]
+        if self.window is not None and undated:
+            if True in undated:
+                return MISSING
+            found = [each for each in found if each[0].moment.event.start is not None]
         members = [_object(entry.moment) for entry, _ in found]
         certain = [matches is True for _, matches in found]
         answer = here(now)
         if answer is not False:
             members.append(_object(now))
             certain.append(answer is True)
-        return some_of(members, certain)
+        value = some_of(members, certain)
+        return one_of([value, MISSING]) if self.window is not None and undated else value
 
     @property
     def _searches(self) -> bool:
@@ -286,7 +328,7 @@ class Index(KeyedMemory):
     @property
     def keeps_events(self) -> bool:
         """Does it keep events and search them later?"""
-        return self._searches or self.retention == "all"
+        return self._searches or (self.retention == "all" and self.window is None)
 
     # ── saving ───────────────────────────────────────────────────────────────────────────
 
@@ -317,9 +359,28 @@ class Index(KeyedMemory):
         for each in listed(buckets):
             place, bucket = listed(each, 2)
             numbers = [whole(number, 0, len(kept) - 1) for number in listed(bucket)]
-            self.buckets[self.place_of(place)] = [kept[number] for number in numbers]
+            found = sorted((kept[number] for number in numbers), key=_position_of)
+            self.buckets[self.place_of(place)] = found
         self.unsure = [entry_of(entry, size) for entry in listed(unsure)]
         self._texts = flag(texts)
+        self._ages = Ages()
+        starts = (
+            (microseconds(entry.moment.event.start), place)
+            for place, entries in self.buckets.items()
+            for entry in entries
+            if self.window is not None and entry.moment.event.start is not None
+        )
+        for start, place in sorted(starts):
+            self._ages.add(start, place)
+
+
+def _position_of(entry: MemoryEntry) -> int:
+    return entry.moment.position
+
+
+def _began_before(entry: MemoryEntry, start: int) -> bool:
+    began = microseconds(entry.moment.event.start)
+    return began is not None and began < start
 
 
 def _latest_before(bucket: Bucket, step: int) -> Bucket:

@@ -16,6 +16,7 @@ from bylaw.saved import flag
 from bylaw.semantics.past.keyed import Index, asked_of
 from bylaw.semantics.past.records import moment_of, moment_record
 from bylaw.semantics.past.tallies import Tallies
+from bylaw.semantics.past.windows import WindowedTallies
 from bylaw.semantics.undo import Undo
 from bylaw.values import Json
 from bylaw.vocabulary.local import EventContext, Test
@@ -77,4 +78,4 @@ class Previous:
         self.moment = None if saved is None else moment_of(saved, size)
 
 
-Memory: TypeAlias = Index | Tallies | Carried | Previous
+Memory: TypeAlias = Index | Tallies | WindowedTallies | Carried | Previous

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Final
 
 from bylaw.frozen import record
-from bylaw.saved import Damaged, choice, fields, flag, listed, number, table, text, whole
+from bylaw.saved import Damaged, choice, flag, listed, number, table, text, whole
 from bylaw.trace.event import MISSING, ROLES, Call, Event, Message
 from bylaw.values import Json
 from bylaw.vocabulary.local import EventContext
@@ -27,18 +27,23 @@ _OPTIONAL: Final[Mapping[str, Callable[[Json], object]]] = {
     "start": number,
     "end": number,
     "agent": text,
+    "usage": table,
 }
 """The fields of a call that may be absent, and how each is checked."""
+_OF_MESSAGES: Final = ("start", "agent", "usage")
+"""Those of them that messages have."""
 
 
 def event_record(event: Event) -> Json:
     """An event as JSON."""
+    record: dict[str, Json]
     if isinstance(event, Message):
-        return {"role": event.role, "text": event.text, "step": event.step}
-    record = {"tool": event.tool, "args": dict(event.args), "step": event.step}
-    if event.result is not MISSING:
-        record["result"] = event.result
-    for name in _OPTIONAL:
+        record = {"role": event.role, "text": event.text, "step": event.step}
+    else:
+        record = {"tool": event.tool, "args": dict(event.args), "step": event.step}
+        if event.result is not MISSING:
+            record["result"] = event.result
+    for name in _OF_MESSAGES if isinstance(event, Message) else _OPTIONAL:
         value = getattr(event, name)
         if value is not None:
             record[name] = value
@@ -51,16 +56,21 @@ def event_of(record: Json) -> Event:
     step = given.pop("step", None)
     step = None if step is None else whole(step)
     if "role" in given:
-        role, said = fields(given, "role", "text")
-        return Message(choice(role, ROLES), text(said), step)  # type: ignore[arg-type]  # checked
+        role, said = choice(given.pop("role"), ROLES), text(given.pop("text", None))
+        _check_optional(given, _OF_MESSAGES)
+        return Message(role, said, step, **given)  # type: ignore[arg-type]  # checked
     tool, args, result = given.pop("tool", None), given.pop("args", None), MISSING
     if "result" in given:
         result = given.pop("result")
+    _check_optional(given, _OPTIONAL)
+    return Call(text(tool), table(args), result, step, **given)
+
+
+def _check_optional(given: Mapping[str, Json], allowed: Collection[str]) -> None:
     for name, value in given.items():
-        if name not in _OPTIONAL:
+        if name not in allowed:
             raise Damaged(f"an event has no field {name!r}")
         _OPTIONAL[name](value)
-    return Call(text(tool), table(args), result, step, **given)
 
 
 def moment_record(moment: EventContext) -> Json:

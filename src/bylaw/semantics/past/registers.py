@@ -17,22 +17,25 @@ from itertools import product
 from operator import attrgetter
 from typing import Final
 
+from bylaw.errors import Diagnostic, TraceError
 from bylaw.frozen import replace
 from bylaw.logic import formula as f
 from bylaw.logic.walk import sees_answer
 from bylaw.names import FINAL_ANSWER
-from bylaw.saved import fields, flag, listed, whole
+from bylaw.saved import fields, flag, listed, number, whole
 from bylaw.semantics.engine import Engine, EngineAnswer, EngineMark, heard_role
 from bylaw.semantics.machine.closure import Unsupported
 from bylaw.semantics.past.compiled import Compiler, past_bodies, triggers
+from bylaw.semantics.past.distinct_outcomes import distinct_outcomes
 from bylaw.semantics.past.keyed import Index
 from bylaw.semantics.past.memories import Memory
 from bylaw.semantics.past.outcomes import CallOutcome, outcomes_for, with_outcome
 from bylaw.semantics.past.records import event_of, event_record
-from bylaw.semantics.past.told_apart import outcomes_told_apart
 from bylaw.semantics.past.unsettled import UnsettledEvent
+from bylaw.semantics.past.windows import WindowedTallies
 from bylaw.semantics.verdict import Verdict
 from bylaw.trace.event import Call, Event, may_get_result
+from bylaw.trace.time import microseconds
 from bylaw.values import Json
 from bylaw.vocabulary.local import EventContext, NotLocal, Test
 from bylaw.vocabulary.view import Kleene
@@ -63,6 +66,14 @@ class Registers(Engine):
             raise Unsupported(str(error)) from None
         self.memories: Final = compiler.memories
         self._heard: Final = compiler.heard
+        self._sliding: Final = [
+            memory
+            for memory in self.memories
+            if isinstance(memory, Index | WindowedTallies) and memory.window is not None
+        ]
+        """The memories that let go of old events."""
+        self._latest: float | None = None
+        """The latest start of an event that the memories have taken in."""
         self._size: Final = compiler.size
         self._sees_answer: Final = sees_answer(formula)
         self._concerned: dict[str, tuple[list[Test], list[Memory]]] = {}
@@ -98,6 +109,8 @@ class Registers(Engine):
             return self.answer()
         if self._tail is not None:
             self._settle_tail()
+        if self._sliding:
+            self._slide(event)
         concerned = self._concerned.get(name) or self._concerned_by(name)
         tail = self._tail = UnsettledEvent(event, position, step, *concerned)
         if tail.bodies:
@@ -105,6 +118,17 @@ class Registers(Engine):
         if self.violated:
             return _DOOMED
         return self.answer() if self.queue or tail.answer is None else _FINE
+
+    def _slide(self, event: Event) -> None:
+        """Lets go of what is too old for any event from the first unsettled one on."""
+        if event.start is not None and self._latest is not None and event.start < self._latest:
+            message = "this event starts before an earlier one"
+            help = "A rule with a time window is followed in the order of time: sort the events."
+            raise TraceError(Diagnostic("E308", message, help))
+        first = self.queue[0].event.start if self.queue else self._latest
+        if first is not None:
+            for memory in self._sliding:
+                memory.forget(microseconds(first))
 
     def mark(self) -> EngineMark:
         if self._tail is not None:
@@ -127,6 +151,8 @@ class Registers(Engine):
             tail.take_back()
             raise
         self._tail = None
+        if tail.event.start is not None:
+            self._latest = tail.event.start
         if self.queue or not tail.settled:
             self.queue.append(tail)
             self._drop_settled()
@@ -208,7 +234,9 @@ class Registers(Engine):
                 self._judge_again(later)
                 self._absorb(later)
         if self._tail is not None:
-            self._judge_again(self._tail)
+            # What holds whatever the result is need not be asked again.
+            if place is not None or not settle or not self._tail.answer:
+                self._judge_again(self._tail)
             if settle and place is None and not self.violated:
                 self._settle_tail()  # its result is known, so it need not wait
 
@@ -248,7 +276,7 @@ class Registers(Engine):
         others = [each for each in self.queue if not each.settled and may_get_result(each.event)]
         if not others or any(self._judge(own) for own in self._own_outcomes(tail)):
             return ()
-        outcomes = outcomes_told_apart(self._formula)
+        outcomes = distinct_outcomes(self._formula)
         if outcomes is not None and self._survives_every_outcome(others, tail, outcomes):
             return ()
         return [each.position for each in others]
@@ -258,7 +286,7 @@ class Registers(Engine):
         if not may_get_result(tail.event):
             yield tail
             return
-        for outcome in outcomes_told_apart(self._formula) or outcomes_for(self._formula):
+        for outcome in distinct_outcomes(self._formula) or outcomes_for(self._formula):
             yield replace(tail, event=with_outcome(tail.event, outcome), undo=[])
 
     def _survives_every_outcome(
@@ -306,6 +334,12 @@ class Registers(Engine):
 
     # ── verdicts ─────────────────────────────────────────────────────────────────────────
 
+    def answer(self) -> EngineAnswer:
+        if self.violated:
+            return _DOOMED
+        waits = self.queue or (self._tail is not None and not self._tail.answer)
+        return super().answer() if waits else _FINE
+
     def verdict(self) -> Verdict:
         """Final once a body was false; else the verdict if no more results arrive."""
         if self.violated:
@@ -334,7 +368,7 @@ class Registers(Engine):
 
     @property
     def cautious(self) -> bool:  # type: ignore[override]  # it depends on the rule
-        return outcomes_told_apart(self._formula) is None
+        return distinct_outcomes(self._formula) is None
 
     @property
     def keeps_events(self) -> bool:  # type: ignore[override]  # it depends on the events
@@ -351,10 +385,13 @@ class Registers(Engine):
             "queue": [_written(each) for each in self.queue],
             "tail": None if self._tail is None else _written(self._tail),
             "violated": self.violated,
+            "latest": self._latest,
         }
 
     def restore(self, saved: Json) -> None:
-        memories, queue, tail, violated = fields(saved, "memories", "queue", "tail", "violated")
+        memories, queue, tail, violated, latest = fields(
+            saved, "memories", "queue", "tail", "violated", "latest"
+        )
         for memory, remembered in zip(
             self.memories, listed(memories, len(self.memories)), strict=True
         ):
@@ -362,6 +399,7 @@ class Registers(Engine):
         self.queue = [self._read(each) for each in listed(queue)]
         self._tail = None if tail is None else self._read(tail)
         self.violated = flag(violated)
+        self._latest = None if latest is None else number(latest)
         for each in self.queue:
             self._judge_again(each)
             self._absorb(each)

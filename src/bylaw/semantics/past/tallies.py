@@ -6,8 +6,10 @@ from functools import partial
 from typing import Final
 
 from bylaw.saved import fields, listed
-from bylaw.semantics.past.keyed import KeyedMemory, KeyPlace, SplitCondition, under
+from bylaw.semantics.past.ages import KeyPlace
+from bylaw.semantics.past.keyed import KeyedMemory, under
 from bylaw.semantics.past.records import entry_of, entry_record
+from bylaw.semantics.past.split import SplitCondition
 from bylaw.semantics.undo import Undo
 from bylaw.trace.event import MISSING
 from bylaw.values import Json
@@ -56,7 +58,7 @@ class Tallies(KeyedMemory):
 
     def result(self, function: str, here: Test, now: EventContext) -> PossibleValue:
         """The function of the values so far; `here` decides whether the event itself has a part."""
-        found = _ListTallies()
+        found = ListTallies()
         wanted = self.wanted(now, texts=False)
         if wanted is not None:
             for tally in under(self.tallies, wanted):
@@ -84,7 +86,7 @@ class Tallies(KeyedMemory):
         self.unsure = [entry_of(entry, size) for entry in listed(unsure)]
 
 
-class _ListTallies:
+class ListTallies:
     """The tallies of the certain members of a list, and of the others."""
 
     def __init__(self) -> None:
@@ -92,12 +94,14 @@ class _ListTallies:
         self.uncertain = Tally()
 
     def join(self, tally: Tally, *, sure: bool) -> None:
+        """Adds the members of another list."""
         if sure:
             self.certain = self.certain.joined(tally)
         else:
             self.uncertain = self.uncertain.joined(tally)
 
     def add(self, value: PossibleValue, belongs: Kleene) -> None:
+        """Adds a member, unless it is undefined or null."""
         if belongs is False or value is MISSING or value is None:
             return
         if value is UNSEEN:

@@ -1,9 +1,9 @@
-"""The outcomes of a call that a rule can tell apart, where they are finitely many.
+"""The outcomes of a call that differ to a rule, where they are finitely many.
 
-A rule that only compares places in results with constants tells few results apart: for each place,
+To a rule that only compares places in results with constants, few results differ: for each place,
 one value for each way in which the comparisons can turn out. What holds for one outcome of each
-kind holds for all. A rule that computes with results, searches their texts or compares them with
-each other tells too many apart.
+kind holds for all. To a rule that computes with results, searches their texts or compares them with
+each other, too many differ.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from bylaw.logic.node import Node
 from bylaw.logic.walk import everything
 from bylaw.semantics.machine.conditions import spread
 from bylaw.semantics.past.outcomes import PLAIN, CallOutcome, planted
-from bylaw.trace.event import MISSING, known_before_result
+from bylaw.trace.event import MISSING, comes_with_result
 from bylaw.values import Json, is_list
 from bylaw.vocabulary.comparisons import compared, same
 
@@ -35,8 +35,8 @@ ResultPath: TypeAlias = tuple[str, ...]
 
 
 @lru_cache(maxsize=1024)
-def outcomes_told_apart(rule: f.Formula) -> tuple[CallOutcome, ...] | None:
-    """One outcome of each kind that the rule tells apart; None if they are too many to list."""
+def distinct_outcomes(rule: f.Formula) -> tuple[CallOutcome, ...] | None:
+    """One outcome of each kind that differs to the rule; None if they are too many to list."""
     tests: dict[ResultPath, list[_ResultTest]] = {}
     try:
         for path, test in _tests(rule):
@@ -156,7 +156,7 @@ class _Questions:
             case t.Reading("result"):
                 return ()
             case t.Reading(field):
-                known = _MESSAGE in names or known_before_result(field)
+                known = _MESSAGE in names or not comes_with_result(field)
                 return "known" if known else _give_up()
             case t.Variable(name) | t.ToolVariable(name):
                 return names.get(name, "known")
@@ -187,7 +187,7 @@ class _Questions:
             return (*base, value)
         if base == "event" and value == "result":
             return ()
-        return "known" if known_before_result(value) else _give_up()
+        return "known" if not comes_with_result(value) else _give_up()
 
     def element(self, domain: f.Domain, names: _Names) -> _Origin:
         """The origin of the values of a domain."""
