@@ -37,6 +37,7 @@ def became(
 OF_RULES: list[tuple[str, Any, ChangeKind, str | None]] = [
     # field | its new value | kind | note
     ("rule", "O commit", "changed", None),
+    ("across", "labels.c", "changed", "`across` was not given and is now labels.c."),
     ("events", "all", "equivalent", "`events` was calls and is now all."),
     ("weight", 2.5, "changed", "The weight was 1 and is now 2.5."),
     ("weight", 1.0000001, "changed", "The weight was 1 and is now 1.0000001."),
@@ -162,10 +163,11 @@ def test_a_test_of_failure_that_is_written_the_same_is_not_told_as_two() -> None
 
 
 def test_a_weight_is_told_where_the_rules_could_not_be_decided() -> None:
-    data = "G(commit -> let i = args.id: {} call(test, id = i))"
-    rules = [data.format(operator) for operator in ("earlier", "!earlier")]
+    data = "G(commit -> let i = args.id: earlier {})"
+    rules = [data.format(test) for test in ("call(test, id = i)", "(test & args.id = i)")]
     (change,) = became({"rule": rules[1], "weight": 2}, before={"rule": rules[0]})
-    assert change.kind == "undecided"
+    assert change.kind == "undecided", "they differ on a null id only"
+    assert "a search found no trace on which they differ" in str(change.note)
     assert str(change.note).endswith("The weight was 1 and is now 2.")
 
 

@@ -15,11 +15,13 @@ from strategies import formulas, traces
 from bylaw import Procedure, Trace, Vocabulary, holds, parse
 from bylaw.codes import CODES
 from bylaw.logic import formula as f
-from bylaw.procedure.constraint import Constraint
+from bylaw.logic.walk import everything
 from bylaw.procedure.lint import lint, satisfiability
 from bylaw.procedure.lint.finding import Finding
 from bylaw.procedure.lint.subject import LintSubject
+from bylaw.procedure.lint.types import find_type_traps
 from bylaw.procedure.lint.vacuous import find_vacuous
+from bylaw.procedure.procedure import Constraint
 
 WORDS = Vocabulary()
 
@@ -156,6 +158,17 @@ RULES: list[tuple[list[str], list[str]]] = [
     (["G(a -> !(length(sofar(b)) > 1))"], []),
     (["G(a & !(args.n > 100) -> earlier b)"], []),
     (["G(a & args.n > 100 -> earlier b)"], ["W533"]),
+    # W534 and W535: budgets that calls escape
+    (["G(a -> sum(sofar(call(a, ok)).args.n) <= 9)"], ["W534"]),
+    (["G(sum(sofar(call(a, ok)).args.n) <= 9)"], ["W534"]),
+    (["G(a -> 9 > length(sofar(a & result.n = 1, 1 h)))"], ["W534"]),
+    (["G(a -> sum(sofar(a).args.n) <= 9)"], []),
+    (["G(a -> sum(sofar(call(a, ok)).args.n) >= 9)"], []),
+    (["G(a -> length(sofar(call(b, ok))) <= 9)"], []),
+    (["G(a -> let i = args.id: length(sofar(call(a, id = i))) <= 9)"], ["W535"]),
+    (["G(a -> let i = args.id: length(sofar(a & args.id = i, 1 h)) < 9)"], ["W535"]),
+    (["G(a -> let i = args.id: length(sofar(call(a, id = i))) = 1)"], []),
+    (["G(a -> let i = args.id: length(sofar(call(b, id = i))) <= 9)"], []),
     # W517: siblings pass
     (["G(a -> !earlier a)"], ["W517"]),
     (["G(a -> !earlier b)"], ["W517"]),
@@ -608,3 +621,46 @@ def test_schemas_of_arguments(rule: str, expected: list[str]) -> None:
     tools = {"refund": REFUND, "ship": SHIP, "verify": None}
     own = {"W530", "W531", "W532", "W533"}
     assert [code for code in codes(rule, tools=tools) if code in own] == expected
+
+
+# ── types ─────────────────────────────────────────────────────────────────────────────────
+
+
+@given(formulas(), traces())
+def test_no_trace_refutes_what_types_decide(formula: f.Formula, trace: Trace) -> None:
+    for part in everything(formula):
+        if not isinstance(part, f.Compare) or part.free:
+            continue
+        procedure = Procedure([Constraint("r", f.Eventually(part))])
+        for finding in find_type_traps(LintSubject(procedure, ())):
+            if "never true" in finding.message:
+                assert not holds(f.Eventually(part), trace)
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        'F(last(a).text = "ok")',
+        'F(last(a).result.status = "ok")',
+        "G(a -> sum(sofar(a).args.x) <= 5)",
+        'G(a -> args.date <= "2026-05-20")',
+        'G(a -> args.id = "100")',
+        'G(a -> lower(args.name) = "anna")',
+        'G(a -> lower(args.names) = ["Anna"] | args.x = 1)',
+        "G(a -> args.x + args.y = 5)",
+        "G(a -> sofar(a).args.x = [1, 2])",
+        r"G(a -> args.price ~ /\$5$/)",
+        "G(a & !b)",
+        "G(a | b)",
+        "G({a, b} -> call(a, x = 1) | b)",
+        '"get-order" -> F b',
+        'G(a -> tool = "a")',
+        "G(a -> length(args.items) = 5)",
+        'G(a -> to_string(args.x) = "5")',
+        "G(a -> last(b).args = args)",
+        "G(a -> error = text)",
+        'G(a -> starts_with(args.x, "y") = true)',
+    ],
+)
+def test_types_raise_no_false_alarm(rule: str) -> None:
+    assert not [code for code in codes(rule) if code.startswith("W54")]

@@ -54,7 +54,8 @@ def test_a_diagnostic_shows_the_place_and_a_remedy(tmp_path: Path) -> None:
         f"{tmp_path}/p.yaml:7:13: error[E104]: unknown tool 'refnud'\n"
         "  7 |     rule: G(refnud -> O verify)\n"
         "    |             ^^^^^^\n"
-        "help: did you mean 'refund'? The procedure's tools are: lookup, refund, verify."
+        "help: did you mean 'refund'? The procedure's tools are: lookup, refund, verify.\n"
+        "write: G(refund -> O verify)"
     )
 
 

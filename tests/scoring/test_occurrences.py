@@ -117,7 +117,7 @@ def test_verify_lists_them(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["verify", "-p", "p.yaml", "run.json"]) == 1
     assert "Broken 3 times: at calls #1, #3, #6." in capsys.readouterr().out
     main(["verify", "-p", "p.yaml", "run.json", "--json"])
-    (rule,) = json.loads(capsys.readouterr().out)["constraints"]
+    (rule,) = json.loads(capsys.readouterr().out)["traces"][0]["constraints"]
     assert [each["call"] for each in rule["occurrences"]] == [0, 2, 5]
 
 

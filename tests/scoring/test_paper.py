@@ -55,7 +55,7 @@ def test_figure_1(
     monkeypatch.chdir(examples / "figure-1")
     arguments = ["-p", "procedure.yaml", "--with", "grounding:vocabulary", "--json"]
     assert main(["verify", *arguments, f"trace-{name}.json"]) == code
-    output = json.loads(capsys.readouterr().out)
+    (output,) = json.loads(capsys.readouterr().out)["traces"]
     assert output["compliance_label"] == label
     assert {result["passed"] for result in output["constraints"]} == {code == 0}
 

@@ -287,16 +287,23 @@ def test_a_call_among_messages_has_a_place_between_them(
 # ── where the search cannot go ───────────────────────────────────────────────────────────────
 
 
-def test_a_rule_without_a_machine_is_kept_but_not_mended() -> None:
+def test_a_rule_without_a_machine_is_mended_by_search() -> None:
     rule = 'forall n in results(list, "@"): CalledWith(pay, n = n)'
     kept, lost = trace('list=>1 pay{"n":1}'), trace("list=>1")
-    assert repair(lost, procedure_of(rule), "c0") is None
-    assert repair_procedure(lost, procedure_of(rule, "Called(a)")) is None
+    mended = repair(lost, procedure_of(rule), "c0")
+    assert mended is not None
+    assert mended.sentences() == ['Insert pay {"n": 1} at the end.']
+    assert not mended.exact
+    both = repair_procedure(lost, procedure_of(rule, "Called(a)"))
+    assert both is not None
+    assert len(both.edits) == 2
     assert repair(kept, procedure_of(rule), "c0") == Repair(())
     found = repair_procedure(kept, procedure_of(rule, "Called(a)"))
     assert found is not None
     assert found.sentences() == ["Insert a {} at the end."]
-    assert repair_procedure(kept, procedure_of(rule, "CalledN(pay, = 0)")) is None
+    without = repair_procedure(kept, procedure_of(rule, "CalledN(pay, = 0)"))
+    assert without is not None
+    assert {edit.kind for edit in without.edits} == {"delete"}
 
 
 def test_failure_is_told_as_the_procedure_does() -> None:

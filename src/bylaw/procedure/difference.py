@@ -9,10 +9,10 @@ from operator import attrgetter
 from typing import Final, Literal, TypeAlias
 
 from bylaw.errors import listing
-from bylaw.procedure.constraint import Constraint
 from bylaw.procedure.failure import reads_failure
-from bylaw.procedure.procedure import Procedure
-from bylaw.semantics.examples.shortest import ReadingOptions, difference
+from bylaw.procedure.procedure import Constraint, Procedure
+from bylaw.semantics.examples.reading_options import ReadingOptions
+from bylaw.semantics.examples.shortest import difference
 from bylaw.trace.trace import Trace
 from bylaw.values import Json, write_json
 
@@ -37,6 +37,7 @@ class _ComparedField:
 _OF_RULES: Final = (
     _ComparedField("`order`", lambda procedure, _: procedure.order, decides=False),
     _ComparedField("`events`", lambda procedure, rule: procedure.events_of(rule), decides=False),
+    _ComparedField("`across`", lambda _, rule: rule.across and f"labels.{rule.across}"),
     _ComparedField("The weight", lambda _, rule: rule.weight),
     _ComparedField("The layer", lambda _, rule: rule.layer),
     _ComparedField("The severity", lambda _, rule: rule.effective_severity),
@@ -68,7 +69,9 @@ class ProcedureChange:
     old: Constraint | None = None
     new: Constraint | None = None
     trace: Trace | None = None
-    """A shortest trace on which the two rules differ."""
+    """A trace on which the two rules differ."""
+    shortest: bool = True
+    """Is the trace a shortest one? Not if a search found it."""
     old_holds: bool | None = None
     note: str | None = None
     names: tuple[NameChange, ...] = ()
@@ -88,16 +91,20 @@ class ProcedureChange:
             "names": [each.to_dict() for each in self.names] or None,
             "trace": None if self.trace is None else self.trace.to_record(),
             "old_holds": self.old_holds,
+            "shortest": None if self.trace is None else self.shortest,
             "note": self.note,
         }
         found = {key: value for key, value in optional.items() if value is not None}
         return {"name": self.name, "about": self.about, "kind": self.kind, **found}
 
 
-def compare(old: Procedure, new: Procedure) -> list[ProcedureChange]:
+def compare(
+    old: Procedure, new: Procedure, *, run_functions: bool = False
+) -> list[ProcedureChange]:
     """A comparison for every rule of either procedure, those of the old one first.
 
-    A change of a field that concerns the whole procedure precedes them.
+    A change of a field that concerns the whole procedure precedes them. With `run_functions`, a
+    search may run registered functions on traces that it generates.
     """
     before = {constraint.name: constraint for constraint in old.constraints}
     after = {constraint.name: constraint for constraint in new.constraints}
@@ -112,14 +119,17 @@ def compare(old: Procedure, new: Procedure) -> list[ProcedureChange]:
         elif name not in before:
             changes.append(ProcedureChange(name, "added", new=after[name]))
         else:
-            changes.append(_compared((old, before[name]), (new, after[name])))
+            changes.append(_compared((old, before[name]), (new, after[name]), run_functions))
     return changes
 
 
-def _compared(old: _RuleOf, new: _RuleOf) -> ProcedureChange:
+def _compared(old: _RuleOf, new: _RuleOf, run_functions: bool) -> ProcedureChange:
     (_, before), (_, after) = pairs = (old, new)
     settings = [
-        ReadingOptions(p.order, p.events_of(rule), p.vocabulary, p.marked) for p, rule in pairs
+        ReadingOptions(
+            p.order, p.events_of(rule), p.vocabulary, p.marked, tuple(p.tools or ()), run_functions
+        )
+        for p, rule in pairs
     ]
     readings, decisive = (" ".join(_fields(old, new, decides=each)) for each in (False, True))
     failures = _failures(old[0], new[0]) if any(reads_failure(r.formula) for _, r in pairs) else ""
@@ -145,7 +155,15 @@ def _compared(old: _RuleOf, new: _RuleOf) -> ProcedureChange:
         texts += [procedure.failed.rule for procedure, _ in pairs if procedure.failed]
     names = tuple(changed_names(old[0], new[0], texts))
     return ProcedureChange(
-        before.name, kind, before, after, found.trace, found.old_holds, note or None, names
+        before.name,
+        kind,
+        before,
+        after,
+        found.trace,
+        found.shortest,
+        found.old_holds,
+        note or None,
+        names,
     )
 
 

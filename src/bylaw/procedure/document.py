@@ -1,45 +1,45 @@
-"""YAML and JSON documents with the position of each value.
+"""Documents with the position of each value, and their fields.
 
-Of YAML, mappings, lists, scalars and anchors are read. `true`, `false`, `null` and numbers are as
-in JSON, so `no` and `on` are strings. Tags, cycles and unbounded expansion are errors.
+Fields are read with checks that name the expected and the found value, and every mistake is
+reported with its place.
 """
 
 from __future__ import annotations
 
 import json
-import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
-import yaml
-
-from bylaw.errors import Diagnostic, Span, SpecError
+from bylaw.errors import (
+    MAX_DIAGNOSTICS,
+    Diagnostic,
+    Span,
+    SpecError,
+    closest,
+    did_you_mean,
+    listing,
+    not_a_choice,
+    shown,
+)
 from bylaw.frozen import field, record
 from bylaw.opening import open_regular
-from bylaw.values import DuplicateKey, Json, JsonError, read_json
+from bylaw.procedure.field_words import FIELD_WORDS, SEVERITY_WORDS
+from bylaw.procedure.procedure import weight_problem
+from bylaw.values import DuplicateKey, Json, JsonError, is_text, kind_of, read_json
+from bylaw.vocabulary.registry import Vocabulary
 
 MAX_BYTES: Final = 16 << 20
 """The size of a file that is read."""
+_SUFFIXES: Final = frozenset({".yaml", ".yml", ".json"})
 MAX_NESTING: Final = 64
-MAX_NODES: Final = 200_000
-"""The number of values a document may have, aliases expanded."""
+TOO_DEEP: Final = f"the document nests more than {MAX_NESTING} deep"
+_TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+"|[\[\]{}]|[^\s\[\]{},:"]+')
+"""Commas and colons are left out: the text is known to be JSON."""
 
-_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-_TOO_DEEP: Final = f"the document nests more than {MAX_NESTING} deep"
-_INTEGER = re.compile(r"[-+]?(0|[1-9][0-9]{0,999})")
-_FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
-_WORDS: Final[dict[str, Json]] = {
-    "": None,
-    "~": None,
-    "null": None,
-    "true": True,
-    "false": False,
-    ".nan": math.nan,
-    ".inf": math.inf,
-    "-.inf": -math.inf,
-}
+_Choice = TypeVar("_Choice", bound=str)
+_Default = TypeVar("_Default", bound=str | None)
 
 
 @record
@@ -64,11 +64,6 @@ class Located:
         return self.value
 
 
-def read_document(text: str, *, is_json: bool) -> Located:
-    """The document in a text. Raises a SpecError with the position of a mistake."""
-    return _read_json(text) if is_json else _read_yaml(text)
-
-
 def read_document_file(path: Path) -> tuple[str, Located]:
     """The text of a file and the document in it. Raises a SpecError with the position of a mistake.
 
@@ -83,18 +78,34 @@ def read_document_file(path: Path) -> tuple[str, Located]:
         text = content.decode("utf-8-sig")
     except OSError as error:
         reason = error.strerror or str(error)
-        raise SpecError(Diagnostic("E206", f"cannot be read: {reason}")) from None
+        raise SpecError(Diagnostic("E206", f"cannot be read: {reason}", _nearby(path))) from None
     except UnicodeDecodeError as error:
         message = f"the text is not UTF-8: {error.reason} at byte {error.start}"
         raise SpecError(Diagnostic("E206", message)) from None
-    return text, read_document(text, is_json=path.suffix == ".json")
+    if path.suffix == ".json":
+        return text, read_json_document(text)
+    from bylaw.procedure.yaml_document import read_yaml_document  # slow to import
+
+    return text, read_yaml_document(text)
+
+
+def _nearby(path: Path) -> str | None:
+    """The files that may be meant."""
+    try:
+        folder = path if path.is_dir() else path.parent
+        names = [each.name for each in folder.iterdir() if each.suffix in _SUFFIXES]
+    except OSError:
+        return None
+    if folder == path and names:
+        return f"Name a file in it: {listing(sorted(names), 4)}."
+    return did_you_mean(path.name, names)
 
 
 def locate(value: Any, depth: int = 1) -> Located:
     """A Python value as a document without positions."""
     nowhere = Span(0, 0)
     if depth > MAX_NESTING:
-        raise SpecError(Diagnostic("E204", _TOO_DEEP))
+        raise SpecError(Diagnostic("E204", TOO_DEEP))
     if isinstance(value, dict):
         return Located({str(key): locate(item, depth + 1) for key, item in value.items()}, nowhere)
     if isinstance(value, list | tuple):
@@ -102,164 +113,17 @@ def locate(value: Any, depth: int = 1) -> Located:
     return Located(value, nowhere)
 
 
-def align(value: str, text: str, span: Span) -> list[int]:
-    """The position in the text of each character of a scalar's value.
-
-    Quoting, folding and indentation only add characters, so the value's own characters are found
-    in order. White space may have been folded and is not searched for.
-    """
-    places: list[int] = []
-    place = span.start
-    for character in value:
-        if not character.isspace():
-            found = text.find(character, place, span.end)
-            place = found if found >= 0 else place
-        places.append(place)
-        place = min(place + 1, span.end)
-    return [*places, place]
-
-
-# ── YAML ──────────────────────────────────────────────────────────────────────────────────
-
-
-def _read_yaml(text: str) -> Located:
-    try:
-        return _YamlBuilder(text).build()
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        at = min(mark.index, len(text)) if mark else 0
-        message = " ".join(filter(None, [error.context, error.problem]))
-        help = (
-            "Text that begins with !, {, [ or a quote, or has ': ' or ' #' inside, needs quotes "
-            "around it, or a block (|)."
-        )
-        raise _error(text, Span(at, at + 1), "E201", f"not valid YAML: {message}", help) from None
-    except yaml.YAMLError as error:
-        at = getattr(error, "position", 0) or 0
-        reason = getattr(error, "reason", None) or "it cannot be read"
-        raise _error(text, Span(at, at + 1), "E201", f"not valid YAML: {reason}") from None
-
-
-class _YamlBuilder:
-    """Builds the document from parser events, and bounds its depth and size as it grows."""
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self.open: list[tuple[Located, list[Located], str | None]] = []
-        self.anchors: dict[str, Located | None] = {}
-        self.root: Located | None = None
-
-    def build(self) -> Located:
-        documents = 0
-        for event in yaml.parse(self.text, Loader=_Loader):
-            match event:
-                case yaml.DocumentStartEvent():
-                    documents += 1
-                    if documents > 1:
-                        raise self.fail(event, "E201", "the file has more than one document")
-                case yaml.ScalarEvent():
-                    self.check_tag(event)
-                    node = Located(self.scalar(event), self.span(event))
-                    self.anchor(event.anchor, node)
-                    self.add(event, node)
-                case yaml.AliasEvent():
-                    self.add(event, self.aliased(event))
-                case yaml.SequenceStartEvent() | yaml.MappingStartEvent():
-                    self.check_tag(event)
-                    if len(self.open) >= MAX_NESTING:
-                        raise self.fail(event, "E204", _TOO_DEEP)
-                    if event.anchor:
-                        self.anchors[event.anchor] = None
-                    kind: Any = [] if isinstance(event, yaml.SequenceStartEvent) else {}
-                    self.open.append((Located(kind, self.span(event)), [], event.anchor))
-                case yaml.SequenceEndEvent() | yaml.MappingEndEvent():
-                    self.close(event)
-        if self.root is None:
-            raise _error(self.text, Span(0, 1), "E201", "the file is empty")
-        return self.root
-
-    def add(self, event: Any, node: Located) -> None:
-        if not self.open:
-            self.root = node
-            return
-        container, items, _ = self.open[-1]
-        container.size += node.size
-        container.depth = max(container.depth, node.depth + 1)
-        if container.depth > MAX_NESTING:
-            raise self.fail(event, "E204", _TOO_DEEP)
-        if container.size > MAX_NODES:
-            message = f"the document grows beyond {MAX_NODES:,} values when its aliases expand"
-            raise self.fail(event, "E204", message)
-        items.append(node)
-
-    def close(self, event: Any) -> None:
-        container, items, anchor = self.open.pop()
-        container.span = Span(container.span.start, event.end_mark.index)
-        if isinstance(container.value, list):
-            container.value = items
-        else:
-            for key, value in zip(items[::2], items[1::2], strict=True):
-                self.pair(container, key, value)
-        self.anchor(anchor, container)
-        self.add(event, container)
-
-    def pair(self, mapping: Located, key: Located, value: Located) -> None:
-        if isinstance(key.value, list | dict):
-            raise _error(self.text, key.span, "E201", "a key must be a string")
-        written = self.text[key.span.start : key.span.end].strip()
-        name = key.value if isinstance(key.value, str) else written
-        if name in mapping.value:
-            raise _error(self.text, key.span, "E207", f"the key '{name}' appears twice")
-        mapping.value[name] = value
-        mapping.keys[name] = key.span
-
-    def anchor(self, name: str | None, node: Located) -> None:
-        if name:
-            self.anchors[name] = node
-
-    def aliased(self, event: Any) -> Located:
-        if event.anchor not in self.anchors:
-            raise self.fail(event, "E201", f"the alias '*{event.anchor}' has no anchor")
-        node = self.anchors[event.anchor]
-        if node is None:
-            raise self.fail(event, "E204", f"the alias '*{event.anchor}' contains itself")
-        return node
-
-    def check_tag(self, event: Any) -> None:
-        if event.tag is not None:
-            help = "Text that begins with ! needs quotes around it: rule: '!a W b'."
-            raise self.fail(event, "E201", f"the tag '{event.tag}' is not supported", help)
-
-    def scalar(self, event: Any) -> Json:
-        text: str = event.value
-        if not event.implicit[0]:  # quoted, or a block
-            return text
-        if text in _WORDS:
-            return _WORDS[text]
-        if _INTEGER.fullmatch(text):
-            return int(text)
-        return float(text) if _FLOAT.fullmatch(text) else text
-
-    def span(self, event: Any) -> Span:
-        return Span(event.start_mark.index, event.end_mark.index)
-
-    def fail(self, event: Any, code: str, message: str, help: str | None = None) -> SpecError:
-        return _error(self.text, self.span(event), code, message, help)
-
-
-# ── JSON ──────────────────────────────────────────────────────────────────────────────────
-
-_TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+"|[\[\]{}]|[^\s\[\]{},:"]+')
-"""Commas and colons are left out: the text is known to be JSON."""
-
-
-def _read_json(text: str) -> Located:
+def read_json_document(text: str) -> Located:
+    """The JSON document in a text. Raises a SpecError with the position of a mistake."""
     try:
         read_json(text)  # bounds the depth, too
     except JsonError as error:
         at = error.position or 0
         code = "E207" if isinstance(error, DuplicateKey) else "E201"
-        raise _error(text, Span(at, at + 1), code, f"not valid JSON: {error.message}") from None
+        from bylaw.json_advice import json_advice  # only mistakes need it
+
+        message, help = f"not valid JSON: {error.message}", json_advice(text, error.position)
+        raise SpecError(Diagnostic.at(text, Span(at, at + 1), code, message, help)) from None
     tokens = _TOKEN.finditer(text)
     return _json_node(next(tokens), tokens)
 
@@ -283,5 +147,168 @@ def _json_node(token: re.Match[str], tokens: Iterator[re.Match[str]]) -> Located
     return node
 
 
-def _error(text: str, span: Span, code: str, message: str, help: str | None = None) -> SpecError:
-    return SpecError(Diagnostic.at(text, span, code, message, help))
+# ── fields ─────────────────────────────────────────────────────────────────────────────
+
+
+class FieldReader:
+    """Reads the fields of one document, and collects the mistakes in them.
+
+    `text` is the source of the document, or None if it came as a mapping.
+    """
+
+    def __init__(self, text: str | None, vocabulary: Vocabulary) -> None:
+        self.text = text
+        self.vocabulary = vocabulary
+        self.problems: list[Diagnostic] = []
+
+    # ── mistakes ─────────────────────────────────────────────────────────────────────────
+
+    def complain(
+        self, span: Span, where: str, code: str, message: str, help: str | None = None
+    ) -> None:
+        if self.text is None:
+            self.problems.append(Diagnostic(code, message, help, where=where))
+        else:
+            self.problems.append(Diagnostic.at(self.text, span, code, message, help))
+        self.stop_if_enough()
+
+    def stop_if_enough(self) -> None:
+        if len(self.problems) >= MAX_DIAGNOSTICS:
+            raise SpecError(self.problems[:MAX_DIAGNOSTICS])
+
+    def expected(self, node: Located, where: str, wanted: str, help: str | None = None) -> None:
+        message = f"expected {wanted}, found {kind_of(node.value)}"
+        self.complain(node.span, where, "E202", message, help)
+
+    def unknown_fields(self, node: Located, known: Sequence[str], where: str) -> None:
+        for name in node.value:
+            if name not in known:
+                span = node.keys.get(name, node.span)
+                meant = FIELD_WORDS.get(name.lower())
+                if meant in known and meant not in node.value:
+                    help = f"This field is called {meant}."
+                else:
+                    help = did_you_mean(name, known) or f"The fields here are: {listing(known)}."
+                self.complain(span, where + name, "E202", f"unknown field '{name}'", help)
+
+    def is_meant(self, node: Located, field: str) -> bool:
+        """Does the mapping have the field under another name, which was reported?"""
+        return any(
+            FIELD_WORDS.get(name.lower()) == field or closest(name, [field]) for name in node.value
+        )
+
+    def placed(self, problem: Diagnostic, node: Located, where: str) -> Diagnostic:
+        """A mistake inside a rule's text, with its position in the file."""
+        if self.text is None:
+            return problem.inside(where)
+        span = node.span
+        if isinstance(node.value, str):
+            places = _align(node.value, self.text, node.span)
+            span = Span(places[0], places[-1])
+            if problem.line is not None and problem.column is not None:
+                lines = node.value.split("\n")[: problem.line - 1]
+                offset = sum(len(line) + 1 for line in lines) + problem.column - 1
+                start = places[min(offset, len(places) - 1)]
+                end = places[min(offset + problem.width, len(places) - 1)]
+                span = Span(start, max(end, start + 1))
+        help, rewrite = problem.help, problem.rewrite
+        if isinstance(node.value, str) and self.text[node.span.end :].lstrip(" ").startswith("#"):
+            line = self.text[node.span.start :].split("\n", 1)[0]
+            if line.count('"') % 2 == 0 and node.value.count('"') % 2:
+                help = "YAML takes ' #' for the beginning of a comment: put the rule in quotes."
+                rewrite = f"rule: '{line}'"
+        return Diagnostic.at(self.text, span, problem.code, problem.message, help, rewrite)
+
+    # ── values ───────────────────────────────────────────────────────────────────────────
+
+    def string(self, node: Located | None, where: str) -> str | None:
+        if node is None or node.value is None:
+            return None
+        if not isinstance(node.value, str):
+            help: str | None = f'Put it in quotes: "{shown(node.value)}".'
+            if isinstance(node.value, list):
+                help = "Write a constraint for each, or join them in one text with &."
+            elif isinstance(node.value, dict):
+                help = None
+            self.expected(node, where, "text", help)
+            return None
+        return node.value
+
+    def rule_text(self, node: Located, where: str) -> str | None:
+        """The text of a rule. YAML reads `rule: true` as a boolean, but it is a rule."""
+        if isinstance(node.value, bool):
+            return "true" if node.value else "false"
+        return self.string(node, where)
+
+    def weight(self, node: Located | None, where: str) -> float:
+        if node is None or node.value is None:
+            return 1.0
+        if reason := weight_problem(node.value):
+            help = "Write a number above 0; without one, the weight is 1."
+            if isinstance(node.value, str) and node.value.replace(".", "", 1).isdigit():
+                help = f"Write it without quotes: weight: {node.value}."
+            self.complain(node.span, where, "E205", reason, help)
+            return 1.0
+        return float(node.value)
+
+    def choice(
+        self, node: Located | None, where: str, choices: Sequence[_Choice], default: _Default
+    ) -> _Choice | _Default:
+        """One of the choices, or the default if there is no value."""
+        if node is None or node.value is None:
+            return default
+        for choice in choices:
+            if choice == node.value:
+                return choice
+        message, help = not_a_choice(where.rpartition(".")[2], node.plain(), choices)
+        meant = SEVERITY_WORDS.get(node.value.lower()) if is_text(node.value) else None
+        if meant in choices:
+            help = f"did you mean '{meant}'? It is one of: {', '.join(choices)}."
+        self.complain(node.span, where, "E212", message, help)
+        return default
+
+    def names(self, node: Located, where: str) -> list[str]:
+        """The tool names in a list."""
+        if not isinstance(node.value, list):
+            help = f"Put brackets around it: [{node.value}]." if is_text(node.value) else None
+            self.expected(node, where, "a list of tool names", help)
+            return []
+        found = []
+        for index, item in enumerate(node.value):
+            name = self.string(item, f"{where}[{index}]")
+            if name:
+                found.append(name)
+            elif item.value == "":
+                self.expected(item, f"{where}[{index}]", "a tool name")
+        return found
+
+    def named(
+        self, node: Located | None, field: str, of: str
+    ) -> list[tuple[str, Located, str, Span]]:
+        """The entries of a mapping: name, value, path of the value, and span of the name."""
+        if node is None or node.value is None:
+            return []
+        if not isinstance(node.value, dict):
+            self.expected(node, field, f"a mapping from names to {of}", "Write {NAME: …, …}.")
+            return []
+        return [
+            (name, value, f"{field}.{name}", node.keys.get(name, node.span))
+            for name, value in node.value.items()
+        ]
+
+
+def _align(value: str, text: str, span: Span) -> list[int]:
+    """The position in the text of each character of a scalar's value.
+
+    Quoting, folding and indentation only add characters, so the value's own characters are found
+    in order. White space may have been folded and is not searched for.
+    """
+    places: list[int] = []
+    place = span.start
+    for character in value:
+        if not character.isspace():
+            found = text.find(character, place, span.end)
+            place = found if found >= 0 else place
+        places.append(place)
+        place = min(place + 1, span.end)
+    return [*places, place]

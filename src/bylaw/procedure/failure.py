@@ -10,6 +10,7 @@ from bylaw.logic.walk import everything
 from bylaw.semantics.evaluation import evaluate
 from bylaw.trace.event import MISSING, Call, Event, field_of
 from bylaw.trace.trace import Trace
+from bylaw.values import Json
 from bylaw.vocabulary.view import View
 
 _TEMPORAL = tuple(operator.node for operator in OPERATORS if operator.temporal)
@@ -49,11 +50,16 @@ def reads_failure(formula: f.Formula) -> bool:
                 return True
             case Last() | Sofar():
                 whole += 1
-            case At(Last() | Sofar(), Literal() as key) if key.value != "error":
+            case At(Last() | Sofar(), Literal() as key) if _is_other_field(key.value):
                 whole -= 1  # only this field of the event is read
             case Apply("length", (Sofar(),)):
                 whole -= 1  # only that there are such events
     return whole > 0
+
+
+def _is_other_field(key: Json) -> bool:
+    """Does the key name a field other than the error? An index finds a whole event."""
+    return isinstance(key, str) and key != "error"
 
 
 def failure_problem(formula: f.Formula) -> str | None:

@@ -4,23 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypedDict, get_args
+from typing import TYPE_CHECKING, Any, Final, TypedDict, get_args
 
 from bylaw.errors import Span, SpecError, shown
 from bylaw.frozen import replace
 from bylaw.logic.formula import Formula
-from bylaw.logic.operators import is_plain, may_be_variable
-from bylaw.procedure.constraint import SEVERITIES, Constraint
-from bylaw.procedure.document import Located, locate, read_document_file
+from bylaw.logic.operators import VALUES, is_plain, may_be_variable
+from bylaw.procedure.across import LABELS, across_problem
+from bylaw.procedure.document import FieldReader, Located, locate, read_document_file
 from bylaw.procedure.failure import Failure, failure_problem
-from bylaw.procedure.fields import FieldReader
+from bylaw.procedure.procedure import SEVERITIES, Constraint, Finish, Unlisted
+from bylaw.syntax.elaborate import parse_in
 from bylaw.syntax.json_form import from_json
-from bylaw.syntax.parser import parse_in, read_definition
+from bylaw.syntax.parser import read_definition
 from bylaw.syntax.printer import to_text
-from bylaw.syntax.scope import Macro, NameScope, group_members, group_problem
+from bylaw.syntax.scope import Macro, NameScope, check_closed, group_members, group_problem
 from bylaw.trace.trace import Events
 from bylaw.values import Json, kind_of
-from bylaw.vocabulary.registry import Vocabulary, check_closed
+from bylaw.vocabulary.registry import Vocabulary
 from bylaw.vocabulary.view import Order
 
 if TYPE_CHECKING:
@@ -31,15 +32,19 @@ PROCEDURE_FIELDS: Final = (
     *("bylaw", "name", "tools", "groups", "constants", "define", "failed"),
     *("unlisted", "order", "events", "finish", "constraints"),
 )
-CONSTRAINT_FIELDS: Final = ("name", "rule", "events", "weight", "layer", "severity", "why", "fix")
+CONSTRAINT_FIELDS: Final = (
+    *("name", "rule", "across", "events", "weight", "layer", "severity", "why", "fix"),
+)
 _ORDERS: Final[tuple[Order, ...]] = get_args(Order)
 _EVENTS: Final[tuple[Events, ...]] = get_args(Events)
-Finish: TypeAlias = Literal["met", "free"]
-"""An agent may finish only once every rule that a gate enforces is met, or at any time."""
 _FINISH: Final[tuple[Finish, ...]] = get_args(Finish)
-Unlisted: TypeAlias = Literal["block", "allow"]
-"""A gate refuses calls of tools that the procedure does not list, or lets the rules decide."""
 _UNLISTED: Final[tuple[Unlisted, ...]] = get_args(Unlisted)
+
+
+_REQUIRED: Final = {"name": "name: verify-first", "rule": "rule: G(refund -> O verify)"}
+"""The fields that every constraint has, with an example."""
+_TRACE_FIELDS: Final = frozenset({"tool_calls", "messages", "traj", "resourceSpans", "steps"})
+"""Fields that traces have and procedures do not."""
 
 
 class ProcedureFields(TypedDict):
@@ -85,9 +90,16 @@ class _ProcedureReader(FieldReader):
     def procedure(self, document: Located, default_name: str) -> ProcedureFields:
         if not isinstance(document.value, dict):
             kind = kind_of(document.value)
-            self.complain(document.span, "procedure", "E201", f"expected a mapping, found {kind}")
+            message = f"expected a mapping, found {kind}"
+            self.complain(document.span, "procedure", "E201", message, _top_level(document))
             raise SpecError(self.problems)
         fields: dict[str, Located] = document.value
+        if "constraints" not in fields and (known := _TRACE_FIELDS & fields.keys()):
+            message = f"this is a trace, not a procedure: it has {', '.join(sorted(known))}"
+            span = document.keys.get(min(known), Span(0, 1))
+            help = "A procedure has constraints. Traces are checked with bylaw verify -p PROCEDURE."
+            self.complain(span, min(known), "E201", message, help)
+            raise SpecError(self.problems)
         self.version(fields.get("bylaw"))
         self.unknown_fields(document, PROCEDURE_FIELDS, "")
         tools = self.tools(fields.get("tools"))
@@ -118,6 +130,11 @@ class _ProcedureReader(FieldReader):
         if version is None or (type(version.value) is int and version.value in VERSIONS):
             return
         known = ", ".join(map(str, VERSIONS))
+        if isinstance(version.value, str) and version.value in map(str, VERSIONS):
+            message = f"the format version is a number, not {kind_of(version.value)}"
+            help = f"Write it without quotes: bylaw: {version.value}"
+            self.complain(version.span, "bylaw", "E203", message, help)
+            return
         help = f"This release reads version {known}: upgrade bylaw, or convert the file."
         message = f"unknown format version {shown(version.plain())}"
         self.complain(version.span, "bylaw", "E203", message, help)
@@ -145,9 +162,10 @@ class _ProcedureReader(FieldReader):
                 self.complain(span, where, "E211", f"the group name '{name}' {reason}")
             groups[name] = self.names(members, where)
         listed = {name: tuple(members) for name, members in groups.items()}
-        for name, members, where, _ in self.named(node, "groups", ""):
+        for name, members, where, _ in self.named(node, "groups", "") if listed else ():
             if not group_members(name, listed):
-                self.complain(members.span, where, "E106", f"the group '{name}' is empty")
+                if isinstance(members.value, list):
+                    self.complain(members.span, where, "E106", f"the group '{name}' is empty")
                 del groups[name]
             for member in listed[name]:
                 if problem := group_problem(member, listed, tools):
@@ -205,6 +223,8 @@ class _ProcedureReader(FieldReader):
 
     def constraints(self, document: Located, scope: NameScope) -> list[Constraint]:
         node = document.value.get("constraints")
+        if node is None and self.is_meant(document, "constraints"):
+            return []
         if node is None or node.value in (None, []):
             span = document.span if node is None else node.span
             help = "Add at least one rule: - {name: looked-up, rule: Called(lookup)}"
@@ -212,7 +232,7 @@ class _ProcedureReader(FieldReader):
             self.complain(Span(span.start, span.start + 1), "constraints", "E208", message, help)
             return []
         if not isinstance(node.value, list):
-            self.expected(node, "constraints", "a list of constraints")
+            self.expected(node, "constraints", "a list of constraints", _as_list(node))
             return []
         found: list[Constraint] = []
         names: set[str] = set()
@@ -222,7 +242,8 @@ class _ProcedureReader(FieldReader):
             if name is not None and isinstance(name.value, str):
                 if name.value in names:
                     message = f"two constraints are called '{name.value}'"
-                    self.complain(name.span, f"constraints[{index}].name", "E209", message)
+                    help = f"Rename one of them, for example to {name.value}-2."
+                    self.complain(name.span, f"constraints[{index}].name", "E209", message, help)
                 names.add(name.value)
             if constraint:
                 found.append(constraint)
@@ -230,14 +251,18 @@ class _ProcedureReader(FieldReader):
 
     def constraint(self, node: Located, where: str, scope: NameScope) -> Constraint | None:
         if not isinstance(node.value, dict):
-            self.expected(node, where, "a mapping with name and rule")
+            help = f"Name it: {_named_rule(node.value)}" if isinstance(node.value, str) else None
+            self.expected(node, where, "a mapping with name and rule", help)
             return None
         fields: dict[str, Located] = node.value
         self.unknown_fields(node, CONSTRAINT_FIELDS, f"{where}.")
-        for required in ("name", "rule"):
+        for required in _REQUIRED:
             if required not in fields or fields[required].value in (None, ""):
+                if required not in fields and self.is_meant(node, required):
+                    continue
                 span = Span(node.span.start, node.span.start + 1)
-                self.complain(span, where, "E202", f"the constraint has no '{required}'")
+                message = f"the constraint has no '{required}'"
+                self.complain(span, where, "E202", message, f"Add {_REQUIRED[required]}")
         weight = self.weight(fields.get("weight"), f"{where}.weight")
         layer, why, fix, name = (
             self.string(fields.get(each), f"{where}.{each}")
@@ -246,10 +271,28 @@ class _ProcedureReader(FieldReader):
         severity = self.choice(fields.get("severity"), f"{where}.severity", SEVERITIES, None)
         events = self.choice(fields.get("events"), f"{where}.events", _EVENTS, None)
         rule = self.rule(fields.get("rule"), f"{where}.rule", scope)
+        across = self.across(fields.get("across"), f"{where}.across")
         if rule is None or not name:
             return None
         formula, written = rule
-        return Constraint(name, formula, weight, layer, severity, why, fix, written, events)
+        if across is not None and (problem := across_problem(formula, across)):
+            self.complain(fields["across"].span, f"{where}.across", "E217", *problem)
+            return None
+        return Constraint(name, formula, weight, layer, severity, why, fix, written, events, across)
+
+    def across(self, node: Located | None, where: str) -> str | None:
+        """The label in `across: labels.customer`."""
+        written = self.string(node, where)
+        if node is None or not written:
+            return None
+        label = written.removeprefix(LABELS)
+        if not is_plain(label) or label == written:
+            name = label if is_plain(label) and label not in VALUES else "customer"
+            help = f"Write the name of one label: across: {LABELS}{name}."
+            message = f"'{written}' is not a label"
+            self.complain(node.span, where, "E217", message, help)
+            return None
+        return label
 
     def rule(
         self, node: Located | None, where: str, scope: NameScope
@@ -274,3 +317,31 @@ class _ProcedureReader(FieldReader):
             self.stop_if_enough()
             return None
         return formula, written.strip()
+
+
+# ── advice ────────────────────────────────────────────────────────────────────────────────
+
+
+def _named_rule(rule: str, name: str = "rule-1") -> str:
+    """A constraint in one line."""
+    written = rule.strip().replace("'", "''")
+    return f"{{name: {name}, rule: '{written}'}}"
+
+
+def _as_list(node: Located) -> str:
+    """The help for constraints that are not a list."""
+    if isinstance(node.value, str):
+        return f"Write a list: - {_named_rule(node.value)}"
+    if not isinstance(node.value, dict):
+        return "Write a list: - {name: verify-first, rule: G(refund -> O verify)}"
+    name, value = next(iter(node.value.items()), ("verify-first", None))
+    inner = value.value.get("rule") if value and isinstance(value.value, dict) else value
+    rule = inner.value if inner and isinstance(inner.value, str) else "…"
+    return f"Write a list, with the name as a field: - {_named_rule(rule, name)}"
+
+
+def _top_level(document: Located) -> str:
+    """The help for a document that is not a mapping."""
+    if isinstance(document.value, str):
+        return f"Write constraints: [{_named_rule(document.value)}]"
+    return "Put the list under a key: constraints: […]"

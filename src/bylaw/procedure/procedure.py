@@ -1,19 +1,30 @@
-"""A procedure: the weighted set of constraints that an agent should follow."""
+"""A procedure: the weighted set of constraints that an agent should follow, and its score.
+
+A constraint is a rule with its name, weight, layer and severity. The compliance score is
+`C = 1 − Σ violated weights / Σ weights`; every score is computed here, for finished traces, gated
+runs, corpora and rollouts alike.
+"""
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias, TypeVar, get_args
 
+from bylaw.argument_types import expect
 from bylaw.errors import Diagnostic, SpecError, did_you_mean, listing, not_a_choice
-from bylaw.procedure.constraint import Constraint
+from bylaw.frozen import frozen
+from bylaw.logic.formula import Formula
+from bylaw.procedure.across import LABELS, across_problem
 from bylaw.procedure.failure import Failure
-from bylaw.procedure.files import Finish, Unlisted, read_file, read_mapping
+from bylaw.syntax.printer import to_text
+from bylaw.syntax.scope import check_closed
 from bylaw.trace.trace import Events, Trace
-from bylaw.values import Json
-from bylaw.vocabulary.registry import EMPTY, Vocabulary, check_closed
+from bylaw.values import Json, kind_of
+from bylaw.vocabulary.registry import EMPTY, Vocabulary
 from bylaw.vocabulary.view import Order
 
 if TYPE_CHECKING:
@@ -21,7 +32,93 @@ if TYPE_CHECKING:
     from bylaw.scoring.verify import Report
 
 VERSION: Final = 1
+LARGEST_WEIGHT: Final = 1e100
+"""Far larger than useful weights, and small enough that sums of weights are finite."""
+
+LAYERS: Final = {
+    "L1": "tool branching",
+    "L2": "prompt-derived arguments",
+    "L3": "sequence ordering",
+    "L4": "pair and instance ordering",
+    "L5": "call counts",
+    "L6": "exact arguments",
+}
+"""The six layers of the paper. A layer is a label: procedures may use these, others, or none."""
+
+Severity: TypeAlias = Literal["HARD_STOP", "SOFT_BLOCK", "ASK", "BLOCK_AND_WARN", "TOLERATE"]
+"""The reaction of a gate to a call that dooms the constraint, strongest first."""
+SEVERITIES: Final[tuple[Severity, ...]] = get_args(Severity)
+DEFAULT_SEVERITY: Final[Severity] = "SOFT_BLOCK"
+
+Finish: TypeAlias = Literal["met", "free"]
+"""An agent may finish only once every rule that a gate enforces is met, or at any time."""
+Unlisted: TypeAlias = Literal["block", "allow"]
+"""A gate refuses calls of tools that the procedure does not list, or lets the rules decide."""
+Label: TypeAlias = Literal["FULL", "PARTIAL", "NONE"]
 _T = TypeVar("_T")
+
+
+@frozen
+class Constraint:
+    """One rule of a procedure."""
+
+    name: str
+    formula: Formula
+    weight: float = 1.0
+    layer: str | None = None
+    severity: Severity | None = None
+    """The severity that the author states. It is a promise: no guard is made that cannot keep it.
+    None stands for the default, as far as the rule can be enforced."""
+    why: str | None = None
+    """The reason for the rule, for people and for an agent whose call is refused."""
+    fix: str | None = None
+    """Advice on what to do instead."""
+    rule: str = ""
+    """The formula as its author wrote it."""
+    events: Events | None = None
+    """The events that this rule sees; None for the procedure's choice."""
+    across: str | None = None
+    """The label by which this rule judges runs together: all that have one value of it. None if it
+    judges each run by itself."""
+
+    def __post_init__(self) -> None:
+        if reason := weight_problem(self.weight):
+            raise SpecError(Diagnostic("E205", reason, where=f"{self.name}.weight"))
+        if self.severity is not None and self.severity not in SEVERITIES:
+            message, help = not_a_choice("severity", self.severity, SEVERITIES)
+            raise SpecError(Diagnostic("E212", message, help, where=f"{self.name}.severity"))
+        if self.across is not None and (problem := across_problem(self.formula, self.across)):
+            raise SpecError(Diagnostic("E217", *problem, where=f"{self.name}.across"))
+        if not self.rule:
+            object.__setattr__(self, "rule", to_text(self.formula))
+
+    @property
+    def effective_severity(self) -> Severity:
+        """The severity that is stated, or the default."""
+        return self.severity or DEFAULT_SEVERITY
+
+    def to_dict(self) -> dict[str, Json]:
+        """The constraint as a procedure file writes it, without absent fields."""
+        optional = {
+            "severity": self.severity,
+            "events": self.events,
+            "across": None if self.across is None else f"{LABELS}{self.across}",
+            "layer": self.layer,
+            "why": self.why,
+            "fix": self.fix,
+        }
+        return {"name": self.name, "rule": self.rule, "weight": self.weight} | {
+            key: value for key, value in optional.items() if value is not None
+        }
+
+
+def weight_problem(weight: object) -> str | None:
+    """The reason why this is not a weight, or None if it is one."""
+    if isinstance(weight, bool) or not isinstance(weight, int | float):
+        return f"a weight is a number, not {kind_of(weight)}"
+    if not 0 < weight <= LARGEST_WEIGHT:
+        return f"a weight is above 0 and at most {LARGEST_WEIGHT:g}"
+    return None
 
 
 def _schemas(tools: object) -> dict[str, ToolSchema]:
@@ -64,7 +161,13 @@ class Procedure:
         finish: Finish = "met",
         vocabulary: Vocabulary = EMPTY,
     ) -> None:
+        help = "A file is for Procedure.load, a mapping for Procedure.from_dict."
+        if isinstance(constraints, str | Mapping):
+            expect(constraints, Constraint, "constraints", help)
         self.constraints: Final = tuple(constraints)
+        for each in self.constraints:
+            if type(each) is not Constraint:
+                expect(each, Constraint, "constraints", help)
         self.name: Final = name
         self.tools: Final = None if tools is None else tuple(tools)
         self.schemas: Final = _schemas(tools)
@@ -131,6 +234,37 @@ class Procedure:
         """The events that a constraint sees."""
         return constraint.events or self.events
 
+    def with_constraints(self, constraints: Iterable[Constraint]) -> Procedure:
+        """The same procedure with other constraints."""
+        return Procedure(
+            constraints,
+            name=self.name,
+            tools=None if self.tools is None else {t: self.schemas.get(t) for t in self.tools},
+            groups=self.groups,
+            constants=self.constants,
+            define=self.define,
+            failed=self.failed,
+            unlisted=self.unlisted,
+            order=self.order,
+            events=self.events,
+            finish=self.finish,
+            vocabulary=self.vocabulary,
+        )
+
+    @property
+    def across(self) -> tuple[str, ...]:
+        """The labels by which some rules judge runs together, in order of appearance."""
+        return self.derived(_across_labels)
+
+    @property
+    def run_constraints(self) -> tuple[Constraint, ...]:
+        """The rules that judge each run by itself. They alone make the score of a run."""
+        return self.derived(_run_constraints)
+
+    def of_one_run(self) -> Procedure:
+        """The procedure without the rules across runs. A SpecError if no rule is left."""
+        return self.derived(_of_one_run)
+
     def marked(self, trace: Trace) -> Trace:
         """The trace with an error on each call that fails by the procedure's own test."""
         return trace if self.failed is None else self.failed.marked_trace(trace)
@@ -154,11 +288,23 @@ class Procedure:
     @classmethod
     def load(cls, path: str | Path, *, vocabulary: Vocabulary = EMPTY) -> Procedure:
         """The procedure in a YAML or JSON file. Loading runs no code."""
+        if type(path) is not str:
+            help = "A mapping is for Procedure.from_dict."
+            expect(path, (str, PathLike), "the path of a file", help)
+        if isinstance(path, str) and "\n" in path:
+            help = "Write it to a file, or give its contents as a mapping: Procedure.from_dict."
+            expect(path, Path, "the path of a file", help)
+        from bylaw.procedure.files import read_file  # reads procedures, so it imports this file
+
         return cls(**read_file(Path(path), vocabulary), vocabulary=vocabulary)
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], *, vocabulary: Vocabulary = EMPTY) -> Procedure:
         """The procedure that a mapping describes, with the fields of a procedure file."""
+        help = "A file is for Procedure.load; a list of constraints stands under a key: "
+        expect(data, Mapping, "a mapping", f'{help}{{"constraints": […]}}.')
+        from bylaw.procedure.files import read_mapping  # as above
+
         return cls(**read_mapping(data, vocabulary), vocabulary=vocabulary)
 
     def _tools_to_json(self) -> Json:
@@ -183,3 +329,71 @@ class Procedure:
         }
         given = {key: value for key, value in optional.items() if value is not None}
         return {"bylaw": VERSION, "name": self.name, **given}
+
+
+def _across_labels(procedure: Procedure) -> tuple[str, ...]:
+    labels = (constraint.across for constraint in procedure.constraints)
+    return tuple(dict.fromkeys(label for label in labels if label is not None))
+
+
+def _of_one_run(procedure: Procedure) -> Procedure:
+    if procedure.across and not procedure.run_constraints:
+        message = "every rule judges runs together, so single traces cannot be scored"
+        help = "Leave out --out, --report, --summary and --jobs, or add a rule without `across`."
+        raise SpecError(Diagnostic("E208", message, help))
+    if not procedure.across:
+        return procedure
+    return procedure.with_constraints(procedure.run_constraints)
+
+
+def _run_constraints(procedure: Procedure) -> tuple[Constraint, ...]:
+    return tuple(constraint for constraint in procedure.constraints if constraint.across is None)
+
+
+# ── scores ─────────────────────────────────────────────────────────────────────────────
+
+
+class Score(NamedTuple):
+    """A compliance score from 0 to 1 and its label; both None if a constraint is undecided."""
+
+    value: float | None
+    label: Label | None
+
+
+UNDECIDED: Final = Score(None, None)
+
+
+def score_of(weights: Sequence[float], passed: Iterable[bool | None]) -> Score:
+    """The score of constraints with these weights; `passed` is None for an undecided one."""
+    lost = []
+    for weight, held in zip(weights, passed, strict=True):
+        if not held:
+            if held is None:
+                return UNDECIDED
+            lost.append(weight)
+    label = label_of(len(lost), len(weights))
+    return Score(value_of(math.fsum(lost), math.fsum(weights), label), label)
+
+
+def violations(names: Sequence[str], constraints: int) -> str:
+    """A sentence that names the constraints that were violated."""
+    if not names:
+        return "All constraints satisfied."
+    return f"{len(names)} of {constraints} constraints violated: {', '.join(names)}."
+
+
+def label_of(violated: int, constraints: int) -> Label:
+    """The label. It depends on the number of violated constraints, never on a rounded score."""
+    if not violated:
+        return "FULL"
+    return "NONE" if violated == constraints else "PARTIAL"
+
+
+def value_of(lost: float, total: float, label: Label) -> float:
+    """The score, from the violated and the total weight; exactly 0 if everything is violated.
+
+    Where no rule judges a run by itself, nothing is violated.
+    """
+    if label != "PARTIAL":
+        return 0.0 if label == "NONE" else 1.0
+    return 1 - lost / total

@@ -111,7 +111,12 @@ class Repair:
                 together = event.step
             events.append(replace(event if edit_here is None else edit_here.call, step=step))
         return Trace(
-            events, answer=answer, metrics=trace.metrics, labels=trace.labels, name=trace.name
+            events,
+            answer=answer,
+            metrics=trace.metrics,
+            labels=trace.labels,
+            name=trace.name,
+            answered=trace.answered,
         )
 
     def sentences(self) -> list[str]:

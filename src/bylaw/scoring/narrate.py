@@ -11,13 +11,16 @@ from typing import Final
 
 from bylaw.errors import SpecError, clipped
 from bylaw.logic import formula as f
+from bylaw.logic.operators import duration_text
+from bylaw.logic.sourced import SourcedValue, as_sourced
 from bylaw.logic.terms import Last, Literal, Term
 from bylaw.logic.walk import everything, substitute
 from bylaw.procedure.procedure import Procedure
 from bylaw.semantics.evaluation import Evaluation
 from bylaw.semantics.reasons import reasons
 from bylaw.semantics.verdict import FALSE, Outcome
-from bylaw.syntax.parser import parse_in, read_definition
+from bylaw.syntax.elaborate import parse_in
+from bylaw.syntax.parser import read_definition
 from bylaw.syntax.printer import term_text, to_text
 from bylaw.syntax.scope import NameScope
 from bylaw.trace.event import MISSING, Call, Message
@@ -128,6 +131,8 @@ class Narrator:
                 reason = self.seen_from(at, reason)
                 # The event that triggers the rule may itself violate it.
                 return reason if reason.startswith(f"{when}, ") else f"{when}, but {reason}"
+            case f.ForAll() if origin := as_sourced(formula):
+                return self.not_sourced(formula, origin, at)
             case f.ForAll():
                 return self.instance(formula, at, depth)
             case f.Let():
@@ -146,6 +151,8 @@ class Narrator:
                 return f"no {self.other_step('after', operand, at)} {self.is_(operand)}"
             case f.Once(operand):
                 return f"no {self.so_far(at)} {self.is_(operand)}"
+            case f.EventuallyWithin() | f.LaterWithin() | f.OnceWithin() | f.EarlierWithin():
+                return self.not_within(formula, at)
             case f.Next(operand):
                 if at + 1 >= len(self.view):
                     return f"nothing follows {self.mark(at)}"
@@ -173,6 +180,19 @@ class Narrator:
             case _:
                 return f"{self.quoted(formula)} is false {self.place(at)}"
 
+    def not_within(self, formula: f.Within, at: int) -> str:
+        """The reason why no event is near enough in time."""
+        if at >= len(self.view):
+            return f"there is no {self.noun} that {self.is_(formula.operand)}"
+        if self.view.events[at].start is None:
+            return f"{self.mark(at)} has no start time"
+        side = "after" if isinstance(formula, f.EventuallyWithin | f.LaterWithin) else "before"
+        step = isinstance(formula, f.LaterWithin | f.EarlierWithin)
+        where = f"of {'a later' if side == 'after' else 'an earlier'} step " if step else ""
+        limit = duration_text(formula.seconds.value)
+        span = f"{self.noun} {where}in the {limit} {side} {self.mark(at)}"
+        return f"no {span} {self.is_(formula.operand)}"
+
     def instance(self, formula: f.ForAll, at: int, depth: int) -> str:
         """The reason why a universal fails: the first value for which its body is false."""
         for value in self.evaluation.elements(formula.domain, at).known:
@@ -181,6 +201,17 @@ class Narrator:
                 self.name(value, formula.variable)
                 reason = self.why_false(instance, at, depth - 1)
                 return f"with {formula.variable} = {_short(value)}, {reason}"
+        return f"{self.quoted(formula)} is false {self.place(at)}"
+
+    def not_sourced(self, formula: f.ForAll, origin: SourcedValue, at: int) -> str:
+        """The reason why a value lacks a source: its first leaf that occurs in no output."""
+        for leaf in self.evaluation.elements(formula.domain, at).known:
+            if self.evaluation.at(substitute(formula.body, formula.variable, leaf), at) is FALSE:
+                value = term_text(origin.value, self.names)
+                part = "output" if origin.is_output else term_text(origin.part, self.names)
+                where = self.other_step("before", origin.condition, at)
+                found = f"{_short(leaf)} in `{value}` occurs in the {part} of no {where}"
+                return f"{found} that {self.is_(origin.condition)}"
         return f"{self.quoted(formula)} is false {self.place(at)}"
 
     def name(self, value: Json, variable: str) -> None:

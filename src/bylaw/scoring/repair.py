@@ -5,7 +5,8 @@ another (1). What tools returned is left alone unless `edit_results` is true, be
 change it: a call that is replaced by one of the same tool keeps its result and its error.
 
 A shortest-path search over places in the trace and states of the rules' machines finds the edits;
-among equally cheap ones the plainest are preferred, then the latest. Every repair is checked by the
+among equally cheap ones the plainest are preferred, then the latest. Rules without machines are
+searched, and the edits found for them may not be the cheapest. Every repair is checked by the
 reference semantics before it is returned.
 """
 
@@ -17,20 +18,22 @@ from typing import Final
 from bylaw.errors import SpecError
 from bylaw.logic.terms import tool_of
 from bylaw.names import FINAL_ANSWER
-from bylaw.procedure.constraint import Constraint
-from bylaw.procedure.procedure import Procedure
+from bylaw.procedure.procedure import Constraint, Procedure
+from bylaw.scoring.edit_places import among_messages, before_text
 from bylaw.scoring.edits import PLACEHOLDER, Edit, Repair, answer_call
+from bylaw.scoring.repair_by_search import searched_repair
 from bylaw.scoring.repair_search import Change, CostEstimate, EditSpace, Exhausted
 from bylaw.semantics.evaluation import holds
+from bylaw.semantics.examples.shortest import calls_functions
 from bylaw.semantics.machine.alphabet import Alphabet
 from bylaw.semantics.machine.closure import Unsupported
 from bylaw.semantics.machine.machine import Machine
 from bylaw.semantics.machine.residual import TooLarge
-from bylaw.trace.event import Call, Event, Message
+from bylaw.trace.event import Call, Event
 from bylaw.trace.trace import Trace
 from bylaw.values import Json
 from bylaw.vocabulary.patterns import names_of
-from bylaw.vocabulary.tracker import Probe
+from bylaw.vocabulary.predicate import Probe
 
 MAX_MOVES: Final = 400_000
 """The number of machine moves in an exact search; with more, the cost is an upper bound."""
@@ -41,9 +44,8 @@ def repair(
 ) -> Repair | None:
     """The cheapest edits after which a constraint holds.
 
-    None if there are none, if the search found none within its budget, or if the rule cannot be
-    followed call by call and does not hold: it reads a registered function, or a domain that
-    depends on the trace.
+    None if there are none, if no search found any within its budget, or if the rule calls a
+    registered function and does not hold.
     """
     return _repaired(trace, procedure, [procedure[name]], edit_results)
 
@@ -52,7 +54,7 @@ def repair_procedure(
     trace: Trace, procedure: Procedure, *, edit_results: bool = False
 ) -> Repair | None:
     """The cheapest edits after which every constraint holds; None as for `repair`."""
-    return _repaired(trace, procedure, procedure.constraints, edit_results)
+    return _repaired(trace, procedure, procedure.run_constraints, edit_results)
 
 
 def _repaired(
@@ -69,20 +71,22 @@ def _repaired(
             return False
 
     machines: list[Machine] = []
+    followed = True
     for rule in rules:
         try:
             if procedure.events_of(rule) != procedure.events:
                 raise Unsupported("it sees different events from the others")
             machines.append(Machine(rule.formula, order, procedure.events, vocabulary))
         except Unsupported:
-            if not satisfied(rule, trace):
-                return None
-    if not machines:
+            followed = followed and satisfied(rule, trace)
+    found = _search(trace, procedure, machines, edit_results) if followed and machines else None
+    if found is not None and all(satisfied(rule, found.apply(trace)) for rule in rules):
+        return found
+    if all(satisfied(rule, trace) for rule in rules):
         return Repair(())
-    found = _search(trace, procedure, machines, edit_results)
-    if found is None or not all(satisfied(rule, found.apply(trace)) for rule in rules):
-        return None
-    return found
+    if len(machines) == len(rules) or any(calls_functions(rule.formula) for rule in rules):
+        return None  # there is no repair, or finding one would take calls of registered functions
+    return searched_repair(trace, procedure, rules, edit_results=edit_results)
 
 
 def _search(
@@ -141,30 +145,10 @@ def _edits(
         if kind == "replace" and original is not None:
             call = _like(original, call, alphabet)
         if kind == "insert" and len(seen) == len(trace):
-            place = _before_text(trace, place)
-        among = _among(seen, at, index) if kind == "insert" else None
+            place = before_text(trace, place)
+        among = among_messages(seen, at, index) if kind == "insert" else None
         edits.append(Edit(kind, index, call, original, place, among))
     return tuple(edits)
-
-
-def _among(seen: Sequence[Event], at: int, calls: int) -> str | None:
-    """A description of a place right before a message, which call numbers do not determine."""
-    follower = seen[at] if at < len(seen) else None
-    if not isinstance(follower, Message):
-        return None
-    before = [event.tool for event in seen[:at] if isinstance(event, Call)]
-    after = f"after call #{calls} ({before[-1]}), " if before else ""
-    return f"{after}right before the {follower.role} message (event #{at + 1})"
-
-
-def _before_text(trace: Trace, place: int) -> int:
-    """The place before the assistant's text of a turn, which stays next to the turn's calls."""
-    events = trace.events
-    while 0 < place < len(events) and not isinstance(events[place - 1], Call):
-        if events[place - 1].step != events[place].step:
-            break
-        place -= 1
-    return place
 
 
 def _like(old: Call, new: Call, alphabet: Alphabet) -> Call:

@@ -18,7 +18,7 @@ from bylaw.semantics.machine.residual import TooLarge
 from bylaw.trace.event import MISSING, Call, Event
 from bylaw.trace.trace import Trace
 from bylaw.values import canonical
-from bylaw.vocabulary.tracker import Probe
+from bylaw.vocabulary.predicate import Probe
 
 SearchNode: TypeAlias = tuple[int, tuple[StateNumber, ...], bool]
 """A place in the trace, the machines' states, and whether the next event can join the last step."""

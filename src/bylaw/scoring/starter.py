@@ -15,18 +15,17 @@ from typing import Final
 from bylaw.formulas import Called, CalledN, F, G, O, call
 from bylaw.logic.formula import Formula
 from bylaw.names import FINAL_ANSWER
+from bylaw.procedure.scalars import quoted, scalar
 from bylaw.semantics.evaluation import evaluate, view_of
 from bylaw.syntax.printer import to_text
 from bylaw.trace.trace import Trace
-from bylaw.values import write_json
 
 KEPT: Final = 10
 """The number of rules in the procedure; more are offered in comments."""
 OFFERED: Final = 20
 _CANDIDATES: Final = 200
 """The number of proposals to evaluate."""
-_PLAIN: Final = re.compile(r"[A-Za-z_][\w-]*")
-_NOT_PLAIN: Final = frozenset({"true", "false", "null", "yes", "no", "on", "off"})
+_PLAIN_RULE: Final = re.compile(r"[A-Za-z][\w(), <>=!-]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +53,10 @@ class Starter:
         """The procedure file, with the evidence for each rule as a comment."""
         lines = [
             "bylaw: 1",
-            f"name: {_scalar(self.name)}",
+            f"name: {scalar(self.name)}",
             f"# The tools called in {_traces(self.traces)}. Add others that the agent has:",
             "# a rule that names an unlisted tool is an error.",
-            f"tools: [{', '.join(map(_scalar, self.tools))}]",
+            f"tools: [{', '.join(map(scalar, self.tools))}]",
             "",
             "# These rules held in every trace. They describe what the agents did, not what they",
             "# should do. Keep those you want, add a weight, a why and a fix, and delete the rest.",
@@ -75,8 +74,8 @@ class Starter:
         comment = "" if margin.endswith("# ") else "# "
         return [
             f"{margin}{comment}{proposal.meaning} Came into play in {_traces(proposal.active)}.",
-            f"{margin}- name: {_scalar(proposal.name)}",
-            f"{margin}  rule: {_scalar(proposal.rule, rule=True)}",
+            f"{margin}- name: {scalar(proposal.name)}",
+            f"{margin}  rule: {_rule_scalar(proposal.rule)}",
         ]
 
 
@@ -180,21 +179,9 @@ def _slug(tool: str) -> str:
 
 def _shown(tool: str) -> str:
     """The tool, as one line of a comment."""
-    return tool if tool.isprintable() else _quoted(tool)
+    return tool if tool.isprintable() else quoted(tool)
 
 
-def _scalar(text: str, *, rule: bool = False) -> str:
-    """The text as a YAML scalar: plain if that is safe, else quoted."""
-    plain = re.compile(r"[A-Za-z][\w(), <>=!-]*") if rule else _PLAIN
-    safe = plain.fullmatch(text) and text.lower() not in _NOT_PLAIN
-    return text if safe else _quoted(text)
-
-
-def _quoted(text: str) -> str:
-    """The text as JSON, with escapes for characters that YAML refuses or reads as line breaks."""
-    return "".join(c if c.isprintable() else _escape(c) for c in write_json(text))
-
-
-def _escape(character: str) -> str:
-    number = ord(character)
-    return f"\\u{number:04x}" if number < 1 << 16 else f"\\U{number:08x}"
+def _rule_scalar(rule: str) -> str:
+    """The rule as a YAML scalar: plain if that is safe, else quoted."""
+    return rule if _PLAIN_RULE.fullmatch(rule) else quoted(rule)

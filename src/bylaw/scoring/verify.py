@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final, TypeAlias
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from bylaw.argument_types import expect
 from bylaw.logic.formula import Formula
 from bylaw.logic.walk import sees_answer
-from bylaw.procedure.constraint import Constraint
-from bylaw.procedure.procedure import Procedure
+from bylaw.procedure.procedure import Constraint, Label, Procedure, score_of, violations
 from bylaw.scoring.narrate import Narrator, defined_names, sentence
 from bylaw.scoring.occurrences import Occurrence, occurrences
-from bylaw.scoring.score import Label, score_of
 from bylaw.semantics.evaluation import Evaluation
 from bylaw.semantics.reasons import witness
 from bylaw.semantics.scope import CompiledFormulas, EvaluationScope
@@ -24,7 +24,11 @@ from bylaw.trace.trace import Events, Trace
 from bylaw.values import Json
 from bylaw.vocabulary.view import View
 
+if TYPE_CHECKING:
+    from bylaw.scoring.across import AcrossResult
+
 _SATISFIED: Final = Outcome.SATISFIED
+_LOAD: Final = "Load it: Procedure.load(path); or read it: Procedure.from_dict(mapping)."
 MAX_SENTENCES: Final = 100
 """The number of occurrences of a violation that have a sentence in the JSON of a result."""
 _PASSED: Final = {outcome: outcome.passed for outcome in Outcome}
@@ -37,7 +41,7 @@ class CompiledProcedure:
 
     def __init__(self, procedure: Procedure) -> None:
         constraints = procedure.constraints
-        self.weights: Final = [each.weight for each in constraints]
+        self.weights: Final = [each.weight for each in procedure.run_constraints]
         self.sees: Final[dict[str, _Sees]] = {
             each.name: (procedure.events_of(each), sees_answer(each.formula))
             for each in constraints
@@ -46,7 +50,7 @@ class CompiledProcedure:
             each.name: CompiledFormulas([(0, each.formula)]) for each in constraints
         }
         grouped: dict[_Sees, list[tuple[int, Formula]]] = {}
-        for number, each in enumerate(constraints):
+        for number, each in enumerate(procedure.run_constraints):
             grouped.setdefault(self.sees[each.name], []).append((number, each.formula))
         self.groups: Final = [(sees, CompiledFormulas(each)) for sees, each in grouped.items()]
         """The rules that see the same events, by their numbers."""
@@ -62,7 +66,7 @@ class CheckedTrace:
         self._scopes: Final[dict[_Sees, EvaluationScope]] = {}
 
     def outcomes(self) -> list[Outcome]:
-        """The outcome of every constraint, in the order of the procedure."""
+        """The outcome of every constraint that judges a run by itself, in order."""
         outcomes = [_SATISFIED] * len(self.compiled.weights)
         for sees, formulas in self.compiled.groups:
             self._scope(sees).decide(formulas, outcomes)
@@ -197,11 +201,21 @@ class Report:
 
     @cached_property
     def constraints(self) -> tuple[ConstraintResult, ...]:
-        """Every constraint, with its outcome and the reasons for it."""
+        """Every constraint that judges the trace by itself, with its outcome and the reasons."""
+        rules = self.procedure.run_constraints
         return tuple(
             ConstraintResult(self._checked, constraint, outcome)
-            for constraint, outcome in zip(self.procedure.constraints, self._outcomes, strict=True)
+            for constraint, outcome in zip(rules, self._outcomes, strict=True)
         )
+
+    @cached_property
+    def across(self) -> tuple[AcrossResult, ...]:
+        """The constraints across runs, as if there were no other trace; no part of the score."""
+        if not self.procedure.across:
+            return ()
+        from bylaw.scoring.across import across_results  # uses this file
+
+        return tuple(across_results([self.trace], self.procedure))
 
     @property
     def violated(self) -> tuple[ConstraintResult, ...]:
@@ -226,10 +240,7 @@ class Report:
         total = len(self.constraints)
         if self.undecided:
             return f"No score: {len(self.undecided)} of {total} constraints could not be decided."
-        if not self.violated:
-            return "All constraints satisfied."
-        names = ", ".join(result.name for result in self.violated)
-        return f"{len(self.violated)} of {total} constraints violated: {names}."
+        return violations([result.name for result in self.violated], total)
 
     @property
     def layers(self) -> dict[str, LayerResult]:
@@ -247,8 +258,11 @@ class Report:
             for layer, results in sorted(layers.items())
         }
 
-    def to_dict(self) -> dict[str, Json]:
-        """The paper's output record, plus witness, vacuity and pass rates by layer."""
+    def to_dict(self, *, across: bool = True) -> dict[str, Json]:
+        """The paper's output record, plus witness, vacuity and pass rates by layer.
+
+        Without `across`, constraints across runs are left out: for one trace of several.
+        """
         record: dict[str, Json] = {
             "compliance_score": self.score,
             "compliance_label": self.label,
@@ -263,12 +277,27 @@ class Report:
         }
         if self.trace.name is not None:
             record["trace"] = self.trace.name
+        if across and self.across:
+            record["across"] = [result.to_dict() for result in self.across]
         return record if self.reason is None else record | {"reason": self.reason}
 
 
 def verify_trace(trace: Trace | Mapping[str, Any], procedure: Procedure) -> Report:
     """Scores a trace, or a record in any supported format, against a procedure."""
+    if isinstance(trace, Procedure):
+        expect(trace, Trace, "a trace", "The trace comes first: verify_trace(trace, procedure).")
+    expect(procedure, Procedure, "a procedure", _LOAD)
+    if _is_misread(trace):
+        help = 'Read the file: read_trace("run.json"); or make one: Trace([Call("search")]).'
+        expect(trace, Trace, "a trace", help)
     return Report(CheckedTrace(trace if isinstance(trace, Trace) else read(trace).trace, procedure))
+
+
+def _is_misread(trace: object) -> bool:
+    """Is it the name of a file, or a list of calls, in place of a trace?"""
+    if isinstance(trace, list):
+        return not trace or not all(isinstance(each, dict) for each in trace)
+    return isinstance(trace, str | Path)
 
 
 def call_indices(evaluation: Evaluation, positions: tuple[int, ...]) -> list[int]:

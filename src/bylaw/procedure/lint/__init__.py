@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Final, NamedTuple
 
 from bylaw.procedure.lint.arguments import find_excluded_arguments, find_untyped_orders
+from bylaw.procedure.lint.budgets import find_escapable_budgets
 from bylaw.procedure.lint.data import find_data_traps
 from bylaw.procedure.lint.evidence import find_open_guards
 from bylaw.procedure.lint.finding import Finding
@@ -20,6 +21,7 @@ from bylaw.procedure.lint.ordering import find_demands
 from bylaw.procedure.lint.samples import find_empty, find_not_in_play, find_unlisted
 from bylaw.procedure.lint.satisfiability import find_constant, find_contradictions
 from bylaw.procedure.lint.subject import LintSubject
+from bylaw.procedure.lint.types import find_type_traps
 from bylaw.procedure.lint.unused import find_unused_groups, find_unused_tools
 from bylaw.procedure.lint.vacuous import find_first_only, find_vacuous
 from bylaw.procedure.procedure import Procedure
@@ -40,8 +42,10 @@ CHECKS: Final = (
     Check(find_constant),
     Check(find_data_traps),
     Check(find_open_guards),
+    Check(find_escapable_budgets),
     Check(find_excluded_arguments),
-    Check(find_untyped_orders, unless=frozenset({"W510", "W517"})),
+    Check(find_type_traps, unless=frozenset({"W501", "W502", "W512", "W530"})),
+    Check(find_untyped_orders, unless=frozenset({"W510", "W517", "W542"})),
     Check(find_demands),
     Check(find_vacuous, unless=_CONSTANT | _DATA),
     Check(find_first_only, unless=_CONSTANT),

@@ -97,7 +97,7 @@ def _inside(node: Node, here: SituatedPart) -> Iterator[SituatedPart]:
     while pending:
         part = pending.pop()
         if isinstance(part, f.FormulaNode):
-            yield replace(here, part=part, tools=None, helps=None)  # type: ignore[arg-type]
+            yield replace(here, part=part, tools=None, helps=None)  # type: ignore[arg-type]  # a formula
         else:
             pending += part.parts()
 

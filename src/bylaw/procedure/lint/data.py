@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from bylaw.logic import formula as f
 from bylaw.logic.terms import Literal, is_constant
 from bylaw.logic.walk import everything
-from bylaw.procedure.constraint import Constraint
 from bylaw.procedure.lint.finding import Finding
 from bylaw.procedure.lint.subject import LintSubject
+from bylaw.procedure.procedure import Constraint
 from bylaw.syntax.printer import to_text
 
 

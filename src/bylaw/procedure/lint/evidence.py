@@ -14,11 +14,12 @@ from bylaw.errors import clipped
 from bylaw.logic import formula as f
 from bylaw.logic import terms as t
 from bylaw.logic.node import Node
+from bylaw.logic.sourced import seeks_source
 from bylaw.logic.walk import everything, rewritten
-from bylaw.procedure.constraint import Constraint
 from bylaw.procedure.lint.finding import Finding
 from bylaw.procedure.lint.polarity import PlacedPart, placed_parts
 from bylaw.procedure.lint.subject import LintSubject
+from bylaw.procedure.procedure import Constraint
 from bylaw.semantics.machine.conditions import reads_result
 from bylaw.syntax.printer import term_text, to_text
 from bylaw.vocabulary.patterns import forms_of, names_of
@@ -122,7 +123,8 @@ def _searched(placed: PlacedPart) -> f.Formula | None:
     """The condition on events of earlier turns that a part is about, if W510 does not tell."""
     match placed.part:
         case f.Earlier(condition):
-            return condition
+            # A call was written before the results of its siblings were known.
+            return None if seeks_source(condition) else condition
         case f.Compare() if placed.in_condition:
             last = placed.last_event(placed.part)
             return None if last is None else last.condition

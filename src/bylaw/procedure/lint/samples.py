@@ -10,10 +10,9 @@ from bylaw.errors import did_you_mean, listing
 from bylaw.logic import formula as f
 from bylaw.logic.operators import is_plain
 from bylaw.logic.walk import everything, tools_in
-from bylaw.procedure.constraint import Constraint
 from bylaw.procedure.known_tools import KnownTools
 from bylaw.procedure.lint.finding import Finding, Importance
-from bylaw.procedure.procedure import Procedure
+from bylaw.procedure.procedure import Constraint, Procedure
 from bylaw.semantics.evaluation import evaluate, view_of
 from bylaw.semantics.verdict import Outcome
 from bylaw.syntax.printer import tool_text

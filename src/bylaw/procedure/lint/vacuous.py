@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from bylaw.logic import formula as f
-from bylaw.logic.reach import BACK, is_local
 from bylaw.logic.terms import Last, Sofar
-from bylaw.logic.walk import everything
+from bylaw.logic.walk import BACK, everything, is_local
 from bylaw.procedure.lint.finding import Finding, Importance
 from bylaw.procedure.lint.prover import conjuncts
 from bylaw.procedure.lint.subject import LintSubject
@@ -37,6 +36,9 @@ def find_vacuous(subject: LintSubject) -> Iterator[Finding]:
             if isinstance(right, f.Truth) or prover.possible(True, met) is not True:
                 continue
             if prover.never(part, met):
+                if isinstance(left, f.Always) and len(parts) == 1:
+                    yield _tighter(constraint.name, left, right)
+                    break
                 instead = (*parts[:i], ban, *parts[i + 1 :])
                 yield Finding(
                     "W515",
@@ -47,6 +49,13 @@ def find_vacuous(subject: LintSubject) -> Iterator[Finding]:
                     to_text(ban if len(parts) == 1 else f.And(instead)),
                 )
                 break
+
+
+def _tighter(name: str, left: f.Always, right: f.Formula) -> Finding:
+    """`G a -> b`, where `G(a -> b)` was meant."""
+    message = f"G stands for `{to_text(left.operand)}` alone: it binds more tightly than ->."
+    rewrite = to_text(f.Always(f.Implies(left.operand, right)))
+    return Finding("W515", (name,), message, "If it stands for the whole rule, write:", rewrite)
 
 
 # ── at the first event only ───────────────────────────────────────────────────────────────

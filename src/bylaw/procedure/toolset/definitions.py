@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from bylaw.errors import Span, SpecError, closest
-from bylaw.procedure.document import Located, read_document_file
-from bylaw.procedure.fields import FieldReader
+from bylaw.procedure.document import FieldReader, Located, read_document_file
 from bylaw.procedure.toolset.clause import ValuePath
 from bylaw.procedure.toolset.schema import ToolSchema, ToolTable
 
@@ -33,14 +32,17 @@ _HELP: Final = (
 )
 
 
-def read_tools(reader: FieldReader, node: Located, folder: Path | None) -> ToolTable:
-    """The tools of a procedure. Paths are relative to the folder; without one, no file is read."""
+def read_tools(reader: FieldReader, node: Located, folder: Path | None) -> ToolTable | None:
+    """The tools of a procedure, or None if nothing is known of them.
+
+    Paths are relative to the folder; without one, no file is read.
+    """
     if isinstance(node.value, str):
         return _from_file(reader, node, folder)
     return _ToolList(reader, "tools").read(node)
 
 
-def _from_file(reader: FieldReader, node: Located, folder: Path | None) -> ToolTable:
+def _from_file(reader: FieldReader, node: Located, folder: Path | None) -> ToolTable | None:
     if folder is None:
         message = f"the tools are in the file '{node.value}', and a mapping has no folder"
         help = "Load the procedure from its file, or write the tools themselves."
@@ -54,6 +56,11 @@ def _from_file(reader: FieldReader, node: Located, folder: Path | None) -> ToolT
         problems = other.problems
     except SpecError as error:
         found, problems = {}, list(error.diagnostics)
+        if not path.suffix:
+            message = f"the tools are in the file '{node.value}', which cannot be read"
+            help = f"A list of names stands in brackets: tools: [{node.value}]"
+            reader.complain(node.span, "tools", "E206", message, help)
+            return None
     reader.problems += [problem.located(str(path)) for problem in problems]
     return found
 

@@ -1,0 +1,71 @@
+"""Advice on YAML that cannot be read: the line corrected, if a known correction makes it readable.
+
+Rules need quotes more often than other texts: they begin with `!` or `{`, and hold `: `.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Final, NamedTuple
+
+_ENTRY: Final = re.compile(r"(\s*(?:-\s+)?[\w-]+:\s+)(\S.*)")
+"""A line with a key and a value."""
+_OF_YAML: Final = ("*", "&", "!!")
+"""The beginnings of values that are meant as YAML reads them, unless the value is a rule."""
+_MAX_LINES: Final = 2_000
+_GENERAL: Final = (
+    "Text that begins with !, {, [, *, & or a quote, or has ': ' or ' #' inside, needs quotes "
+    "around it, or a block (|)."
+)
+
+
+class YamlAdvice(NamedTuple):
+    """The mistake, if it is known; a sentence; and the line to write instead."""
+
+    message: str | None
+    help: str
+    line: str | None = None
+
+
+_QUOTES: Final = YamlAdvice(
+    "this text needs quotes", "Put it in single quotes; a single quote inside is doubled."
+)
+
+
+def yaml_advice(text: str, at: int, is_readable: Callable[[str], bool]) -> YamlAdvice:
+    """The advice for a mistake at a place of a text. A correction makes the text readable."""
+    lines = text.split("\n")
+    number = text.count("\n", 0, at)
+    if len(lines) <= _MAX_LINES:
+        for place in (number, number - 1):
+            for advice, line in _corrections(lines, place) if 0 <= place < len(lines) else ():
+                if is_readable("\n".join([*lines[:place], line, *lines[place + 1 :]])):
+                    return advice
+    if any("\t" in line[: len(line) - len(line.lstrip())] for line in lines):
+        message = "a tab stands where a line is indented"
+        return YamlAdvice(message, "Indent with spaces: YAML allows no tabs there.")
+    return YamlAdvice(None, _GENERAL)
+
+
+def _corrections(lines: list[str], place: int) -> Iterator[tuple[YamlAdvice, str]]:
+    """The lines that could stand in the place of one, each with its advice."""
+    line = lines[place]
+    indent = len(line) - len(line.lstrip())
+    found = _ENTRY.fullmatch(line)
+    if found and ("rule:" in found[1] or not found[2].startswith(_OF_YAML)):
+        value = found[2].replace("'", "''")
+        quoted = f"{found[1]}'{value}'"
+        yield _QUOTES._replace(line=quoted.strip()), quoted
+    above = next((each for each in reversed(lines[:place]) if each.strip()), "")
+    if line.strip() and above.rstrip().endswith(("|", ">")):
+        column = len(above) - len(above.lstrip()) + 2
+        help = f"Indent it by {column} spaces: a block is indented more than its key."
+        yield YamlAdvice("the block is not indented", help), " " * column + line.strip()
+    if line.strip() and "\t" not in line[:indent]:
+        begin = re.match(r"\s*(?:-\s+)?", above)
+        column = begin.end() if begin else 0
+        if column != indent:
+            message = "the line is not indented like the one above it"
+            help = f"Indent it by {column} spaces: the fields of a constraint stand in one column."
+            yield YamlAdvice(message, help), " " * column + line.strip()
