@@ -1,0 +1,1 @@
+"""Certificates: verdicts that can be checked without trusting Bylaw."""

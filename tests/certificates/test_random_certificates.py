@@ -1,0 +1,86 @@
+"""Random formulas on random traces: the checker accepts true certificates, and rejects lies.
+
+BYLAW_CERTIFICATES is the number of pairs of each law; each of them is forged in some twenty ways.
+"""
+
+from __future__ import annotations
+
+import os
+from random import Random
+from typing import Any
+
+import strategies
+from forging import Case, case_of, edited, lies, procedure_of
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import bylaw_rules
+from bylaw import Trace, parse, to_json, to_text, verify_trace
+from bylaw.logic.formula import Formula
+
+PAIRS = int(os.environ.get("BYLAW_CERTIFICATES", "100"))
+LAW = settings(max_examples=PAIRS, deadline=None, suppress_health_check=list(HealthCheck))
+FORMULAS = st.one_of(
+    strategies.formulas(),
+    strategies.quantified(),
+    strategies.data_formulas(),
+    strategies.past_rules(),
+)
+SETTINGS = st.tuples(st.sampled_from(["position", "step"]), st.sampled_from(["calls", "all"]))
+
+
+@LAW
+@given(FORMULAS, strategies.data_traces(), SETTINGS)
+def test_a_true_certificate_is_accepted(formula: Formula, trace: Trace, how: Any) -> None:
+    assert case_of(procedure_of(formula, *how), trace).rejected() is None
+
+
+@LAW
+@given(FORMULAS, strategies.data_traces(), SETTINGS, st.integers(0, 2**32))
+def test_a_lie_is_rejected(formula: Formula, trace: Trace, how: Any, seed: int) -> None:
+    for what, lie in lies(case_of(procedure_of(formula, *how), trace), Random(seed)):
+        assert lie.rejected() is not None, what
+
+
+@LAW
+@given(FORMULAS, strategies.data_traces(), SETTINGS, st.integers(0, 2**32))
+def test_of_another_trace_only_what_is_true_of_it_is_accepted(
+    formula: Formula, trace: Trace, how: Any, seed: int
+) -> None:
+    procedure, random = procedure_of(formula, *how), Random(seed)
+    case = case_of(procedure, trace)
+    for _ in range(3):
+        record = edited(case.record, random)
+        other = Trace.from_record(record)
+        true = verify_trace(other, procedure).constraints[0].outcome.value
+        # The certificate of one run, shown with the record of the other, both ways round.
+        for told, shown, actual in (
+            (case.certificate, record, true),
+            (case_of(procedure, other).certificate, case.record, outcome(case)),
+        ):
+            if outcome(Case(told, shown, case.rules)) != actual:
+                assert Case(told, shown, case.rules).rejected() is not None
+
+
+@LAW
+@given(FORMULAS, FORMULAS, strategies.data_traces(), SETTINGS)
+def test_a_certificate_of_another_rule_is_rejected(
+    formula: Formula, other: Formula, trace: Trace, how: Any
+) -> None:
+    case = case_of(procedure_of(formula, *how), trace)
+    forged = case_of(procedure_of(other, *how), trace)
+    if forged.rules != case.rules:
+        assert Case(forged.certificate, case.record, case.rules).rejected() is not None
+
+
+@LAW
+@given(FORMULAS)
+def test_the_text_of_a_rule_is_read_as_bylaw_reads_it(formula: Formula) -> None:
+    text = to_text(formula)
+    names = bylaw_rules.Names({}, {}, {})
+    assert bylaw_rules.read_rule(text, names) == to_json(parse(text))["formula"]
+
+
+def outcome(case: Case) -> str:
+    told: str = case.certificate["rules"][0]["outcome"]
+    return told
