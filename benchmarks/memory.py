@@ -34,6 +34,8 @@ class Kind(NamedTuple):
     rule: str
     most: int = STEPS[-1]
     """The longest run that is measured: rules that read the whole trace take ever longer."""
+    pause: float = 1.0
+    """The seconds between two calls, by the guard's clock."""
 
 
 KINDS: Final = {
@@ -56,6 +58,17 @@ KINDS: Final = {
     ),
     "forall, results": Kind('forall x in results(read, "id"): G !call(drop, id = x)'),
     "text contains": Kind("G(write -> let i = args.id: earlier (read & text contains i))"),
+    "window of an hour, 3,600 calls": Kind("G(read -> sum(sofar(read, 1 h).args.size) >= 0)"),
+    "window of an hour, 36,000 calls": Kind(
+        "G(read -> sum(sofar(read, 1 h).args.size) >= 0)", pause=0.1
+    ),
+    "window of an hour, per value": Kind(
+        "G(read -> let i = args.id: length(sofar(call(read, id = i), 1 h)) <= 1)"
+    ),
+    "evidence of an hour, per value": Kind(
+        "G(write -> let i = args.id: earlier call(read, id = i, ok) within 1 h)"
+    ),
+    "deadline, per value": Kind("G(read -> let i = args.id: F call(read, id = i) within 1 h)"),
     "registered predicate": Kind("G(write -> known())", most=10_000),
 }
 
@@ -80,9 +93,11 @@ def procedure(rule: str) -> Procedure:
 
 def measured(kind: Kind, most: int) -> list[int]:
     """The bytes after each number of calls, up to a limit."""
-    guard = Guard(procedure(kind.rule))
+    now = 1_763_294_400.0
+    guard = Guard(procedure(kind.rule), clock=lambda: now)
     found, before = [], 0
     for number in range(min(most, kind.most)):
+        now += kind.pause
         if number == WARM:
             gc.collect()
             before = resident()

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from small_logs import KEY, OTHER_KEY, lines_of, rewritten, write_log
+from small_logs import KEY, OTHER_KEY, RULE, lines_of, rewritten, write_log
 
-from bylaw import AuditLog
+from bylaw import AuditLog, Call, Guard, Procedure
 from bylaw.cli.main import main
 
 PRIVATE = b"""-----BEGIN PRIVATE KEY-----
@@ -144,6 +144,63 @@ def test_anchors(desk: Desk) -> None:
     assert "it was cut: it has 5 entries, and had 6 when the anchor was taken" in " ".join(
         shown.split()
     )
+
+
+DESK = """\
+name: desk
+constraints:
+  - {name: few, rule: 'CalledN(pay, <= 2)', severity: SOFT_BLOCK}
+"""
+PROCEDURES = {
+    "the same": (DESK, 0, "Every run was decided by the procedure in the file, hash "),
+    "with comments, in another order": (
+        """\
+constraints:
+  - {severity: SOFT_BLOCK, rule: 'CalledN(pay, <= 2)', name: few}
+name: desk # by the till
+""",
+        0,
+        "Every run was decided by",
+    ),
+    "a rule spelt otherwise": (DESK.replace("<= 2", "<=2"), 1, "by another procedure, desk"),
+    "another rule": (DESK.replace("2", "3"), 1, "Run run, entry 1, was decided by another"),
+    "another severity": (DESK.replace("SOFT_BLOCK", "HARD_STOP"), 1, "by another procedure, desk"),
+    "another name": (DESK.replace("desk", "till"), 1, "another procedure: 1 of 1."),
+    "not a procedure": ("rules", 2, "error"),
+}
+
+
+@pytest.mark.parametrize("which", PROCEDURES)
+def test_the_procedure_that_decided(which: str, desk: Desk) -> None:
+    text, code, says = PROCEDURES[which]
+    write_log(desk.log)
+    (desk.folder / "p.yaml").write_text(text)
+    found, shown = desk.run("check @gate.jsonl --procedure @p.yaml")
+    assert says in " ".join(shown.split())
+    assert found == code
+    if code < 2:
+        assert shown.startswith("INTACT")
+        found, shown = desk.run("check @gate.jsonl --json -p @p.yaml")
+        assert (found, json.loads(shown)["other_procedures"]) == (code, code)
+
+
+def test_a_log_of_runs_under_several_procedures(desk: Desk) -> None:
+    (desk.folder / "p.yaml").write_text(DESK)
+    AuditLog(desk.log, durable=False).close()
+    code, shown = desk.run("check @gate.jsonl --procedure @p.yaml")
+    assert (code, "No run was started, so no procedure decided anything." in shown) == (0, True)
+    write_log(desk.log, run="a")
+    other = Procedure.from_dict({"name": "till", "constraints": [RULE]})
+    with AuditLog(desk.log, durable=False) as log:
+        for run in ("b", "c"):
+            Guard(other, log=log, run_id=run).propose([])
+            Guard(other, log=log, run_id=run).propose([Call("pay")])
+    code, shown = desk.run("check @gate.jsonl --procedure @p.yaml")
+    assert code == 1
+    said = " ".join(shown.split())
+    assert "Run b, entry" in said
+    assert "was decided by another procedure, till" in said
+    assert "Runs under another procedure: 2 of 3." in said
 
 
 @pytest.mark.parametrize("text", ["", "x", "{}", "[]", '{"anchor": 1}', "\0", '{"anchor": true}'])

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 import pytest
 from interrupts import Interrupt, chosen_lines, interrupted_at
-from small_logs import PROCEDURE, write_log
+from small_logs import KEY, PROCEDURE, write_log
 from system_calls import CALLS, intercepted
 
 from bylaw import AuditLog, Call, Guard, LogError, Procedure
@@ -186,27 +186,47 @@ def test_an_interrupt_at_every_line_of_a_write(tmp_path: Path) -> None:
     assert usable, "before anything was written, nothing is lost"
 
 
-def test_an_interrupt_at_every_line_of_opening(tmp_path: Path) -> None:
+OPENED: Final[dict[str, Callable[[bytes], bytes]]] = {
+    "a new file": lambda log: b"",
+    "an intact log": lambda log: log,
+    "a torn log": lambda log: log[:-5],
+    "nothing but a torn entry": lambda log: log[:100],
+    "a hole that the machine's failure left": lambda log: log[:-40] + bytes(40),
+}
+
+
+@pytest.mark.parametrize("key", [None, KEY], ids=["no key", "a key"])
+@pytest.mark.parametrize("which", OPENED)
+def test_an_interrupt_at_every_line_of_opening(
+    which: str, key: bytes | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for sync in ("fsync", "fdatasync"):  # no machine fails here
+        monkeypatch.setattr(os, sync, lambda _: None)
     path = tmp_path / "log.jsonl"
-    torn = write_log(path)[:-5]
-    aside = tmp_path / "log.jsonl.torn-5"
+    found = OPENED[which](write_log(path, key))
+    intact = found.rfind(b"}\n") + 2 if b"}\n" in found else 0
 
     def attempt() -> None:
-        AuditLog(path, durable=False).close()
+        AuditLog(path, key=key).close()
 
-    path.write_bytes(torn)
+    path.write_bytes(found)
     with interrupted_at(0) as lines:
         attempt()
-    for number in chosen_lines(lines, all_of_them=False):
-        path.write_bytes(torn)
+    for number in chosen_lines(lines, all_of_them=True):
+        path.write_bytes(found)
         for each in tmp_path.glob("*.torn-*"):
             each.unlink()
         with interrupted_at(number), pytest.raises(Interrupt):
             attempt()
         gc.collect()  # the exception keeps the log alive
-        if not path.read_bytes().startswith(torn):
-            assert aside.read_bytes() == torn[path.read_bytes().rfind(b"}\n", 0, len(torn)) + 2 :]
-        _check_can_be_continued(path)
+        left = path.read_bytes()
+        if not left.startswith(found):
+            asides = [each.read_bytes() for each in tmp_path.glob("*.torn-*")]
+            assert asides == [found[intact:]], lines[number - 1]
+            assert left.startswith(found[:intact]), lines[number - 1]
+        assert check(path).state != "altered", lines[number - 1]
+        attempt()
+        assert check(path).state == "intact", lines[number - 1]
 
 
 def test_a_signal_handler_that_uses_the_log_is_refused_while_it_writes(tmp_path: Path) -> None:

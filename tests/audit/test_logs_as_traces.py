@@ -69,7 +69,7 @@ def test_a_log_is_the_trace_of_the_report(seed: int, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_runs_that_share_a_log_are_told_apart(seed: int, tmp_path: Path) -> None:
+def test_runs_that_share_a_log_are_separated(seed: int, tmp_path: Path) -> None:
     random = Random(seed)
     path = tmp_path / "gate.jsonl"
     with AuditLog(path, durable=False) as log:
@@ -174,6 +174,44 @@ def test_a_refusal_counts_only_if_the_log_has_it(
     path.write_bytes(b"".join(lines[1:]))
     assert main(["verify", "-p", str(rules), str(chat), "--log", str(path)]) == 2
     assert "E411" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("tool", 7),
+        ("tool", ["pay"]),
+        ("arguments", 7),
+        ("arguments", None),
+        ("step", "0"),
+        ("start", {}),
+    ],
+)
+def test_a_decision_whose_fields_are_of_another_kind(
+    field: str, value: object, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "gate.jsonl"
+    lines = lines_of(write_log(path))
+    path.write_bytes(b"".join(rewritten(lines, 2, lambda content: content.update({field: value}))))
+    with pytest.raises(TraceError, match="E321"):
+        read_trace(path)
+    assert main(["log", "export", str(path)]) == 1
+    assert "E321" in capsys.readouterr().err, "it is not left out silently"
+
+
+@pytest.mark.parametrize("field", ["run", "turn", "index", "action", "message"])
+def test_an_entry_that_lacks_a_field_confirms_no_refusal(field: str, tmp_path: Path) -> None:
+    path, rules, chat = tmp_path / "gate.jsonl", tmp_path / "rules.json", tmp_path / "chat.json"
+    rules.write_text(json.dumps({"constraints": [{"name": "few", "rule": "CalledN(pay, <= 1)"}]}))
+    with AuditLog(path) as log:
+        guard = Guard(Procedure.load(rules), log=log)
+        refused = guard.propose([Call("pay"), Call("pay")])[1].message
+    chat.write_text(json.dumps(_transcript(["paid", refused])))
+    command = ["verify", "-p", str(rules), str(chat), "--log", str(path)]
+    assert main(command) == 0
+    lines = rewritten(lines_of(path.read_bytes()), 3, lambda content: content.pop(field))
+    path.write_bytes(b"".join(lines))
+    assert main(command) == 1, "both calls count as executed"
 
 
 def test_exported_runs_are_records(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

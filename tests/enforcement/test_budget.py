@@ -208,11 +208,17 @@ def test_a_search_through_texts_ends() -> None:
 
 def test_a_trace_that_is_read_as_a_whole_ends() -> None:
     """The rule is about data and the future, so that it is evaluated on all events so far."""
-    rule = "G(get -> let i = args.i: F call(done, i = i))"
+    rule = "G(get -> let i = args.i: F (done & args.i > i))"
     guard = _guard(rule, max_work=2_000)
     decisions = [guard.propose([Call("get", {"i": number})])[0] for number in range(400)]
     assert decisions[0].allowed
     assert "budget of 2,000 steps" in decisions[-1].message
+
+
+def test_values_that_wait_for_a_call_take_no_more_work_as_they_grow() -> None:
+    guard = _guard("G(get -> let i = args.i: F call(done, i = i))", max_work=100)
+    decisions = [guard.propose([Call("get", {"i": number})])[0] for number in range(400)]
+    assert all(decision.allowed for decision in decisions)
 
 
 def test_values_without_end_are_refused() -> None:

@@ -26,7 +26,7 @@ from bylaw.enforcement.decision import (
 from bylaw.enforcement.guard import Guard
 from bylaw.enforcement.report import GuardReport
 from bylaw.enforcement.severity import SETTINGS
-from bylaw.procedure.constraint import SEVERITIES
+from bylaw.procedure.procedure import SEVERITIES
 from bylaw.trace.refusal_mark import unmarked
 from bylaw.values import Json
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import random
 import signal
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -117,11 +118,8 @@ def _interrupt(change: str, folder: Path, *, all_of_them: bool) -> None:
     unharmed = 0
     for number in chosen_lines(lines, all_of_them=all_of_them):
         with scene() as run:
-            with interrupted_at(number) as reached, suppress(Interrupt):
+            with interrupted_at(number), pytest.raises(Interrupt):
                 make(run)
-            if len(reached) < number:  # it took fewer lines this time, and was not interrupted
-                assert _state(run.guard) == after
-                continue
             if run.guard.stopped:
                 _check_over(run.guard)
                 continue
@@ -143,7 +141,7 @@ def _asking(ask: Callable[..., bool]) -> Guard:
         {"name": "warned", "rule": "G !pay", "severity": "BLOCK_AND_WARN"},
     ]
     stated = {"unlisted": "allow", "constraints": constraints}
-    return Guard(Procedure.from_dict(stated), ask=ask)
+    return Guard(Procedure.from_dict(stated), ask=ask, clock=lambda: 0.0)
 
 
 WIRE, PAY = Call("wire"), Call("pay")
@@ -204,6 +202,15 @@ def test_a_function_that_is_interrupted_ends_the_run() -> None:
     assert guard.finish().score is None
 
 
+@pytest.fixture
+def no_collection_callbacks() -> Iterator[None]:
+    """Python ignores exceptions in callbacks of its collector; Hypothesis has one."""
+    callbacks, gc.callbacks[:] = gc.callbacks[:], []
+    yield
+    gc.callbacks[:] = callbacks
+
+
+@pytest.mark.usefixtures("no_collection_callbacks")
 def test_signals_at_any_moment() -> None:
     """A turn that an interrupt took away never counts: it was not decided, or the run is over."""
 

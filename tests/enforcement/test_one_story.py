@@ -220,6 +220,7 @@ def _run(random: Random, **options: Any) -> Played:
         unenforceable="score",
         metrics=metrics,
         run_id="r",
+        clock=None,  # the transcripts have no times
         ask=random.choice((None, lambda call, violations: random.random() < 0.5)),
         **options,
     )
@@ -366,7 +367,8 @@ def test_what_ran_is_scored(title: str, order: str) -> None:
 
 
 def _guard(**options: Any) -> Guard:
-    return Guard(Procedure.from_dict({"constraints": [NEVER_B]}), run_id="r", **options)
+    options = {"run_id": "r", "clock": None, **options}
+    return Guard(Procedure.from_dict({"constraints": [NEVER_B]}), **options)
 
 
 def test_the_report_has_what_ran_and_what_was_refused() -> None:
@@ -410,7 +412,7 @@ def test_commands_read_the_trace_of_a_report(
     procedure.write_text(json.dumps(guard.procedure.to_dict()))
     run.write_text(json.dumps(live.trace.to_record()))
     assert main(["verify", "-p", str(procedure), str(run), "--json"]) == 1
-    scored = json.loads(capsys.readouterr().out)
+    (scored,) = json.loads(capsys.readouterr().out)["traces"]
     assert (scored["compliance_score"], scored["tool_sequence"]) == (live.score, ["a", "b"])
     page = tmp_path / "run.html"
     assert main(["view", "-p", str(procedure), str(run), "-o", str(page)]) == 0

@@ -22,7 +22,7 @@ def allowed(decisions: list[Decision]) -> list[object]:
 
 @given(st.lists(st.one_of(CALLS, ROLES), max_size=8), st.booleans())
 def test_turns_and_steps_are_those_of_a_guard(deeds: list[list[Call] | Role], last: bool) -> None:
-    guard, gate = Guard(PERMISSIVE, "baseline"), OpenGate()
+    guard, gate = Guard(PERMISSIVE, "baseline", clock=None), OpenGate()
     for deed in [*deeds, *([[Call("final_answer", {"answer": 1})]] if last else [])]:
         if isinstance(deed, str):
             guard.say(deed, "…")

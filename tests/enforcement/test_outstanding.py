@@ -22,8 +22,8 @@ from bylaw import Call, Guard, Monitor, Procedure, Verdict, parse
 from bylaw.enforcement.decision import Decision
 from bylaw.logic import formula as f
 from bylaw.semantics.monitors import Monitors
+from bylaw.semantics.past.distinct_outcomes import distinct_outcomes
 from bylaw.semantics.past.registers import Registers
-from bylaw.semantics.past.told_apart import outcomes_told_apart
 from bylaw.trace.event import MISSING
 from bylaw.vocabulary.view import Order
 
@@ -220,7 +220,7 @@ def test_what_reads_results_is_never_hoped_for(
     proposed, made, last = situation
     monitors = Monitors([rule], excuses=True)
     assert isinstance(monitors.engines[0], Registers)
-    assert (outcomes_told_apart(rule) is None) is (text in COMPUTED)
+    assert (distinct_outcomes(rule) is None) is (text in COMPUTED)
     allowed = _allowed(monitors, proposed, made, last)
     if allowed or (allowed is False and text in TOLD_APART):
         assert allowed is _allowed_by_definition(rule, made, last, "position", READ_OUTCOMES)

@@ -52,9 +52,9 @@ def test_a_result_is_recorded_once() -> None:
     assert guard.awaiting == [decision]
     guard.record(decision, "done")
     assert guard.awaiting == []
-    with pytest.raises(UsageError, match="no such decision of this guard waits for a result"):
+    with pytest.raises(UsageError, match="does not wait for a result here"):
         guard.record(decision, None, error="no")
-    with pytest.raises(UsageError, match="no such decision of this guard waits for a result"):
+    with pytest.raises(UsageError, match="does not wait for a result here"):
         guard.abandon(decision)
     assert guard.propose([Call("refund")])[0].action == "block"
 
@@ -66,7 +66,7 @@ def test_an_approval_is_for_one_decision_once() -> None:
     decision.call.args["amount"] = 500  # type: ignore[index]  # the attack
     guard.approve(decision)
     assert guard.asked == []
-    with pytest.raises(UsageError, match="waits for approval"):
+    with pytest.raises(UsageError, match="does not wait for approval here"):
         guard.approve(decision)
     assert guard.propose([Call("pay", {"amount": 500})])[0].action == "ask"
     assert guard.propose([Call("pay", {"amount": 5})])[0].action == "allow"

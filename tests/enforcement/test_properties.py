@@ -28,7 +28,7 @@ from bylaw.enforcement.replay import Replayer, replay
 from bylaw.enforcement.severity import SETTINGS
 from bylaw.logic.formula import Formula
 from bylaw.names import FINAL_ANSWER
-from bylaw.procedure.constraint import SEVERITIES
+from bylaw.procedure.procedure import SEVERITIES
 from bylaw.semantics.monitors import Monitors
 from bylaw.trace.event import MISSING, Event
 

@@ -50,7 +50,7 @@ def test_a_withdrawn_answer_has_no_result() -> None:
     (answered,) = guard.propose([ANSWER])
     guard.withdraw()
     (paid,) = guard.propose([Call("pay")])
-    with pytest.raises(BylawError, match="no such decision of this guard"):
+    with pytest.raises(BylawError, match="does not wait for a result"):
         guard.record(answered, "rejected")
     guard.record(paid, "paid")
     assert guard.finish().score == 1.0

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from bylaw.audit.anchor import Anchor
+from bylaw.audit.entry import LogEntry
 from bylaw.audit.reader import LogReader
 from bylaw.audit.seal import CheckingKey, SealMethod
 from bylaw.frozen import frozen
@@ -15,6 +16,19 @@ from bylaw.opening import open_regular
 LogState: TypeAlias = Literal["intact", "torn", "altered"]
 """Intact: nothing but entries, each following the one before it. Torn: then the beginning of
 another, which was not acknowledged if a crash left it. Altered: not as it was written."""
+
+
+@frozen
+class OtherProcedure:
+    """A run that was decided by another procedure than the log is checked against."""
+
+    entry: int
+    """The entry with which it starts, or is resumed."""
+    run: str
+    name: str
+    """The name of its procedure."""
+    hash: str
+    """The hash of that procedure."""
 
 
 @frozen
@@ -43,6 +57,12 @@ class LogCheck:
     """The number of times that the log was opened again without having been closed."""
     set_aside: tuple[str, ...]
     """The files that torn tails were set aside in."""
+    runs: int
+    """The number of times that a run was started or resumed."""
+    other_procedures: int
+    """The number of these under another procedure than the given one; 0 if none was given."""
+    other_procedure: OtherProcedure | None
+    """The first of them."""
 
     @property
     def state(self) -> LogState:
@@ -56,22 +76,35 @@ class LogCheck:
 
 
 def check(
-    path: str | Path, *, key: CheckingKey | None = None, anchors: Sequence[Anchor] = ()
+    path: str | Path,
+    *,
+    key: CheckingKey | None = None,
+    anchors: Sequence[Anchor] = (),
+    procedure: str | None = None,
 ) -> LogCheck:
     """Reads a log from its beginning, and checks it.
 
-    With a key, every seal is checked, too. Each anchor must be of an entry in the log. An OSError
-    is raised if the file cannot be read, and a LogError if it is not a log.
+    With a key, every seal is checked, too. Each anchor must be of an entry in the log. With the
+    hash of a procedure, runs under another one are counted. An OSError is raised if the file cannot
+    be read, and a LogError if it is not a log.
     """
     with open_regular(path) as file:
-        return check_file(LogReader(file, path, key), checks_seals=key is not None, anchors=anchors)
+        reader = LogReader(file, path, key)
+        return check_file(
+            reader, checks_seals=key is not None, anchors=anchors, procedure=procedure
+        )
 
 
 def check_file(
-    reader: LogReader, *, checks_seals: bool = False, anchors: Sequence[Anchor] = ()
+    reader: LogReader,
+    *,
+    checks_seals: bool = False,
+    anchors: Sequence[Anchor] = (),
+    procedure: str | None = None,
 ) -> LogCheck:
     """Checks the log that a reader is at the beginning of."""
-    closed, interruptions = False, 0
+    closed, interruptions, runs, others = False, 0, 0, 0
+    other: OtherProcedure | None = None
     set_aside: list[str] = []
     heads = {anchor.entries: "" for anchor in anchors}
     for entry in reader.entries():
@@ -81,6 +114,11 @@ def check_file(
             set_aside.append(str(torn.get("file")))
         if entry.number + 1 in heads:
             heads[entry.number + 1] = entry.hash
+        if entry.kind in ("start", "resume"):
+            runs += 1
+            if procedure not in (None, entry.content.get("procedure_hash")):
+                others += 1
+                other = other or _other_procedure(entry)
     problem = reader.problem
     for anchor in anchors:
         problem = problem or _anchor_problem(anchor, reader, heads[anchor.entries])
@@ -97,7 +135,15 @@ def check_file(
         closed=closed,
         interruptions=interruptions,
         set_aside=tuple(set_aside),
+        runs=runs,
+        other_procedures=others,
+        other_procedure=other,
     )
+
+
+def _other_procedure(entry: LogEntry) -> OtherProcedure:
+    said = (str(entry.content.get(name)) for name in ("run", "procedure", "procedure_hash"))
+    return OtherProcedure(entry.number, *said)
 
 
 def _anchor_problem(anchor: Anchor, reader: LogReader, head: str) -> str | None:

@@ -30,7 +30,9 @@ OPENING: Final = b'{"entry":'
 OWN_FIELDS: Final = frozenset({"entry", "prev", "size", "hash", "seal"})
 """The fields that make an entry a link of the chain."""
 
-_compact: Final = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
+_compact: Final = json.JSONEncoder(
+    separators=(",", ":"), allow_nan=False, check_circular=False
+).encode
 _HEAD: Final = re.compile(rb'\{"entry":(\d{1,15}),"prev":"([0-9a-f]{64})","size":(\d{1,9}),')
 _TAIL: Final = re.compile(rb',"hash":"([0-9a-f]{64})"(?:,"seal":"((?:[0-9a-f]{64}){1,2})")?\}\n')
 _PRINTABLE: Final = re.compile(rb"[ -~]+\n")

@@ -1,8 +1,8 @@
 """Writing a log. An entry is on disk before the call that it is about may run.
 
-Guards in several threads may share a log. Each queues its entries and then waits until they are on
-disk. The first to come writes and syncs everything that is queued; meanwhile the others queue, and
-the next of them syncs for all: concurrent runs share the time that the disk takes.
+An entry is queued, then written to the file, then synced to disk. Guards in several threads or
+tasks may share a log. Each queues its entries and waits until they are on disk; see `shared_sync`.
+Writing does not wait for a sync that is under way.
 
 A log that cannot be relied on any more refuses every further entry, and with it the gate refuses
 every call. So it is after a failed write, after an exception at any line of a write (a signal
@@ -30,12 +30,11 @@ from bylaw.audit.entry import FORMAT, MAX_ENTRY, OWN_FIELDS, body_of, ending, ha
 from bylaw.audit.log_file import ForeignChange, LogFile, set_aside, sync_folder
 from bylaw.audit.reader import LogError, LogReader
 from bylaw.audit.seal import SEAL_DIGITS, SealingKey, sealing_key
+from bylaw.audit.shared_sync import SharedSync
 from bylaw.errors import Diagnostic
 from bylaw.values import Json
 from bylaw.version import __version__
 
-_PATIENCE: Final = 0.2
-"""The seconds after which a thread does not rely on another to write for it."""
 _INTERRUPTED: Final = "an earlier write to it was interrupted"
 
 
@@ -47,19 +46,17 @@ class _Queued(NamedTuple):
     lines: tuple[bytes, ...]
 
 
-class _Done(NamedTuple):
-    """The numbers of entries in the file, and of those that are on disk."""
+class _Extent(NamedTuple):
+    """So many entries from the first, and their length in bytes."""
 
-    written: int
-    synced: int
+    entries: int
     size: int
-    """The length of the file."""
 
 
 class AuditLog:
     """An open log, for one writer at a time. `append` returns when the entries are on disk.
 
-    Guards in several threads may share one, and then share the time that the disk takes. With
+    Guards in several threads or tasks may share one, and share the time that the disk takes. With
     `durable=False` entries are not synced to disk: they survive a crash of the process, but not
     one of the machine. `key` seals every entry: at least 16 secret bytes for HMAC-SHA256, or an
     Ed25519 private key as PEM. `set_aside` is the file with the torn tail that was found, if any.
@@ -79,13 +76,11 @@ class AuditLog:
         self._clock: Final = clock
         self._queue_lock: Final = threading.RLock()
         self._file_lock: Final = threading.RLock()
-        self._turn = threading.Event()
-        """Is set when the write that is under way has ended."""
-        self._turn.set()
         self._queuing = self._writing = False
         """Is it under way, or was it interrupted?"""
         self._poison: str | None = None
         """The reason why nothing more is written, if there is one."""
+        self._shared: Final = SharedSync()
         self.set_aside: Path | None = None
         try:
             self._file: Final = LogFile(self.path)
@@ -124,7 +119,7 @@ class AuditLog:
         found, tail = self._checked()
         torn = self._without(tail, found) if tail else {}
         self._queued = _Queued(found.entries, found.head, ())
-        self._done = _Done(found.entries, found.entries, found.good)
+        self._written = self._recorded = self._synced = _Extent(found.entries, found.good)
         by = ("none", None) if self._key is None else (self._key.method, self._key.id)
         clock = self._clock if hasattr(self._clock, "__qualname__") else type(self._clock)
         self.append(
@@ -149,7 +144,7 @@ class AuditLog:
     @property
     def entries(self) -> int:
         """The number of entries in the file."""
-        return self._done.written
+        return self._written.entries
 
     @property
     def head(self) -> str:
@@ -164,36 +159,33 @@ class AuditLog:
         With `sync=False` they are in the file when this returns, and on disk with the next that
         are synced.
         """
+        number = self.queue(contents)
+        if sync:
+            self.commit(number)
+        else:
+            self._record(number)
+
+    def queue(self, contents: Sequence[Mapping[str, Json]]) -> int:
+        """Queues entries, for `commit`; the number of entries then."""
         self._require()
         with self._queue_lock:
             if self._queuing:
                 raise self._unwritable(_INTERRUPTED)
-            number = self._queue(contents)
-        self._commit(number, syncs=sync and self.durable)
+            return self._queue(contents)
 
-    def _commit(self, number: int, *, syncs: bool) -> None:
-        """Returns once so many entries are in the file, or on disk."""
-        while not self._has(number, syncs=syncs):
-            self._require()
-            turn = self._turn
-            if turn.is_set():
-                with self._queue_lock:
-                    if self._turn is not turn:
-                        continue  # another thread writes next
-                    turn = self._turn = threading.Event()
-            elif turn.wait(_PATIENCE):
-                continue
-            # It is this thread's turn; or the thread whose turn it is takes long, or is gone.
-            try:
-                with self._file_lock:
-                    if not self._has(number, syncs=syncs):
-                        self._require()
-                        self._write(syncs=syncs)
-            finally:
-                turn.set()
+    def commit(self, number: int) -> None:
+        """Returns once the first `number` entries are on disk. Threads share a sync."""
+        if self.durable:
+            self._shared.wait(self, number)
+        else:
+            self._record(number)
 
-    def _has(self, number: int, *, syncs: bool) -> bool:
-        return (self._done.synced if syncs else self._done.written) >= number
+    async def commit_async(self, number: int) -> None:
+        """As `commit`, without blocking the event loop. Tasks share a sync."""
+        if self.durable:
+            await self._shared.wait_async(self, number)
+        else:
+            self._record(number)
 
     def _require(self) -> None:
         """Raises an error if nothing may be written. Needs no lock, which a fork may have kept."""
@@ -233,40 +225,64 @@ class AuditLog:
         hash = hash_of(body)
         return body + ending(hash, "" if self._key is None else self._key.seal(hash)), hash
 
-    def _write(self, *, syncs: bool) -> None:
-        """Writes everything that is queued."""
-        if self._writing:
-            raise self._unwritable(_INTERRUPTED)
-        self._writing = True
-        try:
-            with self._queue_lock:
-                if self._queuing:
-                    raise InterruptedError(0, _INTERRUPTED)
-                entries, head, lines = self._queued
-                self._queued = _Queued(entries, head, ())
-            data = b"".join(lines)
-            size = self._done.size + len(data)
-            self._file.write(data, self._done.size)
-            if syncs:
-                self._file.sync()
-            self._file.check_place(size)
-            self._done = _Done(entries, entries if syncs else self._done.synced, size)
-        except OSError as error:
-            self._poison = _reason(error)
-            if not isinstance(error, ForeignChange):
-                self._roll_back()
-            self._writing = False
-            raise self._unwritable(self._poison) from None
-        except BaseException:  # raised by a signal handler
-            self._poison = _INTERRUPTED
-            self._roll_back()
-            raise
-        self._writing = False
+    def is_synced(self, number: int) -> bool:
+        """Are so many entries on disk? Raises an error if they never will be."""
+        if self._synced.entries >= number:
+            return True
+        self._require()
+        return False
 
-    def _roll_back(self) -> None:
-        """Removes what was not acknowledged, if that is possible."""
-        with suppress(OSError):
-            self._file.cut(self._done.size)
+    def sync(self) -> None:
+        """Writes everything that is queued, and syncs it."""
+        try:
+            extent = self._write()
+            self._file.sync()
+            self._synced = extent
+        except BaseException as error:
+            with self._file_lock:
+                raise self._given_up(error, max(self._recorded, self._synced)) from None
+
+    def _record(self, number: int) -> None:
+        """Returns once so many entries are in the file."""
+        with self._file_lock:
+            if self._written.entries < number:
+                self._write()
+            self._recorded = self._written
+
+    def _write(self) -> _Extent:
+        """Writes everything that is queued; what the file holds then."""
+        with self._file_lock:
+            self._require()
+            if self._writing:
+                raise self._unwritable(_INTERRUPTED)
+            self._writing = True
+            try:
+                with self._queue_lock:
+                    if self._queuing:
+                        raise InterruptedError(0, _INTERRUPTED)
+                    entries, head, lines = self._queued
+                    self._queued = _Queued(entries, head, ())
+                data = b"".join(lines)
+                self._file.write(data, self._written.size)
+                self._written = _Extent(entries, self._written.size + len(data))
+            except BaseException as error:
+                # Not further: another thread may be about to acknowledge what is written.
+                raise self._given_up(error, self._written) from None
+            self._writing = False
+            return self._written
+
+    def _given_up(self, error: BaseException, kept: _Extent) -> BaseException:
+        """Nothing more is written, and what follows `kept` is removed if possible.
+
+        Returns the error to raise. An error that is not the system's comes from a signal handler.
+        """
+        if isinstance(error, LogError):  # already given up
+            return error
+        self._poison = _reason(error) if isinstance(error, OSError) else _INTERRUPTED
+        if not isinstance(error, ForeignChange):
+            with suppress(OSError):
+                self._file.cut(kept.size)
+        return self._unwritable(self._poison) if isinstance(error, OSError) else error
 
     def _unwritable(self, reason: str) -> LogError:
         message = f"the log cannot be written: {reason}"
@@ -281,6 +297,7 @@ class AuditLog:
             with suppress(LogError):  # then the entry is missing, which tells that it failed
                 self.append([{"run": None, "kind": "close"}])
         self._poison = self._poison or "it is closed"
+        self._shared.close()
         self._file.close()
 
     def __enter__(self) -> AuditLog:

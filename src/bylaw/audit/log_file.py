@@ -1,8 +1,8 @@
 """The file of a log: one writer, and only ever the file that was opened.
 
-The file is locked against other processes. Before each write its length must be the one that the
-writer left, and after each write the path must still lead to it. A process that inherits an open
-log by `fork` does not have it: its copy is closed, so that it cannot hold the lock either.
+The file is locked against other processes. Before each write the path must still lead to it, and
+its length must be the one that the writer left. A process that inherits an open log by `fork` does
+not have it: its copy is closed, so that it cannot hold the lock either.
 """
 
 from __future__ import annotations
@@ -31,10 +31,11 @@ def _opened(path: str, _: int) -> int:
 class LogFile:
     """An open file that can be appended to. Every failure is an OSError with a reason."""
 
+    _raw: FileIO | None = None
+
     def __init__(self, path: Path) -> None:
-        self._path: Final = path
+        self._name: Final = os.fspath(path)
         self._process: Final = os.getpid()
-        self._raw: FileIO | None = None
         try:
             self._raw = FileIO(path, "ab+", opener=_opened)
             _OPEN.add(self)
@@ -69,15 +70,20 @@ class LogFile:
 
     def reading(self) -> BinaryIO:
         """The same file, to read from its beginning."""
-        file = os.fdopen(os.dup(self._descriptor), "rb")
+        file = open(self._descriptor, "rb", closefd=False)  # noqa: SIM115  # the caller closes it
         file.seek(0)
         return file
 
     def write(self, data: bytes, size: int) -> None:
-        """Appends to the file, which must have this size."""
-        found = os.fstat(self._descriptor).st_size
-        if found != size:
-            raise ForeignChange(f"the file has {found:,} bytes and should have {size:,}")
+        """Appends to the file. Its path must still lead to it, and it must have this size."""
+        try:
+            found = os.stat(self._name)  # noqa: PTH116  # at each decision; half of Path's time
+        except OSError as error:
+            raise ForeignChange(f"the file was renamed or removed ({error.strerror})") from None
+        if (found.st_dev, found.st_ino) != self._identity:
+            raise ForeignChange("the file was replaced by another")
+        if found.st_size != size:
+            raise ForeignChange(f"the file has {found.st_size:,} bytes and should have {size:,}")
         view = memoryview(data)
         while view:
             view = view[os.write(self._descriptor, view) :]
@@ -85,17 +91,6 @@ class LogFile:
     def sync(self) -> None:
         """Returns once everything written is on disk."""
         sync_descriptor(self._descriptor)
-
-    def check_place(self, size: int) -> None:
-        """The path must lead to this file, which must have this size."""
-        try:
-            found = self._path.stat()
-        except OSError as error:
-            raise ForeignChange(f"the file was renamed or removed ({error.strerror})") from None
-        if (found.st_dev, found.st_ino) != self._identity:
-            raise ForeignChange("the file was replaced by another")
-        if found.st_size != size:
-            raise ForeignChange(f"the file has {found.st_size:,} bytes and should have {size:,}")
 
     def cut(self, size: int) -> None:
         """Removes what follows the first `size` bytes."""

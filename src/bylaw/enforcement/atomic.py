@@ -19,6 +19,10 @@ class Changeable(Protocol):
     inside: str | None
     """The change that is under way, or that was interrupted."""
 
+    @property
+    def interrupted(self) -> str | None:
+        """The same; or that of rules which the run shares with others."""
+
 
 class AtomicChange:
     """One change of a run, made under its lock.
@@ -33,7 +37,7 @@ class AtomicChange:
 
     def __init__(self, run: Changeable) -> None:
         self._run: Final = run
-        self._intact: Final = run.inside is None
+        self._intact: Final = run.interrupted is None
 
     def __enter__(self) -> bool:
         return self._intact

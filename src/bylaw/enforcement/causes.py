@@ -14,6 +14,7 @@ from typing import Final, TypeAlias
 
 from bylaw.enforcement.decision import ViolationKind
 from bylaw.enforcement.judge import Judge
+from bylaw.frozen import replace
 from bylaw.names import FINAL_ANSWER
 from bylaw.trace.event import MISSING, Call, Message
 
@@ -23,6 +24,11 @@ BrokenRules: TypeAlias = Mapping[str, ViolationKind]
 """The rules that a call breaks, each with the kind of the violation."""
 MAX_CAUSES: Final = 20
 """The number of earlier refusals that are tried, one by one, as the cause of a later one."""
+
+
+def first_start(calls: Sequence[Call]) -> float | None:
+    """The time at which the first of these calls starts, as far as they say."""
+    return min((call.start for call in calls if call.start is not None), default=None)
 
 
 class FirstCauses:
@@ -99,19 +105,24 @@ class _Followed:
         """Does the call break the rule? A rule that was excused takes no part in joint tests."""
         return rule in self._broken[at] or (kind == "joint" and rule in self._excused[at])
 
+    def _pass_time(self, now: float | None) -> None:
+        if now is not None:
+            self._judge.excuse([i for i, _ in self._judge.tick(now)], "")
+
     def _hear(self, message: Message) -> None:
         self._step += self._speaking
-        self._judge.hear(Message(message.role, message.text, self._step))
+        self._pass_time(message.start)
+        self._judge.hear(replace(message, step=self._step))
         self._speaking = message.role == "assistant"
         self._step += not self._speaking
 
     def _take(self, calls: Sequence[Call]) -> None:
         executed: list[tuple[int, Call]] = []
+        self._pass_time(first_start(calls))
         for call in calls:
             step = self._judge.answer_step if call.tool == FINAL_ANSWER else self._step
-            trial = self._judge.attempt(
-                Call(call.tool, call.args, step=step, agent=call.agent), step
-            )
+            proposed = replace(call, step=step, result=MISSING, error=None, end=None, usage=None)
+            trial = self._judge.attempt(proposed, step)
             broken = {self._names[i] for i, each in trial.violations.items() if each.enforced}
             self._excused.append({self._names[i] for i in self._judge.excused})
             self._broken.append(broken)
@@ -119,8 +130,7 @@ class _Followed:
             if number in self._never or (broken and number not in self._ran):
                 trial.take_back()
                 continue
-            trial.keep()
-            self._judge.excused = dict.fromkeys(trial.violations, "") | self._judge.excused
+            trial.keep(dict.fromkeys(trial.violations, ""))
             executed.append((self._judge.monitors.length - 1, call))
         self._step, self._speaking = self._step + 1, False
         for position, call in executed:

@@ -15,9 +15,8 @@ from bylaw.frozen import frozen
 from bylaw.logic import formula as f
 from bylaw.logic.walk import everything, tools_in
 from bylaw.names import FINAL_ANSWER
-from bylaw.procedure.constraint import Severity
 from bylaw.procedure.lint.finding import Finding
-from bylaw.procedure.procedure import Procedure
+from bylaw.procedure.procedure import Constraint, Procedure, Severity
 from bylaw.semantics.dooming import Enforceability, event_title
 from bylaw.semantics.enforceability import enforceability
 from bylaw.semantics.engines import engine_for
@@ -104,21 +103,30 @@ class CoverageAnalysis:
         severity = severity_of(constraint, setting)
         found = self._enforceability(constraint.name)
         partners = self._partners(index, setting) if severity != "TOLERATE" else []
-        place = self._place(found)
+        place = self._place(found, constraint)
         late = place == "afterwards" and not (severity == "HARD_STOP" and found.too_late)
         return RuleCoverage(
             constraint.name,
             severity,
             setting == "as-written" and constraint.severity is not None,
             place,
-            " ".join([*self._sentences(found, partners, severity), *self._caution(index, found)]),
+            " ".join(
+                [
+                    *self._sentences(found, partners, severity, constraint),
+                    *self._caution(index, found),
+                ]
+            ),
             severity == "TOLERATE" or not late,
         )
 
     def remedies(self, name: str) -> Iterator[str]:
         """The remedies for a severity that cannot be kept, as sentences."""
         found = self._enforceability(name)
-        if found.too_late:
+        if self._procedure[name].across is not None:
+            yield "Write it about what precedes each call: G(tool -> …)."
+        elif found.doomed_by == "time":
+            yield "Write `finish: met`, or state HARD_STOP: the run ends then."
+        elif found.too_late:
             yield "Write it about calls and their arguments, or state HARD_STOP: the run ends then."
         elif found.breaks_unseen:
             parts = everything(self._procedure[name].formula)
@@ -148,25 +156,31 @@ class CoverageAnalysis:
             other.name
             for number, other in enumerate(self._procedure.constraints)
             if number != index
+            and other.across == self._procedure.constraints[index].across
             and severity_of(other, setting) != "TOLERATE"
             and not self._tools[index].isdisjoint(self._tools[number])
         ]
 
     # ── places and reasons ───────────────────────────────────────────────────────────────
 
-    def _place(self, found: Enforceability) -> EnforcementPlace:
+    def _place(self, found: Enforceability, rule: Constraint) -> EnforcementPlace:
         if found.doomed_by == "call":
             return "before the call"
-        met = self._procedure.finish == "met"
-        obligation = found.can_be_unmet and not found.breaks_unseen and not found.too_late
+        met = self._asks_at_answer(rule)
+        lost = found.breaks_unseen or found.doomed_by == "result"
+        obligation = found.can_be_unmet and not lost
         if found.doomed_by == "answer" or (obligation and met) or _always_holds(found):
             return "at the answer"
         return "afterwards"
 
+    def _asks_at_answer(self, rule: Constraint) -> bool:
+        """Must the rule be met when a run ends? A rule across runs has no end."""
+        return self._procedure.finish == "met" and rule.across is None
+
     def _sentences(
-        self, found: Enforceability, partners: list[str], severity: Severity
+        self, found: Enforceability, partners: list[str], severity: Severity, rule: Constraint
     ) -> Iterator[str]:
-        met = self._procedure.finish == "met"
+        met = self._asks_at_answer(rule)
         match found.doomed_by:
             case "call" if found.prefix:
                 shown = " ".join(event_title(event) for event, _ in found.prefix)
@@ -180,6 +194,10 @@ class CoverageAnalysis:
                 yield "Only a result or a message can break it, when it is too late to refuse."
                 if severity == "HARD_STOP":
                     yield "The run ends then."
+            case "time":
+                yield "It is lost when its deadline passes, and no refusal can prevent that."
+                if severity == "HARD_STOP":
+                    yield "The run ends then."
             case None if found.breaks_unseen:
                 yield f"A call can break it unnoticed: {found.undecided}."
             case None if found.undecided:
@@ -188,17 +206,20 @@ class CoverageAnalysis:
                 yield "Every run satisfies it."
             case None:
                 yield "No call can break it for good."
+        if rule.across is not None:
+            yield f"It judges all runs with the same {rule.across} together."
         if found.can_be_lost and found.doomed_by != "result":
             yield "A result can break it, too, when the call has run."
         if partners and found.can_be_unmet and not found.undecided:
             others = listing(partners, 3)
             yield f"A call is refused after which it could not be met together with {others}."
         if found.can_be_unmet and not (found.doomed_by == "answer" and met):
-            yield (
-                "An answer is refused while it is violated."
-                if met
-                else "The agent may finish while it is violated (finish: free)."
-            )
+            if met:
+                yield "An answer is refused while it is violated."
+            elif rule.across is not None:
+                yield "A run may finish while it is violated: other runs may still meet it."
+            else:
+                yield "The agent may finish while it is violated (finish: free)."
 
     def _caution(self, index: int, found: Enforceability) -> Iterator[str]:
         """Does it say of more calls than necessary that they are too early?"""

@@ -8,7 +8,7 @@ Each function sets `run.inside` before it changes the run; see `atomic`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from bylaw.enforcement.admission import malformed_message
@@ -16,7 +16,7 @@ from bylaw.enforcement.asking import Question
 from bylaw.enforcement.atomic import interruption
 from bylaw.enforcement.decision import Action, Decision, Violation, refusal_message
 from bylaw.enforcement.open_tools import open_tools
-from bylaw.enforcement.turn import Turn, at_step, call_key, handed_out
+from bylaw.enforcement.turn import LatestTurn, Turn, at_step, call_key, handed_out
 from bylaw.errors import Diagnostic, UsageError
 from bylaw.frozen import replace
 from bylaw.names import FINAL_ANSWER
@@ -61,15 +61,38 @@ def advance(run: Run, turn: Turn, *, asks: bool) -> Question | None:
 def _begin(run: Run, turn: Turn) -> None:
     """Begins a turn, or resumes it after a question."""
     if turn.number < 0:
+        if turn.continues and run.latest is not None:
+            _join(run, turn, run.latest)
+            return
         turn.warned, run.warned = run.warned, {}
         if run.journal.unresolved:
-            turn.resolved = run.journal.resolve(turn.calls)
+            turn.resolved = run.journal.resolve(list(turn.calls.values()))
         turn.spoke = run.speaking
-    elif run.turn == turn.number + 1 and not run.speaking:
+    elif run.turn == turn.number + 1 and not run.speaking and _is_latest(run, turn):
         return
     # A new turn. Or others had turns while a person was asked: the rest comes after theirs.
     turn.number, run.turn = run.turn, run.turn + 1
     run.speaking = False
+    run.latest = LatestTurn(turn.number, len(turn.calls), turn.warned, list(turn.resolved))
+
+
+def _join(run: Run, turn: Turn, latest: LatestTurn) -> None:
+    """Adds the calls to the latest turn: they share its step, and the warnings before it."""
+    turn.join(latest.size)
+    turn.number, turn.warned = latest.number, latest.warned
+    calls = list(turn.calls.values())
+    if latest.size == 0:
+        latest.resolved = run.journal.resolve(calls)
+    for event in latest.resolved:
+        if event.resolution == "listened":  # so it seemed; now the agent may insist
+            event.resolve(calls)
+    latest.size += len(calls)
+
+
+def _is_latest(run: Run, turn: Turn) -> bool:
+    """Have rules across runs seen no other run since the calls of this turn?"""
+    allowed = any(each.allowed and each.turn == turn.number for each in turn.decided.values())
+    return not allowed or run.judge.is_latest(turn.number)
 
 
 def _decide(run: Run, turn: Turn, *, asks: bool) -> Decision | Question | None:
@@ -78,8 +101,9 @@ def _decide(run: Run, turn: Turn, *, asks: bool) -> Decision | Question | None:
     call = turn.calls[place]
     ends = call.tool == FINAL_ANSWER
     step = judge.answer_step if ends else turn.number
-    if call.step != step:
-        call = turn.calls[place] = at_step(call, step)
+    start = run.now if run.has_clock else call.start
+    if call.step != step or call.start != start:
+        call = turn.calls[place] = at_step(call, step, start)
     if run.stopped or run.finished:
         ended = f"{call.tool}{OPENING}. The run has ended."
         how: Action = "stop" if run.stopped else "block"
@@ -131,7 +155,8 @@ def _identified(run: Run, refusal: Decision) -> Decision:
 
 
 def _allow(run: Run, turn: Turn, call: Call, trial: Trial) -> Decision:
-    trial.keep()
+    excused = turn.excused
+    trial.keep({i: "overridden" if i in excused else "tolerated" for i in trial.violations})
     overridden: tuple[str, ...] = ()
     approved: tuple[str, ...] = ()
     tolerated: tuple[Violation, ...] = ()
@@ -166,13 +191,11 @@ def _excuse(
     """
     passed = [i for i in violations if i in turn.excused]
     tolerated = [v for i, v in violations.items() if i not in passed]
-    for i in violations:
-        run.judge.excused.setdefault(i, "overridden" if i in passed else "tolerated")
     for violation in tolerated:
-        run.journal.note(turn.number, call, violation, "tolerate")
+        _note(run, turn, call, violation, "tolerate")
     for i in passed:  # if the agent insisted, the event of the warning records it
         if i in turn.approved:
-            run.journal.note(turn.number, call, violations[i], "approve")
+            _note(run, turn, call, violations[i], "approve")
     names = {i: run.procedure.constraints[i].name for i in passed}
     approved = tuple([name for i, name in names.items() if i in turn.approved])
     return tuple(names.values()), approved, tuple(tolerated)
@@ -193,7 +216,7 @@ def _refuse(
         run.stopped = True
     for violation in violations.values():
         noted = "early" if violation.kind == "early" else action
-        run.journal.note(turn.number, call, violation, noted)
+        _note(run, turn, call, violation, noted)
     # The agent does not see tolerated rules: one of layer L6 would reveal its values.
     enforced = {i: v for i, v in violations.items() if v.enforced}
     tools = frozenset().union(*(run.judge.named[i] for i in enforced))
@@ -219,42 +242,76 @@ def _refuse(
 
 
 def _put_on_record(run: Run, turn: Turn) -> None:
-    """Logs the new decisions of a turn. If that fails, they become stops, and the run ends."""
+    """Queues the new decisions of a turn for the log, and takes them into the run's record."""
     fresh, turn.unlogged = turn.unlogged, []
-    decided, journal = turn.decided, run.journal
-    if not journal.has_log or journal.log_decisions([decided[place] for place in fresh]):
-        for place in fresh:
-            if decided[place].action in ("allow", "ask"):
-                run.issued.add(decided[place], turn.calls[place])
-    else:
-        run.stopped = True
-        why = f"{OPENING}: {run.journal.unlogged}. The run ends here."
-        for place in fresh:
-            unsafe = decided[place]
-            message = unsafe.call.tool + why
-            stopped = replace(unsafe, action="stop", message=message, position=None)
-            decided[place] = _identified(run, stopped)
-    for place in fresh:
-        decision, call = decided[place], turn.calls[place]
+    if run.journal.has_log and fresh:
+        number = run.journal.queue_decisions([turn.decided[place] for place in fresh])
+        if number is None:
+            _stop(run, turn, fresh)
+        else:
+            turn.queued = number, fresh
+    _keep(run, turn, fresh)
+
+
+def _keep(run: Run, turn: Turn, places: Sequence[int]) -> None:
+    for place in places:
+        decision, call = turn.decided[place], turn.calls[place]
+        if decision.action in ("allow", "ask"):
+            run.issued.add(decision, call)
         if decision.action == "allow":
             run.kept.allow((decision.turn, place), call, decision.call.step or 0)
         else:
             run.kept.refuse(_refusal(decision, call))
 
 
+def _stop(run: Run, turn: Turn, places: Sequence[int]) -> None:
+    """Turns decisions that are not on record into stops; the run ends."""
+    run.stopped = True
+    why = f"{OPENING}: {run.journal.unlogged}. The run ends here."
+    for place in places:
+        unsafe = turn.decided[place]
+        message = unsafe.call.tool + why
+        stopped = replace(unsafe, action="stop", message=message, position=None)
+        turn.decided[place] = _identified(run, stopped)
+
+
+def stop_unlogged(run: Run, turn: Turn, places: Sequence[int]) -> None:
+    """Takes back decisions that did not reach the log's disk, and refuses the rest of the turn."""
+    unsafe = [turn.decided[place] for place in places]
+    allowed = [(each.turn, each.index) for each in unsafe if each.allowed]
+    run.kept.forget(allowed, [each.id for each in unsafe if not each.allowed])
+    for each in unsafe:
+        if each.position is not None:
+            run.judge.disown(each.position)
+        if run.issued.awaits(each):
+            run.issued.settle(each)
+        if each.allowed and each.call.tool == FINAL_ANSWER:
+            run.kept.withdraw()
+    _stop(run, turn, places)
+    _keep(run, turn, places)
+    if turn.todo:
+        advance(run, turn, asks=False)
+
+
 def _refusal(decision: Decision, call: Call) -> Refusal:
     """A refused call as the trace has it: in the step of its turn."""
     assert decision.action != "allow", "it was refused"
-    call = call if call.step == decision.turn else at_step(call, decision.turn)
+    call = call if call.step == decision.turn else at_step(call, decision.turn, call.start)
     return Refusal(call, decision.action, unmarked(decision.message), decision.id)
 
 
 # ── turns that are broken off ────────────────────────────────────────────────────────────────
 
 
+def _note(run: Run, turn: Turn, call: Call, violation: Violation, action: str) -> None:
+    """Adds an event for one rule, of now by the run's clock if it has one."""
+    now = run.now if run.has_clock else None
+    run.journal.note(turn.number, call, violation, action, now)
+
+
 def refuse_rest(run: Run, turn: Turn) -> None:
     """Refuses the remaining calls of a turn, because a change of the run was interrupted."""
-    why = interruption(run.inside or "propose")
+    why = interruption(run.interrupted or "propose")
     turn.todo.extend(turn.waiting)
     turn.waiting.clear()
     while turn.todo:
@@ -279,8 +336,12 @@ def abort(run: Run, turn: Turn) -> None:
     if turn.decided:
         calls = [[each.turn, each.index] for each in turn.latest]
         run.log({"kind": "broken off", "turn": turn.number, "calls": calls})
+        for each in turn.latest:
+            if each.position is not None:
+                run.judge.disown(each.position)
         return
-    if run.turn == turn.number + 1:
+    if run.turn == turn.number + 1 and not turn.joined:
+        run.latest = None
         run.turn, run.speaking, run.warned = turn.number, turn.spoke, turn.warned
         run.journal.reopen(turn.resolved)
     run.inside = None

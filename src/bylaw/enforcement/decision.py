@@ -12,7 +12,7 @@ from typing import Any, Final, Literal, Self, TypeAlias, get_args
 
 from bylaw.errors import BylawError, Diagnostic
 from bylaw.frozen import frozen
-from bylaw.procedure.constraint import SEVERITIES, Constraint, Severity
+from bylaw.procedure.procedure import SEVERITIES, Constraint, Severity
 from bylaw.saved import fields, table, whole
 from bylaw.trace.event import Call
 from bylaw.trace.refusal import OPENING
@@ -282,4 +282,6 @@ def _explained(violation: Violation) -> str:
             text = "the run has ended."
         case _:
             text = "this call would break it for good."
+    if violation.constraint.across is not None:
+        text += f" It judges all runs with this {violation.constraint.across} together."
     return f"{text} {why}" if why else text

@@ -9,6 +9,7 @@ from typing import Final, Literal, TypeAlias, get_args
 
 from bylaw.enforcement.decision import HINTS, Decision, Hints, Violation
 from bylaw.enforcement.run_log import RunLog, decision_entry
+from bylaw.errors import TraceError
 from bylaw.frozen import field, record
 from bylaw.saved import choice, fields, listed, number, optional_text, places, table, text, whole
 from bylaw.trace.event import Call
@@ -17,7 +18,7 @@ from bylaw.values import Json, equal
 Resolution: TypeAlias = Literal["insisted", "listened"]
 NO_CHOICE: Final = ("approve", "early", "lost")
 """The actions that the agent has no part in: a person approved, evidence was outstanding, or a
-result broke a rule."""
+result, a message or the passing of time broke a rule."""
 SHOWN_CALLS: Final = 5
 """The number of earlier calls that a refusal names."""
 
@@ -32,7 +33,7 @@ class EnforcementEvent:
     layer: str | None
     action: str
     """The action of a refusal, `tolerate` or `approve`; `early` if the call should have waited for
-    the result of another; `lost` if a result or a message broke the rule."""
+    the result of another; `lost` if a result, a message or the passing of time broke the rule."""
     hints: Hints
     resolution: Resolution | None = None
     """Did the next turn with calls repeat the call? None if there was no such turn."""
@@ -135,10 +136,13 @@ class Journal:
         self.unlogged: str | None = None
         """The reason why the log is incomplete, if it is."""
 
-    def note(self, turn: int, call: Call, violation: Violation, action: str) -> None:
-        """Adds an event for one rule."""
+    def note(
+        self, turn: int, call: Call, violation: Violation, action: str, at: float | None = None
+    ) -> None:
+        """Adds an event for one rule, of this time or of now."""
         rule = violation.constraint
         event = EnforcementEvent(turn, call, rule.name, rule.layer, action, self._hints)
+        event.time = event.time if at is None else at
         self.events.append(event)
         if action not in NO_CHOICE:
             self.unresolved.append(event)
@@ -158,25 +162,51 @@ class Journal:
             event.resolution = None
         self.unresolved = [*resolved, *self.unresolved]
 
-    def log_decisions(self, decisions: Sequence[Decision]) -> bool:
-        """Appends decisions to the log. False if that failed."""
-        return self.log(list(map(decision_entry, decisions)))
-
-    def log(self, entries: list[dict[str, Json]], *, sync: bool = True) -> bool:
-        """Appends to the log, if there is one. False if that failed; `unlogged` has the reason.
-
-        Without `sync`, the entries are on disk with the next decision.
-        """
-        if self._log is None or not entries:
-            return True
-        from bylaw.audit.reader import LogError  # slow to import, and many gates have no log
-
+    def queue_decisions(self, decisions: Sequence[Decision]) -> int | None:
+        """Queues decisions for the log; the number to `commit`. None if that failed."""
+        assert self._log is not None, "there is a log"
         try:
-            self._log.append(entries, sync=sync)
-        except LogError as error:
-            self.unlogged = error.diagnostics[0].message
+            return self._log.queue(list(map(decision_entry, decisions)))
+        except TraceError as error:
+            self._fail(error)
+            return None
+
+    def commit(self, number: int) -> bool:
+        """Waits until so many entries of the log are on disk. False if that failed."""
+        assert self._log is not None, "there is a log"
+        try:
+            self._log.log.commit(number)
+        except TraceError as error:
+            self._fail(error)
             return False
         return True
+
+    async def commit_async(self, number: int) -> bool:
+        """As `commit`, without blocking the event loop."""
+        assert self._log is not None, "there is a log"
+        try:
+            await self._log.log.commit_async(number)
+        except TraceError as error:
+            self._fail(error)
+            return False
+        return True
+
+    def log(self, entry: dict[str, Json], *, sync: bool = True) -> bool:
+        """Appends to the log, if there is one. False if that failed; `unlogged` has the reason.
+
+        Without `sync`, the entry is on disk with the next decision.
+        """
+        if self._log is None:
+            return True
+        try:
+            self._log.append([entry], sync=sync)
+        except TraceError as error:
+            self._fail(error)
+            return False
+        return True
+
+    def _fail(self, error: TraceError) -> None:
+        self.unlogged = error.diagnostics[0].message
 
     def resume_log(self, run: str, mark: Mapping[str, Json]) -> None:
         """The log continues the run of this id, from this extent of its record."""

@@ -8,12 +8,13 @@ not held while a person is asked, so an approved call is judged again.
 from __future__ import annotations
 
 import threading
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+import time
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from bylaw.enforcement.asking import Ask, Question
 from bylaw.enforcement.atomic import AtomicChange, interrupted
-from bylaw.enforcement.deciding import abort, advance, refuse_rest
+from bylaw.enforcement.deciding import abort, advance, refuse_rest, stop_unlogged
 from bylaw.enforcement.decision import (
     HINTS,
     SOFT_BLOCK_MODES,
@@ -24,24 +25,31 @@ from bylaw.enforcement.decision import (
 )
 from bylaw.enforcement.events import EnforcementEvent, Journal
 from bylaw.enforcement.judge import OUTSTANDING, Judge, Outstanding
-from bylaw.enforcement.report import GuardReport
+from bylaw.enforcement.listening import GuardListener, notify
+from bylaw.enforcement.report import ConstraintStanding, GuardReport
 from bylaw.enforcement.run import Run
 from bylaw.enforcement.run_log import RunLog
 from bylaw.enforcement.saved_run import restored_run, save_run
 from bylaw.enforcement.severity import SETTINGS, UNENFORCEABLE, Setting, Unenforceable
-from bylaw.enforcement.tools import ToolFunction, run_turn, run_turn_async, wrap
+from bylaw.enforcement.tool_runner import ToolRunner
 from bylaw.enforcement.turn import Turn
 from bylaw.enforcement.validation import (
+    LATEST,
     check_asking,
     check_choice,
+    check_clock,
+    check_limit,
     check_positive,
     check_procedure,
+    check_shared,
     checked_message,
     checked_metrics,
     checked_result,
     checked_run_id,
     checked_table,
     checked_text,
+    checked_time,
+    unusable,
 )
 from bylaw.names import FINAL_ANSWER
 from bylaw.plain import OversizedValue
@@ -54,6 +62,7 @@ from bylaw.work import UNLIMITED
 if TYPE_CHECKING:
     from bylaw.audit.log import AuditLog
     from bylaw.enforcement.coverage import RuleCoverage
+    from bylaw.enforcement.shared.rules import SharedRules
 
 MAX_WORK: Final = 1_000_000
 """The steps that one rule may take to judge one event."""
@@ -63,16 +72,18 @@ MAX_TRACE: Final = 10_000
 """The events and refusals of a run whose trace is kept."""
 
 
-class Guard:
+class Guard(ToolRunner):
     """Decides what one run of an agent may do.
 
     `propose` decides the calls of one model turn, `record` takes a result and `say` a message, and
-    `finish` ends the run and scores it. `wrap` and `run_turn` do all this for plain Python
-    functions. `setting` replaces the severities of the procedure, unless it is "as-written". `ask`
-    is called for severity ASK with the call and the rules that it breaks, and has `ask_timeout`
-    seconds to return True or False. Without `ask`, such calls are refused until `approve` is
-    called. `save` and `restore` move a run to another process. `run_id` is in the log and in the
-    mark of every refusal; it is random unless given. `metrics` and `labels` are known to rules.
+    `finish` ends the run and scores it. `run_turn`, `openai_turn` and `anthropic_turn` do all this
+    for plain Python functions, and `wrap` for scripts. `setting` replaces the severities of the
+    procedure, unless it is "as-written". `ask` is called for severity ASK with the call and the
+    rules that it breaks, and has `ask_timeout` seconds to return True or False. Without `ask`, such
+    calls are refused until `approve` is called. `save` and `restore` move a run to another process.
+    `run_id` is in the log and in the mark of every refusal; it is random unless given. `metrics`
+    and `labels` are known to rules. `shared` has the state of rules across runs: such a procedure
+    needs it, and the labels that these rules name.
 
     A call may depend on the result of another that is still outstanding. With `outstanding`
     "refuse", it is refused as too early, and the refusal counts towards nothing. With "wait",
@@ -86,6 +97,12 @@ class Guard:
     A rule may take `max_work` steps to judge an event, and a call may have `max_text` characters; a
     call that cannot be judged within these limits is refused. The report has the trace of what ran,
     unless there were more than `max_trace` events. None stands for no limit.
+
+    `clock` returns the time in seconds since 1970, UTC: calls, results and messages are stamped
+    with it, and it is never taken to go back. Deadlines that pass are lost; see `tick`. With None,
+    calls start when they say themselves, and `say`, `record` and `tick` are given the time.
+
+    `listener` learns what is decided; see `bylaw.telemetry`.
 
     `with Guard(procedure) as guard:` finishes the run at the end of the block, also after an
     exception, unless `finish` was called in it. The answer is the one that was proposed, if any.
@@ -105,28 +122,28 @@ class Guard:
         unenforceable: Unenforceable = "error",
         metrics: Mapping[str, Json] | None = None,
         labels: Mapping[str, Json] | None = None,
+        shared: SharedRules | None = None,
         log: AuditLog | None = None,
         run_id: str | None = None,
         max_work: int | None = MAX_WORK,
         max_text: int | None = MAX_TEXT,
         max_trace: int | None = MAX_TRACE,
+        clock: Callable[[], float] | None = time.time,
+        listener: GuardListener | None = None,
     ) -> None:
         check_procedure(procedure)
         run_id = checked_run_id(run_id)
         check_asking(ask, ask_timeout)
-        for given, name, choices in (
-            (setting, "setting", SETTINGS),
-            (hints, "hints", HINTS),
-            (soft_block, "soft_block", SOFT_BLOCK_MODES),
-            (outstanding, "outstanding", OUTSTANDING),
-            (unenforceable, "unenforceable", UNENFORCEABLE),
-        ):
-            check_choice(name, given, choices)
+        check_choice("setting", setting, SETTINGS)
+        check_choice("hints", hints, HINTS)
+        check_choice("soft_block", soft_block, SOFT_BLOCK_MODES)
+        check_choice("outstanding", outstanding, OUTSTANDING)
+        check_choice("unenforceable", unenforceable, UNENFORCEABLE)
         check_positive("soft_block_limit", soft_block_limit)
-        limits = {"max_work": max_work, "max_text": max_text, "max_trace": max_trace}
-        for name, limit in limits.items():
-            if limit is not None:
-                check_positive(name, limit, 0 if name == "max_trace" else 1)
+        check_limit("max_work", max_work)
+        check_limit("max_text", max_text)
+        check_limit("max_trace", max_trace, least=0)
+        check_clock(clock)
         if unenforceable == "error" and any(rule.severity for rule in procedure.constraints):
             from bylaw.enforcement.coverage import check_promises  # slow to import
 
@@ -134,25 +151,35 @@ class Guard:
         self.procedure: Final = procedure
         self.setting: Final[Setting] = setting
         self.hints: Final[Hints] = hints
+        self._clock: Final = clock
+        self._listener: Final = listener
         self._ask: Final = ask
         self._ask_timeout: Final = ask_timeout
         self.outstanding: Final[Outstanding] = outstanding
-        unlimited = max_text is None or setting == "baseline"
-        self._max_text: Final = UNLIMITED if max_text is None or unlimited else max_text
+        limit = None if setting == "baseline" else max_text
+        self._max_text: Final = UNLIMITED if limit is None else limit
         metrics, labels = checked_metrics(metrics), checked_table("labels", labels)
+        check_shared(shared, procedure, setting, outstanding)
+        self._shared: Final = shared is not None
 
         def new_run() -> Run:
             limits: dict[str, Any] = {"outstanding": outstanding, "max_work": max_work}
-            judge = Judge(procedure, setting, labels, metrics=metrics, **limits)
+            judge = (
+                Judge(procedure, setting, labels, metrics=metrics, **limits)
+                if shared is None
+                else shared.judge(labels, run_id, metrics=metrics, **limits)
+            )
             escalation = Escalation(soft_block, soft_block_limit)
             about = run_id, procedure, setting, hints, metrics, labels
             journal = Journal(None if log is None else RunLog(log, *about), hints)
             kept = GateRecord(metrics, labels, limit=UNLIMITED if max_trace is None else max_trace)
-            return Run(procedure, setting, hints, judge, journal, escalation, kept, run_id)
+            now = self._time()
+            rest = journal, escalation, kept, run_id, now
+            return Run(procedure, setting, hints, judge, *rest, has_clock=clock is not None)
 
         self._new_run: Final = new_run
         self._run = new_run()
-        self._lock: Final = threading.RLock()
+        self._lock: Final = threading.RLock() if shared is None else shared.lock
         self._report: GuardReport | None = None
 
     @property
@@ -184,36 +211,57 @@ class Guard:
         return self._run.finished
 
     @property
+    def standings(self) -> list[ConstraintStanding]:
+        """Each rule as it would be scored if the run ended now, on what was executed."""
+        with self._lock:
+            return [] if self._run.inside is not None else self._run.judge.outcomes()
+
+    @property
     def events(self) -> list[EnforcementEvent]:
         """The enforcement events so far, one for each rule that was concerned."""
         return self._run.journal.events
 
     # ── proposing ────────────────────────────────────────────────────────────────────────
 
-    def propose(self, calls: Iterable[Call]) -> list[Decision]:
+    def propose(self, calls: Iterable[Call], *, same_turn: bool = False) -> list[Decision]:
         """Decides the calls of one model turn, in order. A turn may have no calls.
 
         The arguments must be JSON, and are copied. If anything is raised, the turn is taken back,
-        or the run has ended: no call counts that will not run.
+        or the run has ended: no call counts that will not run. With `same_turn`, the calls belong
+        to the turn before, unless there was a message since: for hooks that are asked about the
+        calls of a turn one by one.
         """
-        turn = Turn(calls, self._max_text, self._run.turn)
+        turn = Turn(calls, self._max_text, self._run.turn, self._time())
+        turn.continues = same_turn
         try:
             if (question := self._advance(turn)) is not None:
                 self._decide(turn, question)
-            return turn.decisions
+            return self._announced(turn.decisions)
         except BaseException:  # Ctrl-C included
             self._abort(turn)
             raise
 
-    async def propose_async(self, calls: Iterable[Call]) -> list[Decision]:
-        """As `propose`, without blocking the event loop while a person is asked."""
-        turn = Turn(calls, self._max_text, self._run.turn)
+    async def propose_async(
+        self, calls: Iterable[Call], *, same_turn: bool = False
+    ) -> list[Decision]:
+        """As `propose`, without blocking the event loop.
+
+        So it is while a person is asked, and while the log is synced: tasks share a sync.
+        """
+        turn = Turn(calls, self._max_text, self._run.turn, self._time())
+        turn.continues = same_turn
         try:
             await self._decide_async(turn)
-            return turn.decisions
+            return self._announced(turn.decisions)
         except BaseException:  # cancellation included
             self._abort(turn)
             raise
+
+    def _announced(self, decisions: list[Decision]) -> list[Decision]:
+        """The decisions, once the listener knows them."""
+        if self._listener is not None:
+            notify(self._listener.decided, self, decisions)
+        return decisions
 
     def rounds(self, calls: Iterable[Call]) -> Iterator[list[Decision]]:
         """Decides one model turn in rounds; run the calls of each before the next is decided.
@@ -221,12 +269,12 @@ class Guard:
         With `outstanding="wait"`, a call that depends on results of its turn is decided in a later
         round. Otherwise there is one round.
         """
-        turn = Turn(calls, self._max_text, self._run.turn)
+        turn = Turn(calls, self._max_text, self._run.turn, self._time())
         turn.waits = self.outstanding == "wait"
         try:
             while turn.next_round():
                 self._decide(turn, self._advance(turn))
-                yield turn.latest
+                yield self._announced(turn.latest)
         except GeneratorExit:  # between two rounds
             raise
         except BaseException:
@@ -234,13 +282,13 @@ class Guard:
             raise
 
     async def rounds_async(self, calls: Iterable[Call]) -> AsyncIterator[list[Decision]]:
-        """As `rounds`, without blocking the event loop while a person is asked."""
-        turn = Turn(calls, self._max_text, self._run.turn)
+        """As `rounds`, without blocking the event loop; see `propose_async`."""
+        turn = Turn(calls, self._max_text, self._run.turn, self._time())
         turn.waits = self.outstanding == "wait"
         try:
             while turn.next_round():
                 await self._decide_async(turn)
-                yield turn.latest
+                yield self._announced(turn.latest)
         except GeneratorExit:
             raise
         except BaseException:
@@ -253,56 +301,123 @@ class Guard:
             question = self._advance(turn)
 
     async def _decide_async(self, turn: Turn) -> None:
-        while (question := self._advance(turn)) is not None and self._ask is not None:
+        while (question := await self._advance_async(turn)) is not None and self._ask is not None:
             turn.answer(question, await question.ask_async(self._ask, self._ask_timeout))
 
     def _advance(self, turn: Turn) -> Question | None:
+        question = self._judge(turn)
+        if turn.queued is None or self._run.journal.commit(turn.queued[0]):
+            return question
+        self._stop(turn, turn.queued[1])
+        return None
+
+    async def _advance_async(self, turn: Turn) -> Question | None:
+        question = self._judge(turn)
+        if turn.queued is None or await self._run.journal.commit_async(turn.queued[0]):
+            return question
+        self._stop(turn, turn.queued[1])
+        return None
+
+    def _judge(self, turn: Turn) -> Question | None:
+        """Decides, up to the next question. What it queues is not on disk yet."""
+        now = turn.start if turn.number < 0 else self._time()
         with self._lock:
-            if self._run.inside is None:
+            turn.queued = None
+            run = self._run
+            if run.inside is None and run.judge.interrupted is None:
+                self._pass_time(now)
                 return advance(self._run, turn, asks=self._ask is not None)
             refuse_rest(self._run, turn)
             return None
+
+    def _stop(self, turn: Turn, unlogged: list[int]) -> None:
+        with self._lock:
+            stop_unlogged(self._run, turn, unlogged)
 
     def _abort(self, turn: Turn) -> None:
         with self._lock:
             abort(self._run, turn)
 
-    # ── running tools ────────────────────────────────────────────────────────────────────
+    # ── the clock ────────────────────────────────────────────────────────────────────────
 
-    def wrap(self, tools: Mapping[str, ToolFunction]) -> dict[str, ToolFunction]:
-        """The tools behind this guard: each call is proposed, runs if allowed, and is recorded.
+    def _time(self) -> float | None:
+        """The time by the clock; None if there is none."""
+        if self._clock is None:
+            return None
+        now = self._clock()
+        if type(now) is float and -LATEST < now < LATEST:
+            return now
+        return checked_time("the time by the clock", now)
 
-        A refusal is raised as `ConstraintViolationError`. Coroutine functions and generator
-        functions remain what they are. Rules see default arguments, too.
+    def _pass_time(self, now: float | None) -> None:
+        """Moves the run to this time, under the lock; it never goes back."""
+        run = self._run
+        if self._shared and now is not None and self._clock is not None:
+            now = run.judge.next_time(now if run.now is None else max(now, run.now))
+        if now is not None and (run.now is None or now >= run.now):
+            if run.judge.with_deadlines:
+                run.tick(now)
+                run.inside = None
+            else:
+                run.now = now
+
+    def tick(self, now: float | None = None) -> list[EnforcementEvent]:
+        """Lets time pass; returns the deadlines that have passed, as events of these times.
+
+        The time is that of the clock unless it is given. `next_deadline` says when it is worth
+        calling; every other method lets time pass, too.
         """
-        return wrap(self, tools)
+        now = self._time() if now is None else checked_time("now", now)
+        with self._lock, AtomicChange(self._run) as intact:
+            self._require(intact)
+            known = len(self._run.journal.events)
+            self._pass_time(now)
+            return self._run.journal.events[known:]
 
-    def run_turn(self, tools: Mapping[str, ToolFunction], calls: Sequence[Call]) -> list[Any]:
-        """Decides one model turn and runs the allowed calls. Returns what the agent should see."""
-        return run_turn(self, tools, calls)
+    @property
+    def has_deadlines(self) -> bool:
+        """Can the passing of time change anything?"""
+        return self._run.judge.with_deadlines
 
-    async def run_turn_async(
-        self, tools: Mapping[str, ToolFunction], calls: Sequence[Call]
-    ) -> list[Any]:
-        """As `run_turn`. Tools that are coroutine functions run concurrently."""
-        return await run_turn_async(self, tools, calls)
+    @property
+    def next_deadline(self) -> float | None:
+        """The time by which some rule needs something to happen, if one does."""
+        with self._lock:
+            run = self._run
+            return None if run.interrupted or run.finished else run.judge.next_deadline()
 
     # ── results, messages, approvals ─────────────────────────────────────────────────────
 
-    def record(self, decision: Decision, result: Json, *, error: str | None = None) -> None:
-        """Takes in the result of a call that this guard allowed, once."""
+    def record(
+        self,
+        decision: Decision,
+        result: Json,
+        *,
+        error: str | None = None,
+        usage: Mapping[str, Json] | None = None,
+        end: float | None = None,
+    ) -> None:
+        """Takes in the result of a call that this guard allowed, once.
+
+        `usage` is what the call used, such as tokens. It ends now by the clock; `end` is for
+        guards without a clock.
+        """
         too_large = ""
         tool = decision.call.tool if type(decision) is Decision else "?"
         try:
             result, error = checked_result(tool, result, error, self._max_text)
         except OversizedValue as reason:
             too_large = str(reason)
+        used = None if usage is None else checked_table("usage", usage)
+        now = self._stated("end", end)
         with self._lock, AtomicChange(self._run) as intact:
             self._require(intact)
+            self._pass_time(now)
             if too_large:
                 self._run.leave_unknown(decision, too_large)
             else:
-                self._run.record(decision, result, error)
+                ended = self._run.now if self._run.has_clock else end
+                self._run.record(decision, result, error=error, end=ended, usage=used)
 
     def abandon(self, decision: Decision) -> None:
         """Gives up an allowed call whose result will not arrive: it has failed."""
@@ -312,7 +427,7 @@ class Guard:
         """Has this guard allowed the call, and has it no result yet?"""
         with self._lock:
             run = self._run
-            return run.inside is None and decision.allowed and run.issued.awaits(decision)
+            return run.interrupted is None and decision.allowed and run.issued.awaits(decision)
 
     @property
     def awaiting(self) -> list[Decision]:
@@ -328,22 +443,53 @@ class Guard:
             waiting = self._run.issued.waiting()
         return [each for each, _ in waiting if each.action == "ask"]
 
-    def say(self, role: Role, text: str) -> None:
+    def say(
+        self,
+        role: Role,
+        text: str,
+        *,
+        agent: str | None = None,
+        usage: Mapping[str, Json] | None = None,
+        start: float | None = None,
+    ) -> None:
         """Takes in a message. Rules that it breaks are followed as if it had not been.
 
-        An assistant's message belongs to the calls that it proposes next.
+        An assistant's message belongs to the calls that it proposes next. `agent` is who says it,
+        and `usage` what it used, such as tokens. It starts now by the clock; `start` is for guards
+        without a clock.
         """
         check_choice("role", role, ROLES)
         text = checked_message(text, self._max_text)
+        name = None if agent is None else checked_text("agent", agent)
+        used = None if usage is None else checked_table("usage", usage)
+        now = self._stated("start", start)
         with self._lock, AtomicChange(self._run) as intact:
             self._require(intact)
-            self._run.say(role, text)
+            self._pass_time(now)
+            begun = self._run.now if self._run.has_clock else start
+            self._run.say(role, text, start=begun, agent=name, usage=used)
+
+    def _stated(self, name: str, given: float | None) -> float | None:
+        """The time of something: by the clock, or as stated."""
+        if given is not None and self._clock is not None:
+            help = "Leave it out, or make the guard with clock=None."
+            raise unusable(f"`{name}` cannot be given: this guard has a clock", help)
+        return self._time() if given is None else checked_time(name, given)
 
     def approve(self, decision: Decision) -> None:
         """Approves a call that was refused with `ask`: when proposed again, it may run."""
         with self._lock, AtomicChange(self._run) as intact:
             self._require(intact)
             self._run.approve(decision)
+
+    def deny(self, decision: Decision) -> None:
+        """Denies a call that was refused with `ask`: the refusal stands, and nobody waits for it.
+
+        If the agent proposes the call again, a person is asked again.
+        """
+        with self._lock, AtomicChange(self._run) as intact:
+            self._require(intact)
+            self._run.deny(decision)
 
     def withdraw(self) -> None:
         """Withdraws the answer that was allowed: the run continues without it.
@@ -356,7 +502,7 @@ class Guard:
 
     def _require(self, intact: bool) -> None:
         if not intact:
-            raise interrupted(self._run.inside or "propose")
+            raise interrupted(self._run.interrupted or "propose")
 
     # ── the end ──────────────────────────────────────────────────────────────────────────
 
@@ -369,11 +515,17 @@ class Guard:
         scored with them.
         """
         answer = None if answer is None else checked_text("answer", answer)
-        known = checked_metrics(metrics)
+        known, now = checked_metrics(metrics), self._time()
         with self._lock, AtomicChange(self._run) as intact:
             run = self._run
-            self._report = run.finish(answer, known) if intact else run.finish_interrupted()
-            return self._report
+            if intact:
+                self._pass_time(now)
+            report = run.finish(answer, known) if intact else run.finish_interrupted()
+            self._report = report
+            if self._listener is None:
+                return report
+        notify(self._listener.finished, self, report)
+        return report
 
     @property
     def report(self) -> GuardReport | None:

@@ -29,8 +29,9 @@ class Issued:
     def allowed(self, decision: Decision) -> Call:
         """The call of a decision that waits for a result. Any other decision is an error."""
         if _checked(decision).position is None:
-            message = "the call did not run: it was refused"
-            raise UsageError(Diagnostic("E413", message, "Record results of allowed calls."))
+            message = f"the call of '{decision.call.tool}' did not run: it was refused"
+            help = "Record results of allowed calls: if decision.allowed: …"
+            raise UsageError(Diagnostic("E413", message, help))
         return self._found(decision, "for a result", "Record the result of each call once")
 
     def asked(self, decision: Decision) -> Call:
@@ -42,8 +43,8 @@ class Issued:
 
     def _found(self, decision: Decision, purpose: str, advice: str) -> Call:
         if not self.awaits(decision):
-            message = f"no such decision of this guard waits {purpose}"
-            help = f"{advice}, with the decision that this guard returned."
+            message = f"the call of '{decision.call.tool}' does not wait {purpose} here"
+            help = f"{advice}, at the guard that made the decision."
             raise UsageError(Diagnostic("E413", message, help))
         return self._waiting[id(decision)][1]
 
@@ -68,5 +69,8 @@ class Issued:
 
 def _checked(decision: object) -> Decision:
     if type(decision) is not Decision:
-        raise unusable(f"expected a decision, found {shown(decision)}", "`propose` returns them.")
+        help = "Give the decision that `propose` returned."
+        if isinstance(decision, list):
+            help = "`propose` returns a list: give one decision of it at a time."
+        raise unusable(f"expected a decision, found {shown(decision)}", help)
     return decision

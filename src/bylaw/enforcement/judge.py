@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
+from operator import attrgetter
 from typing import Final, Literal, TypeAlias, get_args
 
 from bylaw.enforcement.decision import Violation, ViolationKind
 from bylaw.enforcement.joint.conflicts import Conflict, Conflicts
 from bylaw.enforcement.joint.machines import JointMachines
 from bylaw.enforcement.joint.rules import JointRules
-from bylaw.enforcement.report import ConstraintStanding
+from bylaw.enforcement.report import AcrossStanding, ConstraintStanding
 from bylaw.enforcement.severity import Setting, severity_of
 from bylaw.errors import listing
 from bylaw.frozen import replace
@@ -28,7 +29,15 @@ from bylaw.work import UNLIMITED, OverBudget, allot
 
 _EXCUSES: Final = ("doomed", "error", "early", "joint")
 """The violations after which a rule is followed as if the call had not been made."""
+LOST_BY_RESULT: Final = "lost through a result"
+LOST_BY_MESSAGE: Final = "lost through a message"
+LOST_BY_TIME: Final = "lost when its deadline passed"
+_TOOL: Final[Callable[[Call], str]] = attrgetter("tool")
 _READ_METRICS: Final = (f.FromMetrics, f.OpenPredicate, f.Extracted)
+
+
+def _named_tools(procedure: Procedure) -> list[frozenset[str]]:
+    return [frozenset(tools_in(constraint.formula)) for constraint in procedure.constraints]
 
 
 class PreparedRules:
@@ -36,8 +45,6 @@ class PreparedRules:
 
     def __init__(self, procedure: Procedure) -> None:
         formulas = [constraint.formula for constraint in procedure.constraints]
-        self.named: Final = [frozenset(tools_in(formula)) for formula in formulas]
-        """The tools that each rule names."""
         self.reads_metrics: Final = tuple(
             i
             for i, formula in enumerate(formulas)
@@ -74,8 +81,8 @@ class Trial:
         self._attempt.take_back()
         self._judge._joint.take_back()
 
-    def keep(self) -> None:
-        """Keeps the call, and excuses it from the rules that it breaks."""
+    def keep(self, reasons: Mapping[int, str]) -> None:
+        """Keeps the call, and excuses it from the rules that it breaks, for these reasons."""
         judge = self._judge
         judge._joint.keep(self._call, self._step)
         if self.violations:
@@ -84,6 +91,8 @@ class Trial:
             judge.fully_decided = False
         if self.clashing:
             judge._drop_clashing({i for i in self.clashing if i in self.violations})
+        for i, reason in reasons.items():
+            judge.excused.setdefault(i, reason)
 
 
 class Judge:
@@ -91,7 +100,13 @@ class Judge:
 
     A call that breaks a rule and runs nevertheless is excused: for enforcement, the rule is
     followed as if the call had not been made. The score is that of what was executed.
+
+    `part` has the same constraints as the procedure, where `true` stands for the rules that this
+    judge does not follow.
     """
+
+    interrupted: str | None = None
+    """The change of rules across runs that was interrupted, if one was."""
 
     def __init__(
         self,
@@ -102,21 +117,23 @@ class Judge:
         metrics: Mapping[str, Json] | None = None,
         outstanding: Outstanding = "refuse",
         max_work: int | None = None,
+        part: Procedure | None = None,
     ) -> None:
         self.procedure: Final = procedure
+        part = procedure if part is None else part
         self.labels: Final = dict(labels or {})
         self.metrics: Final = dict(metrics or {})
         self._hopes: Final = outstanding == "hope"
         rules = procedure.constraints
         self.severities: Final = [severity_of(c, setting) for c in rules]
-        shared = procedure.derived(PreparedRules)
-        self.named: Final = shared.named
+        shared = part.derived(PreparedRules)
+        self.named: Final = procedure.derived(_named_tools)
         """The tools that each rule names."""
         self.reads_metrics: Final = shared.reads_metrics
         limited = max_work is not None and setting != "baseline"
         self._max_work: Final = max_work if max_work is not None and limited else UNLIMITED
         self.monitors: Final = Monitors(
-            [constraint.formula for constraint in rules],
+            [constraint.formula for constraint in part.constraints],
             order=procedure.order,
             events=[procedure.events_of(constraint) for constraint in rules],
             vocabulary=procedure.vocabulary,
@@ -126,6 +143,8 @@ class Judge:
             excuses=True,
             max_work=self._max_work,
         )
+        self.outstanding_name: Callable[[Call], str] = _TOOL
+        """The name of an outstanding call in a refusal."""
         self.excused: dict[int, str] = {}
         """The rules from which an event was excused, with the reason for the first."""
         self._clashed: set[int] = set()
@@ -136,7 +155,7 @@ class Judge:
         self._enforcing: Final = setting != "baseline"
         self._joint: Final = Conflicts(
             shared.forms,
-            JointMachines.of(procedure, labels) if labels else shared.products,
+            JointMachines.of(part, labels) if labels else shared.products,
             self.monitors,
             enforced=self._blocking,
             takes_part=self._takes_part,
@@ -190,7 +209,7 @@ class Judge:
     def _conflicting(self, conflict: Conflict) -> dict[int, Violation]:
         """The violations of the rules that are blamed for a conflict."""
         names = {i: self.procedure.constraints[i].name for i in conflict.rules}
-        outstanding = dict.fromkeys(call.tool for call in conflict.outstanding)
+        outstanding = dict.fromkeys(map(self.outstanding_name, conflict.outstanding))
         found = {}
         for i in conflict.blamed:
             others = [name for j, name in names.items() if j != i]
@@ -211,13 +230,18 @@ class Judge:
         if not self._hopes:
             for i, waiting in attempt.early.items():
                 if i in self._blocking:
-                    names = dict.fromkeys(each.tool for each in waiting)
+                    names = dict.fromkeys(map(self.outstanding_name, waiting))
                     found[i] = self.violation(i, "early", listing(list(names), 3))
         if call.tool == FINAL_ANSWER and self.procedure.finish == "met":
             for i in sorted(self._blocking - self._clashed - found.keys()):
                 if self.monitors.verdicts[i] is Verdict.PRESUMABLY_VIOLATED:
                     found[i] = self.violation(i, "unmet")
         return found
+
+    def excuse(self, rules: Iterable[int], reason: str) -> None:
+        """An event was excused from these rules."""
+        for i in rules:
+            self.excused.setdefault(i, reason)
 
     def violation(self, index: int, kind: ViolationKind, reason: str = "") -> Violation:
         """The violation of one rule."""
@@ -233,8 +257,11 @@ class Judge:
 
     # ── results and messages ─────────────────────────────────────────────────────────────
 
-    def record(self, position: int, call: Call) -> list[int]:
-        """Takes in the result of a call; returns the enforced rules that are lost through it."""
+    def record(self, position: int, call: Call, *, again: bool = False) -> list[int]:
+        """Takes in the result of a call; returns the enforced rules that are lost through it.
+
+        It is taken in `again` if the rules of the run returned to an earlier state.
+        """
         if self.procedure.failed is not None:
             allot(self._max_work)
             try:
@@ -245,11 +272,26 @@ class Judge:
                 allot(UNLIMITED)
             assert isinstance(marked, Call), "a call stays a call"
             call = marked
-        return self.monitors.record(position, call.result, error=call.error)
+        return self.monitors.record(
+            position, call.result, error=call.error, end=call.end, usage=call.usage
+        )
 
-    def hear(self, message: Message) -> list[int]:
+    def hear(self, message: Message, *, again: bool = False) -> list[int]:
         """Takes in a message; returns the enforced rules that are lost through it."""
         return self.monitors.step(message)
+
+    @property
+    def with_deadlines(self) -> bool:
+        """Can the passing of time break a rule?"""
+        return bool(self.monitors.with_deadlines)
+
+    def tick(self, now: float) -> list[tuple[int, float]]:
+        """The time has come to `now`; returns the rules that are lost, and their deadlines."""
+        return self.monitors.tick(now)
+
+    def next_deadline(self) -> float | None:
+        """The time by which some rule needs something to happen, if one does."""
+        return self.monitors.next_deadline()
 
     @property
     def exhausted(self) -> bool:
@@ -263,9 +305,9 @@ class Judge:
         """The step of an answer that is given now: its own, right after the last event."""
         return self.monitors.next_step
 
-    def give_answer(self, text: str) -> None:
+    def give_answer(self, text: str, start: float | None) -> None:
         """Takes in an answer that nobody proposed."""
-        self.monitors.step(Call(FINAL_ANSWER, {"answer": text}, step=self.answer_step))
+        self.monitors.step(Call(FINAL_ANSWER, {"answer": text}, step=self.answer_step, start=start))
 
     def outcomes(self) -> list[ConstraintStanding]:
         """The standing of each rule, on what was executed."""
@@ -282,6 +324,21 @@ class Judge:
                 zip(self.procedure.constraints, verdicts, strict=True)
             )
         ]
+
+    def across_outcomes(self) -> list[AcrossStanding]:
+        """The present standing of each rule across runs; none here."""
+        return []
+
+    def next_time(self, now: float) -> float:
+        """The time of an event at `now`: rules across runs may have seen a later one."""
+        return now
+
+    def is_latest(self, turn: int) -> bool:
+        """Do rules across runs have no events of other runs after those of this turn?"""
+        return True
+
+    def disown(self, position: int) -> None:
+        """An allowed call will not run, and the run has ended: others need not wait for it."""
 
     def save(self) -> Json:
         """The state of the rules as JSON."""

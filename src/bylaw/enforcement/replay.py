@@ -10,21 +10,28 @@ a refusal follows from the first, and does not count (`causes.py`).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from heapq import heappop, heappush
 from itertools import groupby
-from typing import Final
+from math import inf
+from typing import TYPE_CHECKING, Any, Final
 
-from bylaw.enforcement.causes import FirstCauses, RecordedTurns
+from bylaw.enforcement.causes import FirstCauses, RecordedTurns, first_start
 from bylaw.enforcement.decision import Action, Decision
 from bylaw.enforcement.guard import Guard
 from bylaw.enforcement.judge import Judge
 from bylaw.enforcement.severity import Setting
+from bylaw.frozen import replace
+from bylaw.procedure.across import across_value
 from bylaw.procedure.procedure import Procedure
 from bylaw.trace.event import MISSING, Call, Message
 from bylaw.trace.trace import Trace
 from bylaw.values import Json
 from bylaw.vocabulary.view import Order
+
+if TYPE_CHECKING:
+    from bylaw.enforcement.shared.rules import SharedRules
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,13 +119,54 @@ class Replayer:
         self.setting: Final[Setting] = setting
 
     def replay(self, trace: Trace) -> Replay:
-        """The decisions of the gate on a trace."""
+        """The decisions of the gate on a trace, as if it were the only one."""
         return replay(trace, self.procedure, self.setting)
+
+    def replay_together(self, traces: Sequence[Trace]) -> list[Replay]:
+        """The decisions on traces that share rules across runs: turn by turn, in order of time.
+
+        The results of a turn arrive when the last of its calls ended. Without times, a run follows
+        the one before it.
+        """
+        shared = _shared(self.procedure, self.setting)
+        guards = [_guard(trace, self.procedure, self.setting, shared) for trace in traces]
+        runs = [_replayed(trace, guard) for trace, guard in zip(traces, guards, strict=True)]
+        done: dict[int, Replay] = {}
+        waiting = [(-inf, number) for number in range(len(runs))]
+        while waiting:
+            now, number = heappop(waiting)
+            try:
+                while (due := next(runs[number])) is None or due <= now:
+                    pass  # it continues at once
+                heappush(waiting, (due, number))
+            except StopIteration as end:
+                done[number] = end.value
+        return [done[number] for number in range(len(runs))]
 
 
 def replay(trace: Trace, procedure: Procedure, setting: Setting = "as-written") -> Replay:
-    """The decisions of the gate on a trace."""
-    return _replay(trace, Guard(procedure, setting, unenforceable="score", labels=trace.labels))
+    """The decisions of the gate on a trace, as if it were the only one."""
+    (found,) = Replayer(procedure, setting).replay_together([trace])
+    return found
+
+
+def _shared(procedure: Procedure, setting: Setting) -> SharedRules | None:
+    if not procedure.across:
+        return None
+    from bylaw.enforcement.shared.rules import SharedRules  # most procedures have none
+
+    return SharedRules(procedure, setting)
+
+
+def _guard(
+    trace: Trace, procedure: Procedure, setting: Setting, shared: SharedRules | None
+) -> Guard:
+    """A new gate for a trace. One that lacks the label of a rule across runs is judged alone."""
+    if any(across_value(trace.labels, label) is None for label in procedure.across):
+        rules = [replace(rule, across=None) for rule in procedure.constraints]
+        procedure, shared = procedure.with_constraints(rules), None
+    options: dict[str, Any] = {"unenforceable": "score", "labels": trace.labels, "clock": None}
+    return Guard(procedure, setting, shared=shared, **options)
 
 
 def _turns(trace: Trace, order: Order) -> Iterator[tuple[list[Message], list[Call]]]:
@@ -141,17 +189,26 @@ def _turns(trace: Trace, order: Order) -> Iterator[tuple[list[Message], list[Cal
         yield said, calls
 
 
-def _replay(trace: Trace, guard: Guard) -> Replay:
+def _replayed(trace: Trace, guard: Guard) -> Generator[float | None, None, Replay]:
+    """Replays a trace; yields the time of what comes next, as far as it is known."""
     refused: dict[int, Decision] = {}
     turns = list(_turns(trace, guard.procedure.order))
     number = unreached = 0
     for said, calls in turns:
         for message in said:
-            guard.say(message.role, message.text)
-        for decision, call in zip(guard.propose(calls) if calls else (), calls, strict=True):
+            yield message.start
+            about: dict[str, Any] = {"agent": message.agent, "usage": message.usage}
+            guard.say(message.role, message.text, start=message.start, **about)
+        yield (now := first_start(calls))
+        if now is not None:
+            guard.tick(now)
+        decisions = guard.propose(calls) if calls else []
+        yield max((call.end for call in calls if call.end is not None), default=None)
+        for decision, call in zip(decisions, calls, strict=True):
             if decision.allowed:
                 if call.result is not MISSING or call.failed:
-                    guard.record(decision, call.result, error=call.error)
+                    told: dict[str, Any] = {"error": call.error, "usage": call.usage}
+                    guard.record(decision, call.result, end=call.end, **told)
             elif decision.violations or decision.problem:
                 refused[number] = decision
             else:
@@ -180,12 +237,24 @@ def _with_causes(
     own: Mapping[int, Collection[str]] = rules
     follows: Mapping[int, Mapping[str, tuple[int, ...]]] = {}
     if len(refused) > 1:  # the first refusal follows from none
+        procedure, part = guard.procedure, guard.procedure
+        # The cause of a refusal by a rule across runs may lie in another run: none is looked for.
+        across = {rule.name for rule in procedure.constraints if rule.across is not None}
+        if across:
+            from bylaw.enforcement.shared.judge import RuleParts  # most procedures have none
+
+            part = procedure.derived(RuleParts).of[None]
 
         def judge() -> Judge:
-            return Judge(guard.procedure, guard.setting, trace.labels)
+            return Judge(procedure, guard.setting, trace.labels, part=part)
 
-        causes = FirstCauses(judge, turns, rules)
-        own, follows = causes.own, causes.follows()
+        in_run = {
+            at: {rule: kind for rule, kind in broken.items() if rule not in across}
+            for at, broken in rules.items()
+        }
+        causes = FirstCauses(judge, turns, in_run)
+        own = {at: {*found, *(across & rules[at].keys())} for at, found in causes.own.items()}
+        follows = causes.follows()
     return tuple(
         ReplayedRefusal(
             at,

@@ -8,8 +8,7 @@ from collections.abc import Collection, Iterable, Sequence
 from bylaw.enforcement.events import NO_CHOICE, EnforcementEvent, Resolution
 from bylaw.errors import Diagnostic, UsageError
 from bylaw.frozen import frozen, replace
-from bylaw.procedure.procedure import Procedure
-from bylaw.scoring.score import UNDECIDED, score_of
+from bylaw.procedure.procedure import UNDECIDED, Procedure, score_of, violations
 from bylaw.trace.trace import Trace
 from bylaw.values import Json
 
@@ -38,21 +37,47 @@ class ConstraintStanding:
         }
 
 
+@frozen
+class AcrossStanding:
+    """The present standing of a constraint across runs, for one value of its label.
+
+    It may change with every run under the value, so it is no part of the score of one.
+    """
+
+    constraint: ConstraintStanding
+    label: str
+    value: str
+
+    @property
+    def name(self) -> str:
+        """The constraint's name."""
+        return self.constraint.name
+
+    @property
+    def passed(self) -> bool | None:
+        """Does it hold on all that has happened so far? None if it could not be decided."""
+        return self.constraint.passed
+
+    def to_dict(self) -> dict[str, Json]:
+        """The standing as JSON."""
+        return {"label": self.label, "value": self.value, **self.constraint.to_dict()}
+
+
 def judged_on(
     trace: Trace,
     procedure: Procedure,
     standings: Sequence[ConstraintStanding],
-    rules: Collection[int],
+    rules: Collection[str],
 ) -> list[ConstraintStanding]:
     """The standings, where these rules are judged on the complete trace."""
     from bylaw.scoring.verify import CheckedTrace  # slow to import
 
     checked = CheckedTrace(trace, procedure)
     return [
-        replace(each, passed=checked.outcome(procedure.constraints[i]).passed)
-        if i in rules
+        replace(each, passed=checked.outcome(procedure[each.name]).passed)
+        if each.name in rules
         else each
-        for i, each in enumerate(standings)
+        for each in standings
     ]
 
 
@@ -127,6 +152,8 @@ class GuardReport:
     reason: str | None = None
     kept: Trace | None = None
     """The trace, if it was kept."""
+    across: tuple[AcrossStanding, ...] = ()
+    """The present standing of each rule across runs. None of them is part of the score."""
 
     @classmethod
     def of(
@@ -138,6 +165,7 @@ class GuardReport:
         fully_decided: bool,
         reason: str | None,
         trace: Trace | None,
+        across: Sequence[AcrossStanding] = (),
     ) -> GuardReport:
         """The report on these standings. With a reason, there is no score."""
         undecided = [each.name for each in standings if each.passed is None]
@@ -157,6 +185,7 @@ class GuardReport:
             fully_decided,
             reason,
             trace,
+            tuple(across),
         )
 
     @property
@@ -183,10 +212,7 @@ class GuardReport:
         """The result in one sentence."""
         if self.reason is not None:
             return f"No score: {self.reason}."
-        if not self.violated:
-            return "All constraints satisfied."
-        names = ", ".join(each.name for each in self.violated)
-        return f"{len(self.violated)} of {len(self.constraints)} constraints violated: {names}."
+        return violations([each.name for each in self.violated], len(self.constraints))
 
     @property
     def layers(self) -> dict[str, Statistics]:
@@ -201,6 +227,7 @@ class GuardReport:
             "compliance_label": self.label,
             **reason,
             "constraints": [each.to_dict() for each in self.constraints],
+            **({"across": [each.to_dict() for each in self.across]} if self.across else {}),
             "events": [event.to_dict() for event in self.events],
             "statistics": {
                 **self.statistics.to_dict(),

@@ -6,19 +6,19 @@ then set `inside`; see `atomic`.
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
-from typing import Final
+from collections.abc import Container, Mapping, Sequence
+from typing import Any, Final
 
 from bylaw.enforcement.admission import Admission
 from bylaw.enforcement.atomic import interruption
 from bylaw.enforcement.decision import Decision, Escalation, Hints
 from bylaw.enforcement.events import Journal, RecentCalls
 from bylaw.enforcement.issued import Issued
-from bylaw.enforcement.judge import Judge
+from bylaw.enforcement.judge import LOST_BY_MESSAGE, LOST_BY_RESULT, LOST_BY_TIME, Judge
 from bylaw.enforcement.report import GuardReport, judged_on
 from bylaw.enforcement.run_log import message_entry, result_entry
 from bylaw.enforcement.severity import Setting
-from bylaw.enforcement.turn import call_key
+from bylaw.enforcement.turn import LatestTurn, call_key
 from bylaw.enforcement.validation import unusable
 from bylaw.errors import Diagnostic, UsageError, listing
 from bylaw.frozen import field, record, replace
@@ -57,9 +57,16 @@ class Run:
         escalation: Escalation,
         kept: GateRecord,
         id: str,
+        now: float | None,
+        *,
+        has_clock: bool,
     ) -> None:
         self.id = id
         """The run's id, which is part of every decision's."""
+        self.now = now
+        """The time: by the clock, or the latest that was given. It never goes back."""
+        self.has_clock: Final = has_clock
+        """Is everything that happens stamped with the time?"""
         self.procedure: Final = procedure
         self.setting: Final[Setting] = setting
         self.hints: Final[Hints] = hints
@@ -76,6 +83,8 @@ class Run:
         """The calls warned about in the latest turn, with the rules that were shown."""
         self.approved: dict[str, set[int]] = {}
         """The refused calls that a person has approved since, with the rules that were shown."""
+        self.latest: LatestTurn | None = None
+        """The latest turn, if there was no message since."""
         self.turn = 0
         """The number of turns. A message counts as a turn, unless it comes with calls."""
         self.speaking = False
@@ -93,18 +102,23 @@ class Run:
     @property
     def ended(self) -> bool:
         """Has the gate ended the run, or was a change of it interrupted?"""
-        return self.stopped or self.inside is not None
+        return self.stopped or self.interrupted is not None
+
+    @property
+    def interrupted(self) -> str | None:
+        """The change of the run, or of rules that it shares, that was interrupted."""
+        return self.inside or self.judge.interrupted
 
     # ── results, messages, approvals ─────────────────────────────────────────────────────
 
-    def record(self, decision: Decision, result: Json, error: str | None) -> None:
-        """Takes in the result of an allowed call, once."""
+    def record(self, decision: Decision, result: Json, **told: Any) -> None:
+        """Takes in the result of an allowed call, once; perhaps its error, end and usage."""
         call = self.issued.allowed(decision)
         self.inside = "record"
         self.issued.settle(decision)
         position = decision.position
         assert position is not None, "an allowed call has a position"
-        call = replace(call, step=decision.call.step, result=result, error=error)
+        call = replace(call, step=decision.call.step, result=result, **told)
         self.kept.settle((decision.turn, decision.index), call)
         if self.journal.has_log:
             self.log(result_entry(decision, call), sync=False)
@@ -121,13 +135,17 @@ class Run:
         place = {"turn": decision.turn, "index": decision.index, "tool": call.tool}
         self.log({"kind": "unread", **place, "reason": reason}, sync=False)
 
-    def say(self, role: Role, text: str) -> None:
-        """Takes in a message. An assistant's message belongs to the calls of its next turn."""
+    def say(self, role: Role, text: str, **told: Any) -> None:
+        """Takes in a message, perhaps with its start, agent and usage.
+
+        An assistant's message belongs to the calls of its next turn.
+        """
         self.inside = "say"
+        self.latest = None
         self.turn += self.speaking
         number, self.speaking = self.turn, role == "assistant"
         self.turn += not self.speaking
-        message = Message(role, text, number)
+        message = Message(role, text, number, **told)
         self.kept.hear(message)
         if self.journal.has_log:
             self.log(message_entry(message), sync=False)
@@ -146,6 +164,14 @@ class Run:
         self.approved.setdefault(call_key(call), set()).update(excused)
         place = {"turn": decision.turn, "index": decision.index}
         self.log({"kind": "approve", **place, "constraints": sorted(shown)}, sync=False)
+
+    def deny(self, decision: Decision) -> None:
+        """Leaves a call refused that a person was asked about."""
+        self.issued.asked(decision)
+        self.inside = "deny"
+        self.issued.settle(decision)
+        place = {"turn": decision.turn, "index": decision.index}
+        self.log({"kind": "deny", **place}, sync=False)
 
     def accept_answer(self, rules: Json, escalation: Json) -> None:
         """Ends the run with the answer that was just judged; these were the states before it."""
@@ -172,31 +198,58 @@ class Run:
         self.answer = None
         for number, (position, event) in enumerate(answer.since):
             if position != answer.position:
-                self._learn(position, event, {i for n, i in answer.noted if n == number})
+                known = {i for n, i in answer.noted if n == number}
+                self._learn(position, event, known, again=True)
 
-    def _learn(self, position: int | None, event: Event, known: Container[int] = ()) -> None:
+    def _learn(
+        self,
+        position: int | None,
+        event: Event,
+        known: Container[int] = (),
+        *,
+        again: bool = False,
+    ) -> None:
         """Takes in a call's result or a message. Lost rules are noted, unless already known."""
         if isinstance(event, Message):
-            call, reason = Call(f"{event.role} message", step=event.step), "lost through a message"
-            lost = self.judge.hear(event)
+            call, reason = Call(f"{event.role} message", step=event.step), LOST_BY_MESSAGE
+            lost = self.judge.hear(event, again=again)
             # A message cannot be refused, and nobody knows what it allows or forbids.
             self.stopped = self.stopped or self.judge.exhausted
         else:
             assert position is not None, "a call has a position"
-            call, reason = event, "lost through a result"
-            lost = self.judge.record(position, event)
-        self.judge.excused = dict.fromkeys(lost, reason) | self.judge.excused
-        news = [i for i in lost if i not in known]
+            call, reason = event, LOST_BY_RESULT
+            lost = self.judge.record(position, event, again=again)
+        self.judge.excuse(lost, reason)
         if self.answer is not None:
             self.answer.noted |= {(len(self.answer.since) - 1, i) for i in lost}
-        for i in news:
+        if news := [i for i in lost if i not in known]:
+            self._note_lost(news, call, reason)
+
+    def _note_lost(
+        self, rules: Sequence[int], call: Call, reason: str, due: float | None = None
+    ) -> None:
+        """Notes rules that no refusal could have kept, perhaps at the time they fell due."""
+        for i in rules:
             violation = self.judge.violation(i, "doomed", reason)
-            self.journal.note(call.step or 0, call, violation, "lost")
-        if news:
-            names: Json = [self.procedure.constraints[i].name for i in news]
-            self.log({"kind": "lost", "constraints": names, "reason": reason}, sync=False)
-            if any(self.judge.severities[i] == "HARD_STOP" for i in news):
-                self.stopped = True
+            noted = (self.now if self.has_clock else None) if due is None else due
+            self.journal.note(call.step or 0, call, violation, "lost", noted)
+        names: Json = [self.procedure.constraints[i].name for i in rules]
+        at: dict[str, Json] = {} if due is None else {"due": due}
+        self.log({"kind": "lost", "constraints": names, "reason": reason, **at}, sync=False)
+        if any(self.judge.severities[i] == "HARD_STOP" for i in rules):
+            self.stopped = True
+
+    def tick(self, now: float) -> None:
+        """The time has come to `now`. Rules whose deadlines have passed are lost.
+
+        For enforcement they are followed as if nothing had been due: otherwise every later call
+        would break them. After an answer nothing is due any more.
+        """
+        self.inside = "tick"
+        self.now = now
+        for i, due in () if self.finished else self.judge.tick(now):
+            self.judge.excuse([i], LOST_BY_TIME)
+            self._note_lost([i], Call("deadline", step=self.turn, start=due), LOST_BY_TIME, due)
 
     # ── the end ──────────────────────────────────────────────────────────────────────────
 
@@ -210,11 +263,13 @@ class Run:
         self.inside = "finish"
         self._put_answer_last(answer)
         self.finished, self.answer = True, None
-        self.kept.finish(answer, metrics)
+        answered = self.now if self.has_clock else None
+        self.kept.finish(answer, metrics, answered)
         trace = self.kept.trace()
         standings = self.judge.outcomes()
         if rereading and trace is not None:
-            standings = judged_on(trace, self.procedure, standings, rereading)
+            read_again = {self.procedure.constraints[i].name for i in rereading}
+            standings = judged_on(trace, self.procedure, standings, read_again)
         report = GuardReport.of(
             standings,
             self.journal.events,
@@ -222,9 +277,11 @@ class Run:
             fully_decided=self.judge.fully_decided,
             reason=self.journal.unlogged,
             trace=trace,
+            across=self.judge.across_outcomes(),
         )
         ended = {"score": report.score, "label": report.label, "reason": report.reason}
-        self.log({"kind": "finish", "answer": answer, "metrics": dict(metrics), **ended})
+        given = {"answer": answer, "answered": answered, "metrics": dict(metrics)}
+        self.log({"kind": "finish", **given, **ended})
         return report
 
     def finish_interrupted(self) -> GuardReport:
@@ -235,8 +292,9 @@ class Run:
             self.journal.events,
             stopped=True,
             fully_decided=False,
-            reason=interruption(self.inside or "finish"),
+            reason=interruption(self.interrupted or "finish"),
             trace=self.kept.trace(),
+            across=self.judge.across_outcomes(),
         )
 
     def _put_answer_last(self, answer: str | None) -> None:
@@ -249,7 +307,7 @@ class Run:
         elif self.finished:
             return
         if answer is not None:
-            self.judge.give_answer(answer)
+            self.judge.give_answer(answer, self.now if self.has_clock else None)
 
     # ── records ──────────────────────────────────────────────────────────────────────────
 
@@ -258,5 +316,5 @@ class Run:
 
         Without `sync` it is on disk with the next decision.
         """
-        if not self.journal.log([entry], sync=sync):
+        if not self.journal.log(entry, sync=sync):
             self.stopped = True

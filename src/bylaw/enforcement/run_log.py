@@ -34,7 +34,7 @@ class RunLog:
         metrics: Mapping[str, Json],
         labels: Mapping[str, Json],
     ) -> None:
-        self._log: Final = log
+        self.log: Final = log
         self._run = run
         self._start: dict[str, Json] | None = {
             "kind": "start",
@@ -54,9 +54,18 @@ class RunLog:
 
     def append(self, entries: Sequence[Mapping[str, Json]], *, sync: bool) -> None:
         """Adds entries. Raises a LogError if they cannot be written."""
-        begun = entries if self._start is None else [self._start, *entries]
-        self._log.append([{"run": self._run, **entry} for entry in begun], sync=sync)
+        self.log.append(self._of_run(entries), sync=sync)
         self._start = None
+
+    def queue(self, entries: Sequence[Mapping[str, Json]]) -> int:
+        """Queues entries, for `commit` of the log. Raises a LogError if it is not usable."""
+        number = self.log.queue(self._of_run(entries))
+        self._start = None
+        return number
+
+    def _of_run(self, entries: Sequence[Mapping[str, Json]]) -> list[dict[str, Json]]:
+        begun = entries if self._start is None else [self._start, *entries]
+        return [{"run": self._run, **entry} for entry in begun]
 
 
 def procedure_hash(procedure: Procedure) -> str:
@@ -69,7 +78,8 @@ def procedure_hash(procedure: Procedure) -> str:
 def decision_entry(decision: Decision) -> dict[str, Json]:
     """The entry of a decision. It distinguishes a person's approval from the agent's insistence."""
     call = decision.call
-    named = {"id": call.id, "agent": call.agent, "problem": decision.problem or None}
+    named = {"id": call.id, "agent": call.agent, "start": call.start}
+    named["problem"] = decision.problem or None
     refused = {} if decision.allowed else {"message": unmarked(decision.message)}
     return {
         "kind": "decision",
@@ -91,12 +101,15 @@ def decision_entry(decision: Decision) -> dict[str, Json]:
 def result_entry(decision: Decision, call: Call) -> dict[str, Json]:
     """The entry of a result."""
     returned = {} if call.result is MISSING else {"result": call.result}
-    failed = {} if call.error is None else {"error": call.error}
+    told = {"error": call.error, "end": call.end, "usage": call.usage}
+    known = {name: value for name, value in told.items() if value is not None}
     place = {"turn": decision.turn, "index": decision.index}
-    return {"kind": "result", **place, **returned, **failed}
+    return {"kind": "result", **place, **returned, **known}
 
 
 def message_entry(message: Message) -> dict[str, Json]:
     """The entry of a message."""
     said = {"role": message.role, "text": message.text, "step": message.step}
-    return {"kind": "message", **said}
+    told = {"start": message.start, "agent": message.agent, "usage": message.usage}
+    known = {name: value for name, value in told.items() if value is not None}
+    return {"kind": "message", **said, **known}

@@ -14,8 +14,8 @@ from typing import Final, get_args
 
 from bylaw.enforcement.decision import Decision, Violation, ViolationKind
 from bylaw.enforcement.run import AcceptedAnswer, Run
-from bylaw.enforcement.turn import handed_out
-from bylaw.enforcement.validation import unusable
+from bylaw.enforcement.seal import check_key, check_seal, seal
+from bylaw.enforcement.turn import LatestTurn, handed_out
 from bylaw.errors import Diagnostic, UsageError
 from bylaw.names import FINAL_ANSWER
 from bylaw.plain import NotJson, rebuilt
@@ -25,6 +25,7 @@ from bylaw.saved import (
     fields,
     flag,
     listed,
+    number,
     optional_text,
     places,
     table,
@@ -36,27 +37,28 @@ from bylaw.trace.event import Call
 from bylaw.trace.refusal_mark import RUN_ID, decision_id
 from bylaw.values import MAX_DEPTH, Json, canonical
 
-SAVED: Final = 2
+SAVED: Final = 3
 """The version of saved runs."""
 MAX_PARTS: Final = 1_000_000_000
 """The most parts of a saved state. A run may remember many values."""
-MIN_KEY: Final = 16
-"""The shortest key, in bytes."""
 
 _PARTS: Final = (
-    *("id", "turn", "speaking", "stopped", "finished", "answer", "warned", "approved"),
-    *("escalation", "recent", "journal", "kept", "issued", "rules"),
+    *("id", "now", "turn", "speaking", "stopped", "finished", "answer", "warned", "approved"),
+    *("latest", "escalation", "recent", "journal", "kept", "issued", "rules"),
 )
 _INTERRUPTED: Final = ("id", "turn", "finished", "journal", "kept", "inside")
 """The parts of a run that was interrupted; see `atomic`. Its rules are not worth saving."""
-_CHANGES: Final = ("propose", "record", "say", "approve", "withdraw", "finish", "save")
+_CHANGES: Final = (
+    *("propose", "record", "say", "approve", "deny", "withdraw"),
+    *("tick", "finish", "save"),
+)
 
 
 def save_run(run: Run, key: bytes | None) -> dict[str, Json]:
     """The state of a run as JSON, sealed. It shares nothing with the run."""
-    _check_key(key)
+    check_key(key)
     content = _content(run)
-    return {**json.loads(content), "seal": _seal(content, key)}
+    return {**json.loads(content), "seal": seal(content, key)}
 
 
 def _content(run: Run) -> str:
@@ -71,6 +73,7 @@ def _state_of(run: Run) -> dict[str, Json]:
     run.inside = "save"  # engines undo pending events while they are saved
     return {
         "id": run.id,
+        "now": run.now,
         "turn": run.turn,
         "speaking": run.speaking,
         "stopped": run.stopped,
@@ -78,6 +81,7 @@ def _state_of(run: Run) -> dict[str, Json]:
         "answer": None if run.answer is None else _answer_to_json(run.answer),
         "warned": _rules_to_json(run.warned),
         "approved": _rules_to_json(run.approved),
+        "latest": None if run.latest is None else _latest_to_json(run, run.latest),
         "escalation": run.escalation.save(),
         "recent": run.recent.save(),
         "journal": run.journal.save(),
@@ -92,7 +96,7 @@ def restored_run(like: Run, saved: object, key: bytes | None, new_run: Callable[
 
     If anything is wrong with the state, a UsageError is raised.
     """
-    _check_key(key)
+    check_key(key)
     try:
         state = rebuilt(saved, max_parts=MAX_PARTS, max_depth=2 * MAX_DEPTH)
     except NotJson as error:
@@ -101,10 +105,11 @@ def restored_run(like: Run, saved: object, key: bytes | None, new_run: Callable[
         raise _damaged("it is not one, or of another version")
     if state.get("procedure") != _fingerprint(like):
         message = "the saved run is of another procedure, setting, or set of metrics or labels"
-        help = "Restore it with the procedure, setting, metrics and labels it was saved with."
+        help = "Restore it with what it was saved with: also with a clock, or with none."
         raise UsageError(Diagnostic("E417", message, help))
     content = canonical({k: v for k, v in state.items() if k != "seal"})
-    _check_seal(state.get("seal"), content, key)
+    if reason := check_seal(state.get("seal"), content, key):
+        raise _damaged(reason)
     run = new_run()
     try:
         _restore(run, state)
@@ -134,6 +139,7 @@ def _restore(run: Run, state: dict[str, Json]) -> None:
         return
     fields(state, *common, *_PARTS)
     run.turn, run.speaking = whole(state["turn"]), flag(state["speaking"])
+    run.now = None if state["now"] is None else number(state["now"])
     run.stopped, run.finished = flag(state["stopped"]), flag(state["finished"])
     run.recent.restore(state["recent"])
     run.journal.restore(state["journal"])
@@ -144,6 +150,7 @@ def _restore(run: Run, state: dict[str, Json]) -> None:
     rules = len(run.procedure.constraints)
     run.warned = _rules_of(state["warned"], rules)
     run.approved = _rules_of(state["approved"], rules)
+    run.latest = None if state["latest"] is None else _latest_of(run, state["latest"])
     _restore_issued(run, state["issued"])
     if run.answer is not None and not run.finished:
         raise Damaged("there is an answer, but the run has not finished")
@@ -151,36 +158,7 @@ def _restore(run: Run, state: dict[str, Json]) -> None:
         raise Damaged("its turn is earlier than its latest event")
 
 
-# ── the seal ─────────────────────────────────────────────────────────────────────────────────
-
-
-def _seal(content: str, key: bytes | None) -> Json:
-    """The seal of the canonical text of a state."""
-    import hashlib  # slow to import, and most runs are not saved
-    import hmac
-
-    if key is None:
-        return {"by": "sha256", "digest": hashlib.sha256(content.encode()).hexdigest()}
-    return {"by": "hmac-sha256", "digest": hmac.new(key, content.encode(), "sha256").hexdigest()}
-
-
-def _check_seal(stated: Json, content: str, key: bytes | None) -> None:
-    import hmac
-
-    right = _seal(content, key)
-    sealed_by = stated.get("by") if type(stated) is dict else None
-    if key is None and sealed_by == "hmac-sha256":
-        raise _damaged("it was saved with a key, and none was given")
-    if key is not None and sealed_by != "hmac-sha256":
-        raise _damaged("it was saved without a key, so anybody may have written it")
-    if not hmac.compare_digest(canonical(stated), canonical(right)):
-        raise _damaged("it was changed after it was saved, or saved with another key")
-
-
-def _check_key(key: object) -> None:
-    if key is not None and (type(key) is not bytes or len(key) < MIN_KEY):
-        message = "the key cannot be text" if type(key) is str else "the key is not one"
-        raise unusable(message, f"A key is at least {MIN_KEY} secret bytes.")
+# ── checks ───────────────────────────────────────────────────────────────────────────────────
 
 
 def _damaged(reason: str) -> UsageError:
@@ -193,7 +171,7 @@ def _fingerprint(run: Run) -> str:
     import hashlib
 
     severities: Json = list(run.judge.severities)
-    known = [run.judge.metrics, run.judge.labels]
+    known = [run.judge.metrics, run.judge.labels, run.has_clock]
     common = [run.procedure.to_dict(), run.setting, severities, *known]
     return hashlib.sha256(canonical(common).encode()).hexdigest()
 
@@ -224,6 +202,28 @@ def _answer_of(run: Run, saved: Json) -> AcceptedAnswer:
     return AcceptedAnswer(rules, escalation, whole(position), known, losses)
 
 
+def _latest_to_json(run: Run, latest: LatestTurn) -> Json:
+    resolved = {id(event) for event in latest.resolved}
+    return {
+        "size": latest.size,
+        "warned": _rules_to_json(latest.warned),
+        "resolved": [n for n, event in enumerate(run.journal.events) if id(event) in resolved],
+    }
+
+
+def _latest_of(run: Run, saved: Json) -> LatestTurn:
+    size, warned, resolved = fields(saved, "size", "warned", "resolved")
+    if run.turn == 0 or run.speaking:
+        raise Damaged("its latest turn is not the latest")
+    events = run.journal.events
+    return LatestTurn(
+        run.turn - 1,
+        whole(size),
+        _rules_of(warned, len(run.procedure.constraints)),
+        [events[n] for n in places(resolved, len(events))],
+    )
+
+
 def _rules_to_json(calls: Mapping[str, set[int]]) -> Json:
     return [[call, sorted(rules)] for call, rules in calls.items()]
 
@@ -236,7 +236,7 @@ def _rules_of(saved: Json, size: int) -> dict[str, set[int]]:
 def _issued_to_json(run: Run) -> Json:
     return [
         {
-            "call": [call.tool, call.args, decision.call.step, call.id, call.agent],
+            "call": [call.tool, call.args, decision.call.step, call.id, call.start, call.agent],
             "decision": [decision.action, decision.turn, decision.index, decision.position],
             "violations": [[v.constraint.name, v.kind, v.reason] for v in decision.violations],
             "message": decision.message,
@@ -250,13 +250,14 @@ def _issued_to_json(run: Run) -> Json:
 def _restore_issued(run: Run, saved: Json) -> None:
     for entry in listed(saved):
         parts = fields(entry, "call", "decision", "violations", "message", "named")
-        tool, arguments, step, id, agent = listed(parts[0], 5)
+        tool, arguments, step, id, start, agent = listed(parts[0], 6)
         action, turn, index, position = listed(parts[1], 4)
         call = Call(
             text(tool),
             table(arguments),
             step=whole(step),
             id=optional_text(id),
+            start=None if start is None else number(start),
             agent=optional_text(agent),
         )
         decision = Decision(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, Literal, TypeAlias, get_args
 
-from bylaw.procedure.constraint import Constraint, Severity
+from bylaw.procedure.procedure import Constraint, Severity
 
 Setting: TypeAlias = Literal["as-written", "baseline", "block-and-warn", "soft-block"]
 SETTINGS: Final[tuple[Setting, ...]] = get_args(Setting)

@@ -3,8 +3,9 @@
     tools = guard.wrap({"search": search, "pay": pay})
     tools["pay"](amount=5)          # runs, or raises ConstraintViolationError
 
-Each call of a wrapped tool is a turn of its own. `run_turn` decides the calls of one model turn
-together and returns the result of each; `run_turn_async` does so for coroutine functions.
+Each call of a wrapped tool is a turn of its own, and there is one at a time. `run_turn` decides the
+calls of one model turn together and returns the result of each; `run_turn_async` does so for
+coroutine functions.
 
 Rules see the arguments under the names of the function's parameters, default arguments included.
 Arguments must be JSON. They are rebuilt before anything is decided, and the tool receives an equal
@@ -19,12 +20,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from bylaw.enforcement.decision import Decision
+from bylaw.enforcement.entrance import SingleEntrance
 from bylaw.enforcement.execution import Opened, async_stream, executed, give_up
 from bylaw.enforcement.parameters import ToolParameters
 from bylaw.enforcement.turn import calls_of
 from bylaw.enforcement.validation import unusable
 from bylaw.errors import shown
-from bylaw.frozen import replace
+from bylaw.frozen import frozen, replace
 from bylaw.names import FINAL_ANSWER
 from bylaw.plain import error_text
 from bylaw.trace.event import Call
@@ -42,7 +44,9 @@ def wrap(guard: Guard, tools: Mapping[str, ToolFunction]) -> dict[str, ToolFunct
     A tool that raises anything is recorded as failed, and the caller gets its exception. A
     generator is proposed when its first item is wanted.
     """
-    return {name: _wrapped(guard, GatedTool(name, each)) for name, each in _checked(tools).items()}
+    entrance = vars(guard).setdefault("_entrance", SingleEntrance())
+    gated = _gated(tools)
+    return {name: _wrapped(guard, tool, entrance) for name, tool in gated.items()}
 
 
 class GatedTool:
@@ -63,18 +67,20 @@ class GatedTool:
         return self.function(*values, **keywords)
 
 
-def _wrapped(guard: Guard, tool: GatedTool) -> ToolFunction:
+def _wrapped(guard: Guard, tool: GatedTool, entrance: SingleEntrance) -> ToolFunction:
     def decide(values: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
-        (decision,) = guard.propose([tool.call(values, keywords)])
-        return executed(guard, _allowed(decision), lambda: tool.run(decision))
+        with entrance.entered(tool.name):
+            (decision,) = guard.propose([tool.call(values, keywords)])
+            return executed(guard, _allowed(decision), lambda: tool.run(decision))
 
     async def decide_async(values: Sequence[Any], keywords: Mapping[str, Any]) -> Decision:
         (decision,) = await guard.propose_async([tool.call(values, keywords)])
         return _allowed(decision)
 
     async def run_async(*values: Any, **keywords: Any) -> Any:
-        decision = await decide_async(values, keywords)
-        return await executed(guard, decision, lambda: tool.run(decision))
+        with entrance.entered(tool.name):
+            decision = await decide_async(values, keywords)
+            return await executed(guard, decision, lambda: tool.run(decision))
 
     def run(*values: Any, **keywords: Any) -> Any:
         return decide(values, keywords)
@@ -84,8 +90,9 @@ def _wrapped(guard: Guard, tool: GatedTool) -> ToolFunction:
 
     def stream_async(*values: Any, **keywords: Any) -> Any:
         async def begin() -> Opened:
-            decision = await decide_async(values, keywords)
-            return decision, tool.run(decision)
+            with entrance.entered(tool.name):
+                decision = await decide_async(values, keywords)
+                return decision, tool.run(decision)
 
         return async_stream(guard, begin)
 
@@ -124,55 +131,85 @@ def _looking_like(tool: GatedTool, made: Any) -> ToolFunction:
 # ── turns ────────────────────────────────────────────────────────────────────────────────────
 
 
+@frozen
+class ToolOutcome:
+    """The decision on a call of a turn; if it ran, its result or its error."""
+
+    decision: Decision
+    result: Any = None
+    error: str | None = None
+
+    @property
+    def shown(self) -> Any:
+        """The result for the agent; a refusal or failure is a mapping."""
+        if not self.decision.allowed:
+            return self.decision.error().to_dict()
+        return self.result if self.error is None else {"error": self.error}
+
+
 def run_turn(guard: Guard, tools: Mapping[str, ToolFunction], calls: Sequence[Call]) -> list[Any]:
     """Runs one model turn. Returns for each call its result, `{"error": …}`, or the refusal.
 
     A refusal is the mapping of `ConstraintViolationError.to_dict`. Once the gate has ended the
     run, `guard.stopped` is true.
     """
-    gated, listed = _gated(tools), calls_of(calls)
-    outcomes: list[Any] = [None] * len(listed)
-    for decisions in guard.rounds([_filled(gated, call) for call in listed]):
-        try:
-            for decision in decisions:
-                outcomes[decision.index] = _outcome(guard, gated, decision)
-        except BaseException:
-            give_up(guard, decisions)
-            raise
-    return outcomes
+    return [outcome.shown for outcome in turn_outcomes(guard, tools, calls)]
 
 
 async def run_turn_async(
     guard: Guard, tools: Mapping[str, ToolFunction], calls: Sequence[Call]
 ) -> list[Any]:
     """As `run_turn`. Tools that are coroutine functions run concurrently."""
+    return [outcome.shown for outcome in await turn_outcomes_async(guard, tools, calls)]
+
+
+def turn_outcomes(
+    guard: Guard, tools: Mapping[str, ToolFunction], calls: Sequence[Call]
+) -> list[ToolOutcome]:
+    """Runs one model turn. Returns the outcome of each call, in the order of the calls."""
+    gated = _gated_for(guard, tools)
+    outcomes: dict[int, ToolOutcome] = {}
+    for decisions in guard.rounds([_filled(gated, call) for call in calls_of(calls)]):
+        try:
+            for decision in decisions:
+                outcomes[decision.index] = _outcome(guard, gated, decision)
+        except BaseException:
+            give_up(guard, decisions)
+            raise
+    return [outcomes[index] for index in sorted(outcomes)]
+
+
+async def turn_outcomes_async(
+    guard: Guard, tools: Mapping[str, ToolFunction], calls: Sequence[Call]
+) -> list[ToolOutcome]:
+    """As `turn_outcomes`. Tools that are coroutine functions run concurrently."""
     import asyncio  # slow to import; a program with coroutines has it already
-
-    gated, listed = _gated(tools), calls_of(calls)
-    outcomes: list[Any] = [None] * len(listed)
-
     from inspect import isawaitable
 
+    gated = _gated_for(guard, tools)
+    outcomes: dict[int, ToolOutcome] = {}
+
     async def run(decision: Decision) -> None:
-        result = _outcome(guard, gated, decision)
+        outcome = _outcome(guard, gated, decision)
         try:
-            result = await result if isawaitable(result) else result
+            if isawaitable(outcome.result):
+                outcome = ToolOutcome(decision, await outcome.result)
         except Exception as error:
-            result = {"error": error_text(error)}
+            outcome = ToolOutcome(decision, error=error_text(error))
         except asyncio.CancelledError as error:
             task = asyncio.current_task()
             if task is None or task.cancelling():
                 raise  # the turn was cancelled, and not only the tool
-            result = {"error": error_text(error)}
-        outcomes[decision.index] = result
+            outcome = ToolOutcome(decision, error=error_text(error))
+        outcomes[decision.index] = outcome
 
-    async for decisions in guard.rounds_async([_filled(gated, call) for call in listed]):
+    async for decisions in guard.rounds_async([_filled(gated, each) for each in calls_of(calls)]):
         try:
             await asyncio.gather(*map(run, decisions))
         except BaseException:
             give_up(guard, decisions)
             raise
-    return outcomes
+    return [outcomes[index] for index in sorted(outcomes)]
 
 
 def _filled(tools: Mapping[str, GatedTool], call: Call) -> Call:
@@ -181,17 +218,18 @@ def _filled(tools: Mapping[str, GatedTool], call: Call) -> Call:
     return call if tool is None else replace(call, args=tool.parameters.filled(call.args))
 
 
-def _outcome(guard: Guard, tools: Mapping[str, GatedTool], decision: Decision) -> Any:
-    """The result of a call; a refusal or failure is a mapping."""
+def _outcome(guard: Guard, tools: Mapping[str, GatedTool], decision: Decision) -> ToolOutcome:
+    """The outcome of a call, which runs if it is allowed."""
     call = decision.call
     if not decision.allowed:
-        return decision.error().to_dict()
+        return ToolOutcome(decision)
     if call.tool == FINAL_ANSWER and FINAL_ANSWER not in tools:
-        return call.args.get("answer")
+        return ToolOutcome(decision, call.args.get("answer"))
     try:
-        return executed(guard, decision, lambda: _known(tools, call.tool).run(decision))
+        run = executed(guard, decision, lambda: _known(tools, call.tool).run(decision))
+        return ToolOutcome(decision, run)
     except Exception as error:
-        return {"error": error_text(error)}
+        return ToolOutcome(decision, error=error_text(error))
 
 
 def _known(tools: Mapping[str, GatedTool], name: str) -> GatedTool:
@@ -202,6 +240,16 @@ def _known(tools: Mapping[str, GatedTool], name: str) -> GatedTool:
 
 def _gated(tools: object) -> dict[str, GatedTool]:
     return {name: GatedTool(name, tool) for name, tool in _checked(tools).items()}
+
+
+def _gated_for(guard: Guard, tools: object) -> dict[str, GatedTool]:
+    """The tools of a turn. Their parameters are read once, not in every turn."""
+    checked = _checked(tools)
+    known: dict[str, GatedTool] = vars(guard).setdefault("_gated", {})
+    for name, tool in checked.items():
+        if name not in known or known[name].function is not tool:
+            known[name] = GatedTool(name, tool)
+    return {name: known[name] for name in checked}
 
 
 def _checked(tools: object) -> dict[str, ToolFunction]:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NoReturn
 
 from bylaw.enforcement.asking import Question
 from bylaw.enforcement.decision import Decision
 from bylaw.enforcement.events import EnforcementEvent
-from bylaw.enforcement.validation import not_json, unusable
+from bylaw.enforcement.validation import checked_time, not_json, unusable
 from bylaw.errors import UsageError, clipped, shown
+from bylaw.frozen import record
 from bylaw.plain import NotJson, OversizedValue, rebuilt
 from bylaw.trace.event import MISSING, Call
 from bylaw.values import LARGEST, canonical, copied
@@ -24,8 +25,10 @@ _FEW: Final = 20
 def calls_of(given: object) -> list[Call]:
     """The calls of a turn. Anything else is an error."""
     if not isinstance(given, Iterable):
-        help = 'A turn is a list: [Call("search", {"q": "x"})].'
+        help = 'Write [Call("search", {"q": "x"})]: a turn is a list of calls.'
         raise unusable(f"expected a list of calls, found {shown(given)}", help)
+    if isinstance(given, str | Mapping):  # its characters, or its keys, are not meant
+        raise _not_a_call(given, "a list of calls")
     listed = list(given)
     for call in listed:
         if type(call) is not Call:
@@ -33,7 +36,9 @@ def calls_of(given: object) -> list[Call]:
     return listed
 
 
-def plain_call(call: Call, max_text: float = UNLIMITED, step: int | None = None) -> Call:
+def plain_call(
+    call: Call, max_text: float = UNLIMITED, step: int | None = None, start: float | None = None
+) -> Call:
     """A proposed call, rebuilt: plain strings, and arguments that are exactly JSON.
 
     Nothing can change it any more, and comparing it runs no code but Python's own. OversizedValue
@@ -49,7 +54,10 @@ def plain_call(call: Call, max_text: float = UNLIMITED, step: int | None = None)
     if agent is not None and (type(agent) is not str or len(agent) > MAX_NAME):
         _reject_name(agent, "agent")
     if type(call.args) is not dict:
-        raise _not_json(call, f"{shown(call.args)} is not a dictionary")
+        help = 'Arguments have names: Call("pay", {"amount": 5}).'
+        raise not_json(
+            f"the arguments of '{call.tool}' are", f"{shown(call.args)} is not a dictionary", help
+        )
     arguments: Any = dict(call.args)
     if not _is_flat(arguments, max_text):
         try:
@@ -58,11 +66,19 @@ def plain_call(call: Call, max_text: float = UNLIMITED, step: int | None = None)
             raise
         except NotJson as error:
             raise _not_json(call, str(error)) from None
-    return Call(tool, arguments, MISSING, step, None, id, None, None, agent)
+    return Call(tool, arguments, MISSING, step, None, id, start, None, agent)
 
 
-def _not_a_call(given: object) -> UsageError:
-    return unusable(f"expected a Call, found {shown(given)}", 'Call("search", {"q": "x"})')
+def stated_start(call: object) -> float | None:
+    """The time at which a call started, as it says itself."""
+    start = call.start if type(call) is Call else None
+    return None if start is None else checked_time("the start of a call", start)
+
+
+def _not_a_call(given: object, expected: str = "a Call") -> UsageError:
+    from bylaw.enforcement.call_advice import call_advice  # only mistakes need it
+
+    return unusable(f"expected {expected}, found {shown(given)}", call_advice(given))
 
 
 def _reject_name(given: object, name: str) -> NoReturn:
@@ -102,12 +118,14 @@ def handed_out(call: Call) -> Call:
         if type(item) is list or type(item) is dict:
             arguments = copied(arguments)
             break
-    return Call(call.tool, arguments, MISSING, call.step, None, call.id, None, None, call.agent)
+    return Call(
+        call.tool, arguments, MISSING, call.step, None, call.id, call.start, None, call.agent
+    )
 
 
-def at_step(call: Call, step: int) -> Call:
-    """A call of the guard's own, in another step."""
-    return Call(call.tool, call.args, step=step, id=call.id, agent=call.agent)
+def at_step(call: Call, step: int, start: float | None) -> Call:
+    """A call of the guard's own, in another step or at another time."""
+    return Call(call.tool, call.args, step=step, id=call.id, start=start, agent=call.agent)
 
 
 def call_key(call: Call) -> str:
@@ -115,10 +133,27 @@ def call_key(call: Call) -> str:
     return canonical([call.tool, dict(call.args)])
 
 
+@record
+class LatestTurn:
+    """The latest turn. Until the next message or turn, calls can be added to it."""
+
+    number: int
+    size: int
+    """The number of its calls."""
+    warned: dict[str, set[int]]
+    """The calls warned about in the turn before it that it has not repeated so far."""
+    resolved: list[EnforcementEvent]
+    """The earlier events that it resolved."""
+
+
 class Turn:
     """A turn while it is decided. A person may be asked in between."""
 
     number = -1
+    continues = False
+    """Do its calls belong to the turn before, if that is still open?"""
+    joined = False
+    """Did they?"""
     warned: dict[str, set[int]]
     """The calls warned about in the turn before, with the rules that were shown."""
     resolved: Sequence[EnforcementEvent] = ()
@@ -138,19 +173,30 @@ class Turn:
     denied: tuple[Question, str] | None = None
     """The question that was not answered with yes, and the reason."""
 
-    def __init__(self, given: object, max_text: float = UNLIMITED, step: int | None = None) -> None:
-        """The turn with these calls, probably in this step. If one cannot be judged, none is."""
-        self.calls: Final[list[Call]] = []
-        """The calls as they are judged: plain, and the guard's own."""
-        self.oversized: Final[dict[int, str]] = {}
+    def __init__(
+        self,
+        given: object,
+        max_text: float = UNLIMITED,
+        step: int | None = None,
+        start: float | None = None,
+    ) -> None:
+        """The turn with these calls, probably in this step and at this time.
+
+        If one call cannot be judged, none is. Without a time, calls start when they say.
+        """
+        self.start: Final = start
+        self.calls: dict[int, Call] = {}
+        """The calls as they are judged, by place: plain, and the guard's own."""
+        self.oversized: dict[int, str] = {}
         """The reasons why calls are too large to be judged, by place; they lose their arguments."""
         for place, call in enumerate(given if type(given) is list else calls_of(given)):
             try:
-                self.calls.append(plain_call(call, max_text, step))
+                begun = stated_start(call) if start is None else start
+                self.calls[place] = plain_call(call, max_text, step, begun)
             except OversizedValue as error:
                 self.oversized[place] = str(error)
-                self.calls.append(Call(clipped(call.tool, MAX_NAME), step=step))
-        self.todo: Final = deque(range(len(self.calls)))
+                self.calls[place] = Call(clipped(call.tool, MAX_NAME), step=step, start=start)
+        self.todo: Final = deque(self.calls)
         """The calls to decide next, by their places."""
         self.decided: Final[dict[int, Decision]] = {}
         """The decisions so far, by the place of the call in the turn."""
@@ -158,6 +204,16 @@ class Turn:
         """The calls that wait for results of the same turn."""
         self.unlogged: list[int] = []
         """The calls whose decisions are not on record yet."""
+        self.queued: tuple[int, list[int]] | None = None
+        """The number of log entries that must be on disk before these decisions may be acted on."""
+
+    def join(self, size: int) -> None:
+        """Becomes a part of a turn that has so many calls already."""
+        self.joined = True
+        self.calls = {size + place: call for place, call in self.calls.items()}
+        self.oversized = {size + place: why for place, why in self.oversized.items()}
+        self.todo.clear()
+        self.todo.extend(self.calls)
 
     @property
     def decisions(self) -> list[Decision]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from threading import TIMEOUT_MAX
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final
 
 from bylaw.errors import Diagnostic, UsageError, not_a_choice, shown
 from bylaw.plain import NotJson, OversizedValue, rebuilt
@@ -15,15 +15,42 @@ from bylaw.trace.record import OWN_FIELDS
 from bylaw.trace.refusal_mark import RUN_ID
 from bylaw.values import Json
 
+if TYPE_CHECKING:
+    from bylaw.enforcement.shared.rules import SharedRules
+
+LATEST: Final = 1e11
+"""In seconds, the year 5138: a larger number counts milliseconds."""
+_CHOICE_WORDS: Final = {
+    **dict.fromkeys(("human", "customer", "client"), "did you mean 'user'? "),
+    **dict.fromkeys(("ai", "bot", "model", "agent"), "did you mean 'assistant'? "),
+    **dict.fromkeys(
+        ("tool", "function"), "A tool's result is recorded: guard.record(decision, result). "
+    ),
+}
+"""Advice for words that others use for those who speak."""
+
+
+_CONVERSIONS: Final = {
+    **dict.fromkeys(("date", "datetime", "time"), "value.isoformat()"),
+    **dict.fromkeys(("set", "frozenset", "tuple"), "list(value)"),
+    **dict.fromkeys(("Decimal", "Fraction"), "float(value), or str(value)"),
+    **dict.fromkeys(("PosixPath", "WindowsPath", "UUID"), "str(value)"),
+    **dict.fromkeys(("bytes", "bytearray"), "value.decode()"),
+}
+"""The conversions of some types to JSON."""
+
 
 def unusable(message: str, help: str) -> UsageError:
     """The error for an argument that a guard cannot use."""
     return UsageError(Diagnostic("E414", message, help))
 
 
-def not_json(subject: str, reason: str) -> UsageError:
+def not_json(subject: str, reason: str, help: str | None = None) -> UsageError:
     """The error for arguments or results that rules cannot judge."""
-    help = "Use null, true, false, finite numbers, strings, and lists and dictionaries of these."
+    if help is None:
+        help = "Use null, true, false, finite numbers, strings, lists and dictionaries of these."
+        if conversion := _CONVERSIONS.get(reason.split(" ")[0]):
+            help = f"Convert it first: {conversion}. {help}"
     return UsageError(Diagnostic("E416", f"{subject} not JSON: {reason}", help))
 
 
@@ -31,7 +58,27 @@ def check_procedure(given: object) -> None:
     """A guard takes a procedure, not the name of its file."""
     if not isinstance(given, Procedure):
         message = f"the procedure cannot be {shown(given)}"
-        raise unusable(message, 'Load the file: Guard(Procedure.load("procedure.yaml")).')
+        help = 'Load the file: Guard(Procedure.load("procedure.yaml")).'
+        if isinstance(given, dict):
+            help = "Read it first: Guard(Procedure.from_dict(…))."
+        raise unusable(message, help)
+
+
+def check_shared(shared: SharedRules | None, procedure: Procedure, *settings: Any) -> None:
+    """A procedure with rules across runs needs shared rules of its own, and no other has any."""
+    if shared is None:
+        if procedure.across:
+            message = "the procedure has rules across runs, and their state is not given"
+            help = (
+                "Share one among all guards: shared = SharedRules(procedure), then shared=shared."
+            )
+            raise UsageError(Diagnostic("E422", message, help))
+        return
+    from bylaw.enforcement.shared.rules import SharedRules  # most guards have none
+
+    if not isinstance(shared, SharedRules):
+        raise unusable(f"shared cannot be {shown(shared)}", "It is SharedRules(procedure).")
+    shared.check_guard(procedure, *settings)
 
 
 def check_asking(ask: object, timeout: Any) -> None:
@@ -48,7 +95,8 @@ def check_asking(ask: object, timeout: Any) -> None:
 def check_choice(name: str, given: object, choices: Sequence[str]) -> None:
     """Some arguments are one of a few words."""
     if given not in choices:
-        raise unusable(*not_a_choice(name, given, choices))
+        message, help = not_a_choice(name, given, choices)
+        raise unusable(message, _CHOICE_WORDS.get(str(given), "") + help)
 
 
 def check_positive(name: str, given: object, least: int = 1) -> None:
@@ -57,6 +105,12 @@ def check_positive(name: str, given: object, least: int = 1) -> None:
         raise unusable(
             f"{name} cannot be {shown(given)}", f"It is a whole number, {least} or more."
         )
+
+
+def check_limit(name: str, given: object, *, least: int = 1) -> None:
+    """A limit that None lifts."""
+    if given is not None:
+        check_positive(name, given, least)
 
 
 def checked_table(name: str, given: object) -> dict[str, Json]:
@@ -88,11 +142,36 @@ def checked_run_id(given: object) -> str:
     return given
 
 
+def checked_time(name: str, given: Any) -> float:
+    """A time: a number of seconds since 1970, UTC."""
+    if type(given) not in (int, float) or not -LATEST < given < LATEST:
+        help = "A time is a number of seconds since 1970, UTC, as `time.time()` returns it."
+        raise unusable(f"{name} cannot be {shown(given)}", help)
+    return float(given)
+
+
+def check_clock(given: object) -> None:
+    """A clock is a function, such as `time.time`."""
+    if given is not None and not callable(given):
+        help = "It is a function that returns the time in seconds since 1970, such as time.time."
+        raise unusable(f"clock cannot be {shown(given)}", help)
+
+
 def checked_text(name: str, given: object) -> str:
     """A text as rules see it."""
     if not isinstance(given, str):
-        raise unusable(f"{name} cannot be {shown(given)}", "It is a string.")
+        raise unusable(f"{name} cannot be {shown(given)}", _text_advice(name, given))
     return str.__str__(given)
+
+
+def _text_advice(name: str, given: object) -> str:
+    if isinstance(given, BaseException):
+        return f"It is a string: {name}=str(error)."
+    if isinstance(given, list):
+        return "It is a string: join the texts of the parts."
+    if isinstance(given, dict):
+        return "It is a string: take the text out of it, or write json.dumps(…)."
+    return "It is a string."
 
 
 def checked_message(given: object, max_text: float) -> str:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from bylaw import Procedure
 from bylaw.codes import CODES
 from bylaw.enforcement.joint.clash import find_clash
-from bylaw.procedure.document import read_document
+from bylaw.procedure.yaml_document import read_yaml_document
 
 
 def _codes(example: str) -> list[str]:
-    constraints = read_document(example, is_json=False).plain()
+    constraints = read_yaml_document(example).plain()
     return [
         finding.code for finding in find_clash(Procedure.from_dict({"constraints": constraints}))
     ]

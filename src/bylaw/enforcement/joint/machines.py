@@ -8,8 +8,7 @@ from typing import Final, TypeAlias
 from bylaw.enforcement.joint.components import components
 from bylaw.enforcement.joint.product import Member, Product, joint_alphabet
 from bylaw.logic import formula as f
-from bylaw.logic.reach import is_local
-from bylaw.logic.walk import tools_in, with_labels
+from bylaw.logic.walk import is_local, tools_in, with_labels
 from bylaw.names import FINAL_ANSWER
 from bylaw.procedure.procedure import Procedure
 from bylaw.semantics.machine.alphabet import Alphabet

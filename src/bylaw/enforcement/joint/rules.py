@@ -16,8 +16,8 @@ from bylaw.trace.event import Call
 from bylaw.values import Json, equal
 from bylaw.vocabulary.joint_form import JointForm
 from bylaw.vocabulary.patterns import lookup
+from bylaw.vocabulary.predicate import Probe, value_of
 from bylaw.vocabulary.predicates import PREDICATES
-from bylaw.vocabulary.tracker import Probe, value_of
 from bylaw.vocabulary.view import Order
 
 MAX_PATTERNS: Final = 20
