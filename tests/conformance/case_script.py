@@ -16,6 +16,7 @@ from typing import Any, Protocol
 from gate_notation import Scenario, words_of
 from notation import trace
 
+from bylaw.adapters.gated_run import GuardSource
 from bylaw.audit.log import AuditLog
 from bylaw.enforcement.guard import Guard
 from bylaw.names import FINAL_ANSWER
@@ -111,6 +112,17 @@ class Script:
         """The same, for frameworks whose tools return texts."""
         result = self.run(tool, args)
         return result if isinstance(result, str) else json.dumps(result)
+
+
+class GivenGuard(GuardSource):
+    """The guard of a script, for the only run: its log is read."""
+
+    def __init__(self, guard: Guard) -> None:
+        self._guard = guard
+        super().__init__(guard.procedure, {})
+
+    def new_guard(self) -> Guard:
+        return self._guard
 
 
 class CaseDriver(Protocol):

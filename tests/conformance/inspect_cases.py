@@ -8,20 +8,17 @@ import warnings
 from typing import Any
 
 import inspect_ai
-import pytest
-from case_script import Script, ToolFailure, steps_of
+from case_script import GivenGuard, Script, ToolFailure
 from gate_notation import Scenario
 from inspect_ai import Task
 from inspect_ai.agent import react
-from inspect_ai.approval import ApprovalPolicy
 from inspect_ai.dataset import Sample
 from inspect_ai.model import ModelOutput, get_model
 from inspect_ai.tool import ToolDef, ToolError, ToolParams
 from inspect_ai.util import JSONSchema
 from inspect_driver import output
 
-from bylaw.adapters import inspect_gate
-from bylaw.adapters.inspect import gate
+from bylaw.adapters.inspect import guarded
 
 
 def _tool(script: Script, name: str) -> ToolDef:
@@ -37,30 +34,24 @@ def _tool(script: Script, name: str) -> ToolDef:
 
 
 class InspectCases:
-    """The approver `gate`, with the agent `react`."""
+    """The solver `guarded`, with the agent `react`."""
 
     def why_not(self, scenario: Scenario) -> str | None:
-        turns = [step for step in steps_of(scenario) if step.calls]
-        if turns and any(word.startswith("lost:") for word in turns[-1].words):
-            return "Inspect reports results only with the next turn, and there is none"
         return None
 
     def __call__(self, script: Script) -> None:
         def said(*_: Any) -> ModelOutput:
             return output(script.next_turn())
 
-        with pytest.MonkeyPatch.context() as patch:
-            # The approver makes a guard for each sample: here, the one whose log is read.
-            patch.setattr(inspect_gate, "Guard", lambda *_, **__: script.guard)
-            task = Task(
-                dataset=[Sample(input="go")],
-                solver=react(tools=[_tool(script, name) for name in script.names]),
-                approval=[ApprovalPolicy(gate(script.guard.procedure), "*")],
-                model=get_model("mockllm/model", custom_outputs=said, memoize=False),
+        agent = react(tools=[_tool(script, name) for name in script.names])
+        task = Task(
+            dataset=[Sample(input="go")],
+            solver=guarded(agent, GivenGuard(script.guard)),
+            model=get_model("mockllm/model", custom_outputs=said, memoize=False),
+        )
+        with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # Inspect's own
+            inspect_ai.eval(
+                task, display="none", log_dir=folder, log_format="json", fail_on_error=False
             )
-            with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # Inspect's own
-                inspect_ai.eval(
-                    task, display="none", log_dir=folder, log_format="json", fail_on_error=False
-                )
-                gc.collect()
+            gc.collect()

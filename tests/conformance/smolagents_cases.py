@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, ClassVar
 
-from case_script import Script, ScriptEnded, steps_of
+from case_script import GivenGuard, Script, ScriptEnded, steps_of
+from driver import Turns
 from gate_notation import Scenario
 from plain_cases import ONE_BY_ONE, has_parallel_calls
-from smolagents import LogLevel, Tool
+from smolagents import CodeAgent, LogLevel, Tool, ToolCallingAgent
 from smolagents.models import ChatMessage
 from smolagents.utils import AgentError
-from smolagents_drivers import Scripted, ScriptedCode
+from smolagents_driver import Scripted, ScriptedCode
 
-from bylaw.adapters.smolagents import GuardedCodeAgent, GuardedToolCallingAgent
-from bylaw.enforcement.decision import ConstraintViolationError
+from bylaw.adapters.smolagents import guarded
 from bylaw.names import FINAL_ANSWER
 from bylaw.values import Json
 
@@ -39,9 +39,9 @@ def _tool(script: Script, tool_name: str) -> Tool:
 
 
 class ToolCallingCases:
-    """`GuardedToolCallingAgent`."""
+    """A guarded `ToolCallingAgent`."""
 
-    agent: type[Any] = GuardedToolCallingAgent
+    agent: type[Any] = ToolCallingAgent
     model: type[Scripted] = Scripted
 
     def why_not(self, scenario: Scenario) -> str | None:
@@ -60,31 +60,17 @@ class ToolCallingCases:
                 return self.said(script.next_turn())
 
         tools = [_tool(script, name) for name in script.names]
-        options = {"guard": script.guard, "max_steps": 50, "verbosity_level": LogLevel.OFF}
-        agent = self.agent(tools=tools, model=Model([]), **options)
-        with suppress(ConstraintViolationError, AgentError, ScriptEnded):  # the log has it
-            agent.run("go")
-
-
-class _NamedCode(ScriptedCode):
-    def said(self, calls: Any) -> ChatMessage:
-        if not calls:
-            return super().said(calls)
-        code = "".join(
-            f"try:\n    print({call.tool}(**{dict(call.args)!r}))\n"
-            "except Exception as error:\n    print(error)\n"
-            for call in calls
-        )
-        message = super().said(calls)
-        message.content = f"Thought: so.\n<code>\n{code}</code>"
-        return message
+        options = {"max_steps": 50, "verbosity_level": LogLevel.OFF}
+        agent = self.agent(tools=tools, model=Model(Turns({}), "go"), **options)
+        with suppress(AgentError, ScriptEnded):  # the log has it
+            guarded(agent, GivenGuard(script.guard)).run("go")
 
 
 class CodeCases(ToolCallingCases):
-    """`GuardedCodeAgent`: each call is a turn of its own."""
+    """A guarded `CodeAgent`: each call is a turn of its own."""
 
-    agent = GuardedCodeAgent
-    model = _NamedCode
+    agent = CodeAgent
+    model = ScriptedCode
 
     def why_not(self, scenario: Scenario) -> str | None:
         return ONE_BY_ONE if has_parallel_calls(scenario) else super().why_not(scenario)

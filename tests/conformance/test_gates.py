@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import pytest
-from desk import Driver, answer, fetch, lookup, pay
+from declared import Declared, declared
+from desk import answer, fetch, lookup, pay
+from driver import Driver
 
 from bylaw.names import FINAL_ANSWER
 from bylaw.procedure.procedure import Procedure
@@ -14,33 +16,37 @@ from bylaw.scoring.verify import verify_trace
 from bylaw.trace.event import Call
 from bylaw.trace.formats import read
 
-_NEEDS = {"smolagents_drivers": "smolagents", "inspect_driver": "inspect-ai"}
 
-
-def _adapter(module: str, name: str) -> Any:
-    marks = [pytest.mark.frameworks] if module in _NEEDS else []
-    return pytest.param((module, name), marks=marks, id=name)
+def _declared(adapter: Declared, mode: str) -> Any:
+    marks = [pytest.mark.frameworks] if adapter.package else []
+    return pytest.param((adapter, mode), marks=marks, id=f"{adapter.name}-{mode}")
 
 
 @pytest.fixture(
-    params=[
-        _adapter("plain_drivers", "PlainTurns"),
-        _adapter("plain_drivers", "AsyncTurns"),
-        _adapter("plain_drivers", "WrappedTools"),
-        _adapter("plain_drivers", "WrappedAsyncTools"),
-        _adapter("smolagents_drivers", "ToolCalling"),
-        _adapter("smolagents_drivers", "Code"),
-        _adapter("inspect_driver", "Inspect"),
-    ]
+    params=[_declared(adapter, mode) for adapter in declared() for mode in adapter.modes]
 )
 def drive(request: pytest.FixtureRequest) -> Driver:
-    module, name = request.param
-    if module in _NEEDS:  # only where it is wanted: these take seconds to import
-        framework = _NEEDS[module]
-        package = framework.replace("-", "_")
-        pytest.importorskip(package, reason=f"NOT TESTED: {framework} is not installed")
-    driver: Driver = getattr(import_module(module), name)()
-    return driver
+    adapter, mode = request.param
+    if not adapter.is_installed:
+        pytest.skip(f"NOT TESTED: {adapter.package} is not installed")
+    for scenario in getattr(request.function, "about", ()):
+        if reason := adapter.why_not(scenario, mode):
+            pytest.skip(f"declared: {reason}")
+    made: Driver = adapter.make(mode)
+    return made
+
+
+_Test = TypeVar("_Test", bound=Callable[..., Any])
+
+
+def about(*scenarios: str) -> Callable[[_Test], _Test]:
+    """The scenarios of the suite that a test is about: it is skipped where one cannot be done."""
+
+    def add(test: _Test) -> _Test:
+        test.about = scenarios  # type: ignore[attr-defined]  # functions take attributes
+        return test
+
+    return add
 
 
 def _rule(rule: str, severity: str = "SOFT_BLOCK", **more: Any) -> Procedure:
@@ -63,6 +69,7 @@ def test_a_refused_call_does_not_run_and_the_agent_reads_why(drive: Driver) -> N
     assert seen.events == [("block", "pay", "listened")]
 
 
+@about("insist")
 def test_an_agent_that_insists_overrides_a_warning(drive: Driver) -> None:
     seen = drive(_rule(LOOKED_UP, "BLOCK_AND_WARN"), [[pay()], [pay()], [answer()]])
     assert seen.ran == [pay()]
@@ -70,6 +77,7 @@ def test_an_agent_that_insists_overrides_a_warning(drive: Driver) -> None:
     assert seen.events == [("warn", "pay", "insisted")]
 
 
+@about("insist")
 def test_an_override_excuses_one_call(drive: Driver) -> None:
     script = [[pay()], [pay()], [pay()], [lookup()], [pay()], [answer()]]
     seen = drive(_rule(LOOKED_UP, "BLOCK_AND_WARN"), script)
@@ -87,20 +95,25 @@ def test_evidence_of_the_same_turn_is_too_early(drive: Driver) -> None:
         assert seen.ran == [lookup(), pay(), pay()]
 
 
+@about("insist", "answer")
 def test_only_the_same_call_overrides(drive: Driver) -> None:
     seen = drive(_rule(LOOKED_UP, "BLOCK_AND_WARN"), [[pay(5)], [pay(6)], [answer()]])
     assert seen.ran == []
     assert seen.events == [("warn", "pay", "listened"), ("warn", "pay", "listened")]
 
 
+@about("insist")
 @pytest.mark.parametrize("between", [[fetch()], []], ids=["another call", "no call"])
 def test_only_the_very_next_turn_overrides(drive: Driver, between: list[Call]) -> None:
+    if not between and drive.text_is_the_answer:
+        pytest.skip("a turn without calls is the answer")
     script = [[pay()], between, [pay()], [answer()]]
     seen = drive(_rule(LOOKED_UP, "BLOCK_AND_WARN"), script)
     assert pay() not in seen.ran
     assert [action for action, _, _ in seen.events] == ["warn", "warn"]
 
 
+@about("stop")
 def test_the_third_soft_block_ends_the_run(drive: Driver) -> None:
     seen = drive(_rule(LOOKED_UP), [[pay()], [fetch()], [pay(6)], [pay()], [answer()]])
     assert seen.stopped
@@ -110,6 +123,7 @@ def test_the_third_soft_block_ends_the_run(drive: Driver) -> None:
     assert [action for action, _, _ in seen.events] == ["block", "block", "stop"]
 
 
+@about("stop")
 def test_a_hard_stop_ends_the_run(drive: Driver) -> None:
     seen = drive(_rule(LOOKED_UP, "HARD_STOP"), [[fetch()], [pay()], [lookup()], [answer()]])
     assert seen.stopped
@@ -118,6 +132,7 @@ def test_a_hard_stop_ends_the_run(drive: Driver) -> None:
     assert len(seen.shown) == 2
 
 
+@about("answer")
 def test_tolerated_calls_run(drive: Driver) -> None:
     seen = drive(_rule(LOOKED_UP, "TOLERATE"), [[pay()], [answer()]])
     assert seen.ran == [pay()]
@@ -153,19 +168,29 @@ def test_siblings_do_not_see_each_other(drive: Driver) -> None:
     assert seen.ran == [lookup(), *at_once, pay(2)]
 
 
+@about("answer")
 def test_equal_calls_of_a_turn_are_distinguished(drive: Driver) -> None:
     seen = drive(_rule("CalledN(pay, <= 2)"), [[pay(), pay(), pay()], [answer()]])
     assert seen.ran == [pay(), pay()]
     assert seen.events == [("block", "pay", "listened")]
 
 
-def test_calls_of_a_turn_may_share_an_id(drive: Driver) -> None:
+UNIQUE_IDS = {"google_adk", "openai_agents", "pydantic_ai"}
+"""Frameworks that themselves refuse a turn whose calls share an id, or run no second call of an
+id."""
+
+
+def test_calls_of_a_turn_may_share_an_id(drive: Driver, request: pytest.FixtureRequest) -> None:
+    (adapter, _) = request.node.callspec.params["drive"]
+    if adapter.name in UNIQUE_IDS:
+        pytest.skip("the framework itself does not run such calls")
     same = [Call(call.tool, call.args, id="c") for call in (lookup(1), pay(50), lookup(2), pay(3))]
     seen = drive(_rule("G(pay -> args.amount < 10)"), [same, same[:1], [answer()]])
     assert _sorted(seen.ran[:3]) == [lookup(1), lookup(2), pay(3)]
     assert seen.ran[3:] == [lookup(1)]
 
 
+@about("stop")
 def test_a_stop_refuses_the_rest_of_the_turn(drive: Driver) -> None:
     rule = _rule("G(pay -> args.amount < 10)", "HARD_STOP")
     seen = drive(rule, [[pay(1)], [lookup(1), pay(50), lookup(2)], [answer()]])
@@ -177,6 +202,7 @@ def test_a_stop_refuses_the_rest_of_the_turn(drive: Driver) -> None:
 # ── results ──────────────────────────────────────────────────────────────────────────────────
 
 
+@about("refused")
 def test_rules_see_results(drive: Driver) -> None:
     rule = _rule("G(pay -> let o = last(lookup).result: o.open = true)")
     seen = drive(rule, [[lookup(13)], [pay()], [lookup(7)], [pay()], [answer()]])
@@ -184,6 +210,7 @@ def test_rules_see_results(drive: Driver) -> None:
     assert seen.events == [("block", "pay", "listened")]
 
 
+@about("failed")
 def test_a_tool_that_raises_has_failed(drive: Driver) -> None:
     rule = _rule("G(pay -> earlier call(fetch, ok))")
     script = [[fetch("missing")], [pay()], [fetch()], [pay()], [answer()]]
@@ -193,6 +220,7 @@ def test_a_tool_that_raises_has_failed(drive: Driver) -> None:
     assert seen.events == [("block", "pay", "listened")]
 
 
+@about("failed")
 def test_a_failure_does_not_hide_a_sibling_that_was_refused(drive: Driver) -> None:
     rule = _rule("G(pay -> earlier call(fetch, ok))")
     seen = drive(rule, [[fetch("missing"), pay()], [pay()], [answer()]])
@@ -204,6 +232,7 @@ def test_a_failure_does_not_hide_a_sibling_that_was_refused(drive: Driver) -> No
 # ── the answer ───────────────────────────────────────────────────────────────────────────────
 
 
+@about("answer")
 def test_an_answer_can_be_refused_and_then_allowed(drive: Driver) -> None:
     rule = _rule("G(final_answer -> O lookup)")
     seen = drive(rule, [[answer("too early")], [lookup()], [answer("in time")]])
@@ -212,6 +241,7 @@ def test_an_answer_can_be_refused_and_then_allowed(drive: Driver) -> None:
     assert seen.ran == [lookup()]
 
 
+@about("answer", "stop")
 def test_an_answer_may_end_the_run(drive: Driver) -> None:
     rule = _rule("G(final_answer -> O lookup)", "HARD_STOP")
     seen = drive(rule, [[answer("too early")], [answer("again")]])
@@ -220,6 +250,7 @@ def test_an_answer_may_end_the_run(drive: Driver) -> None:
     assert len(seen.shown) == 1
 
 
+@about("answer")
 def test_an_unmet_obligation_keeps_the_agent_at_work(drive: Driver) -> None:
     rule = _rule("F lookup", finish="met")
     seen = drive(rule, [[answer("too early")], [lookup()], [answer("in time")]])
@@ -230,6 +261,7 @@ def test_an_unmet_obligation_keeps_the_agent_at_work(drive: Driver) -> None:
 # ── the transcript ───────────────────────────────────────────────────────────────────────────
 
 
+@about("transcript")
 @pytest.mark.parametrize(
     ("rule", "severity", "script"),
     [
@@ -248,8 +280,12 @@ def test_the_transcript_has_the_score_of_the_run(
     drive: Driver, rule: str, severity: str, script: list[list[Call]]
 ) -> None:
     """The refusals stand in it as the agent read them; what ran is what ran at the gate."""
+    if [] in script and drive.text_is_the_answer:
+        pytest.skip("a turn without calls is the answer")
     procedure = _rule(rule, severity)
     seen = drive(procedure, script)
+    if seen.question is not None:
+        pytest.skip("the run waits for a person")
     if seen.transcript is None:
         return
     trace = read(seen.transcript).trace

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
 import pytest
 from desk import Desk, Script, answer, fetch, lookup, pay
+from driver import Setup
 
 from bylaw.procedure.procedure import Procedure
 from bylaw.trace.event import Call
@@ -30,22 +32,23 @@ def _run(
     """The samples of a task, and which calls ran."""
     from inspect_ai import Task
     from inspect_ai.agent import AgentSubmit, react
-    from inspect_ai.approval import ApprovalPolicy
     from inspect_ai.dataset import Sample
-    from inspect_ai.tool import ToolError
     from inspect_driver import evaluated, scripted, tools_of
 
-    from bylaw.adapters.inspect import compliance, gate
+    from bylaw.adapters.inspect import compliance, guarded
 
-    desk = Desk(ToolError)
+    setup = Setup(procedure, {"go": script})
+    solver = react(tools=tools_of(setup.desk), submit=AgentSubmit(keep_in_messages=keep))
+    solver = changed.pop("solver", solver)
+    options = changed.pop("options", {})
     usual = {
         "dataset": [Sample(input="go")],
-        "solver": react(tools=tools_of(desk), submit=AgentSubmit(keep_in_messages=keep)),
-        "approval": [ApprovalPolicy(gate(procedure), "*")] if gated else None,
+        "solver": guarded(solver, procedure, **options) if gated else solver,
         "scorer": compliance(procedure),
-        "model": scripted(script, []),
+        "model": scripted(setup),
     }
-    return evaluated(Task(**(usual | changed))), desk.ran
+    epochs = changed.pop("epochs", 1)
+    return asyncio.run(evaluated(Task(**(usual | changed)), epochs=epochs)), setup.desk.ran
 
 
 def _mock(output: Any) -> Any:
@@ -104,7 +107,8 @@ def test_a_call_that_ended_the_run_is_not_scored() -> None:
     (sample,), _ = _run(_procedure("G !pay", "HARD_STOP"), [[lookup()], [pay()]])
     assert _score(sample).metadata["tool_sequence"] == ["lookup"]
     assert _score(sample).value == 1.0
-    assert sample.limit is not None
+    assert _score(sample).answer is None
+    assert "The run ends here." in sample.output.completion
 
 
 def test_failures_are_scored() -> None:
@@ -157,12 +161,14 @@ def test_a_message_id_may_repeat() -> None:
     assert ran == [pay(), pay()]
 
 
-@pytest.mark.parametrize(("task", "ran"), [("pay", []), ("please pay", [pay()])])
-def test_rules_may_speak_of_messages(task: str, ran: list[Call]) -> None:
+@pytest.mark.parametrize(("text", "ran"), [("go", []), ("please", [pay()])])
+def test_rules_may_speak_of_messages(text: str, ran: list[Call]) -> None:
     from inspect_ai.dataset import Sample
+    from inspect_ai.model import ChatMessageUser
 
     rule = 'G(pay -> O (says(user) & text contains "please"))'
-    dataset = [Sample(input=task)]
+    said = [ChatMessageUser(content="go"), ChatMessageUser(content=text)]
+    dataset = [Sample(input=said)]
     (sample,), found = _run(_procedure(rule, events="all"), [[pay()], [answer()]], dataset=dataset)
     assert found == ran
     assert _score(sample).value == 1.0
@@ -206,3 +212,152 @@ def test_where_an_agent_may_try_again_the_answer_is_withdrawn() -> None:
     assert desk.ran == [lookup(), pay()]
     assert samples[0].error is None
     assert samples[0].scores["includes"].value == "C"
+
+
+# ── answers without a tool ───────────────────────────────────────────────────────────────────
+
+
+def test_an_answer_by_a_text_is_held_back() -> None:
+    from inspect_ai.solver import chain, generate, use_tools
+    from inspect_driver import tools_of
+
+    desk = Desk()
+    solver = chain(use_tools(tools_of(desk)), generate())
+    procedure = _procedure("G(final_answer -> O lookup)")
+    (sample,), _ = _run(procedure, [[], [lookup()], []], solver=solver)
+    assert desk.ran == [lookup()]
+    assert _score(sample).answer == "Let me think."
+    assert _score(sample).value == 1.0
+    assert [event["action"] for event in _score(sample).metadata["gate"]["events"]] == ["block"]
+
+
+def test_an_answer_by_a_text_may_end_the_run() -> None:
+    from inspect_ai.solver import generate
+
+    procedure = _procedure("G(final_answer -> O lookup)", "HARD_STOP")
+    (sample,), _ = _run(procedure, [[], []], solver=generate())
+    assert _score(sample).answer is None
+    assert "The run ends here." in sample.output.completion
+
+
+# ── other agents ─────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("by", ["handoff", "as_tool"])
+def test_an_agent_that_is_handed_the_work_is_judged_in_the_same_run(by: str) -> None:
+    from inspect_ai import agent as agents
+    from inspect_ai.agent import react
+    from inspect_driver import output, tools_of
+
+    desk = Desk()
+    inner = react(name="helper", description="Pays.", tools=tools_of(desk))
+    tools = [*tools_of(desk), getattr(agents, by)(inner)]
+    call = Call("transfer_to_helper") if by == "handoff" else Call("helper", {"input": "x"})
+    left = iter(
+        [[pay(1)], [lookup()], [call], [pay(2)], [answer("of the helper")], [answer("mine")]]
+    )
+    model = _mock(lambda *_: output(next(left)))
+    procedure = _procedure("G(pay -> O lookup) & CalledN(final_answer, <= 1)")
+    (sample,), _ = _run(procedure, [], model=model, solver=react(tools=tools))
+    assert desk.ran == [lookup(), pay(2)]
+    assert _score(sample).answer == "mine"
+
+
+# ── approvers and reviewers of the task ──────────────────────────────────────────────────────
+
+
+def _approver(decide: Any) -> Any:
+    from inspect_ai.approval import ApprovalPolicy, approver
+
+    @approver(name="task")  # type: ignore[untyped-decorator]  # the framework is not followed
+    def made() -> Any:
+        async def approve(message: Any, call: Any, view: Any, history: Any) -> Any:
+            return decide(call)
+
+        return approve
+
+    return [ApprovalPolicy(made(), "*")]
+
+
+@pytest.mark.parametrize(("word", "ran"), [("approve", [pay(50)]), ("reject", [])])
+def test_a_call_that_needs_approval_is_left_to_the_approvers_of_the_task(
+    word: Any, ran: list[Call]
+) -> None:
+    from inspect_ai.approval import Approval
+
+    asked = []
+
+    def decide(call: Any) -> Any:
+        asked.append(call.function)
+        return Approval(decision=word if call.function == "pay" else "approve", explanation="no")
+
+    procedure = _procedure("G(pay -> args.amount < 10)", "ASK")
+    _, found = _run(procedure, [[pay(50)], [answer()]], approval=_approver(decide))
+    assert found == ran
+    assert asked == ["pay", "submit"]
+
+
+def test_a_call_that_needs_approval_is_refused_where_nobody_can_approve() -> None:
+    procedure = _procedure("G(pay -> args.amount < 10)", "ASK")
+    _, ran = _run(procedure, [[pay(50)], [answer()]])
+    assert ran == []
+
+
+def test_a_call_that_an_approver_changes_is_decided_as_it_is_then() -> None:
+    from dataclasses import replace
+
+    from inspect_ai.approval import Approval
+
+    def decide(call: Any) -> Any:
+        if call.function != "pay":
+            return Approval(decision="approve")
+        changed = replace(call, arguments={"amount": call.arguments["amount"] * 10})
+        return Approval(decision="modify", modified=changed)
+
+    procedure = _procedure("G(pay -> args.amount < 10)")
+    script = [[pay(5)], [pay(0)], [answer()]]
+    _, ran = _run(procedure, script, approval=_approver(decide))
+    assert ran == [pay(0)]
+
+
+def test_an_approver_is_not_asked_about_what_the_gate_refuses() -> None:
+    asked = []
+
+    def decide(call: Any) -> Any:
+        from inspect_ai.approval import Approval
+
+        asked.append(call.function)
+        return Approval(decision="approve")
+
+    _run(_procedure("G !pay"), [[pay()], [answer()]], approval=_approver(decide))
+    assert asked == ["submit"]
+
+
+def test_reviewers_of_the_task_are_asked_too() -> None:
+    from inspect_ai.review import Review, ReviewPolicy, reviewer
+
+    seen = []
+
+    @reviewer(name="task")  # type: ignore[untyped-decorator]  # the framework is not followed
+    def made() -> Any:
+        async def review(message: Any, call: Any, result: Any, *_: Any) -> Any:
+            seen.append(result.text)
+            return Review(decision="continue")
+
+        return review
+
+    _run(_procedure("G !fetch"), [[pay()], [answer()]], review=[ReviewPolicy(made(), "*")])
+    assert seen == ["paid 5", "done"]
+
+
+def test_private_names_are_where_they_were() -> None:
+    """The adapter builds on them: when Inspect moves one, this says so."""
+    from contextvars import ContextVar
+
+    from inspect_ai._util.exception import TerminateSampleError
+    from inspect_ai.approval import _apply as approving
+    from inspect_ai.review import _apply as reviewing
+
+    assert issubclass(TerminateSampleError, Exception)
+    assert isinstance(approving._tool_approver, ContextVar)
+    assert isinstance(reviewing._tool_reviewer, ContextVar)

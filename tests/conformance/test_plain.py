@@ -6,12 +6,16 @@ import asyncio
 import functools
 import inspect
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from datetime import date
 from importlib import import_module
 from typing import Any
 
 import pytest
+from declared import declared
 
+from bylaw import UsageError
 from bylaw.enforcement.decision import ConstraintViolationError
 from bylaw.enforcement.guard import Guard
 from bylaw.plain import as_json
@@ -108,18 +112,92 @@ def test_an_awaitable_result_is_recorded_once_awaited() -> None:
     asyncio.run(run())
 
 
-def test_tasks_share_a_gate() -> None:
+# ── one call of a wrapped tool at a time ─────────────────────────────────────────────────────
+
+
+def test_a_wrapped_tool_refuses_to_be_entered_by_another_task() -> None:
     async def fetch(number: int) -> int:
         await asyncio.sleep(0)
         return number
 
     async def run() -> list[Any]:
-        tools = _guard("CalledN(fetch, <= 10)", soft_block_limit=99).wrap({"fetch": fetch})
-        return await asyncio.gather(*map(tools["fetch"], range(30)), return_exceptions=True)
+        tools = _guard("G !other").wrap({"fetch": fetch})
+        first = await asyncio.gather(*map(tools["fetch"], range(3)), return_exceptions=True)
+        return [*first, await tools["fetch"](3)]
 
-    results = asyncio.run(run())
-    assert sum(isinstance(each, int) for each in results) == 10
-    assert sum(isinstance(each, ConstraintViolationError) for each in results) == 20
+    ran, *turned_away, later = asyncio.run(run())
+    assert (ran, later) == (0, 3)
+    for error in turned_away:
+        assert isinstance(error, UsageError)
+        assert "fetch is called while another call of a wrapped tool runs" in str(error)
+
+
+def test_a_wrapped_tool_refuses_to_be_entered_by_another_thread() -> None:
+    inside, leave = threading.Event(), threading.Event()
+
+    def verify() -> str:
+        inside.set()
+        leave.wait(5)
+        return "verified"
+
+    paid: list[int] = []
+    tools = _guard("G(pay -> earlier verify)").wrap({"verify": verify, "pay": paid.append})
+    with ThreadPoolExecutor(1) as pool:
+        verifying = pool.submit(tools["verify"])
+        assert inside.wait(5)
+        with pytest.raises(UsageError, match="Use `run_turn` for several at once"):
+            tools["pay"](5)
+        leave.set()
+        assert verifying.result() == "verified"
+    assert paid == []
+    tools["pay"](5)
+    assert paid == [5]
+
+
+def test_two_wraps_of_a_guard_have_one_entrance() -> None:
+    async def fetch() -> str:
+        await asyncio.sleep(0)
+        return "fetched"
+
+    async def run() -> list[Any]:
+        guard = _guard("G !other")
+        calls = [guard.wrap({"fetch": fetch})["fetch"]() for _ in range(2)]
+        return await asyncio.gather(*calls, return_exceptions=True)
+
+    first, second = asyncio.run(run())
+    assert first == "fetched"
+    assert isinstance(second, UsageError)
+
+
+def test_a_wrapped_tool_may_call_another_one_but_not_two_at_once() -> None:
+    async def fetch(number: int) -> int:
+        await asyncio.sleep(0)
+        return number
+
+    async def both() -> list[Any]:
+        calls = [tools["fetch"](1), tools["fetch"](2)]
+        return list(await asyncio.gather(*calls, return_exceptions=True))
+
+    async def in_a_thread() -> Any:
+        return await asyncio.to_thread(tools["pay"], 5)
+
+    every: dict[str, Any] = {"fetch": fetch, "both": both, "in_a_thread": in_a_thread, "pay": pay}
+    tools = _guard("G !other").wrap(every)
+    first, second = asyncio.run(tools["both"]())
+    assert first == 1
+    assert isinstance(second, UsageError)
+    assert asyncio.run(tools["in_a_thread"]()) == "5 to shop"
+
+
+@pytest.mark.parametrize("failure", [ValueError, KeyboardInterrupt])
+def test_a_failed_call_leaves_the_entrance_free(failure: type[BaseException]) -> None:
+    def fetch() -> None:
+        raise failure
+
+    tools = _guard("G !other").wrap({"fetch": fetch, "pay": pay})
+    with pytest.raises(failure):
+        tools["fetch"]()
+    assert tools["pay"](5) == "5 to shop"
 
 
 def test_asking_a_person_does_not_hold_up_other_tasks() -> None:
@@ -195,15 +273,16 @@ def test_values_without_end_have_one() -> None:
 
 
 @pytest.mark.parametrize(
-    ("adapter", "package"), [("smolagents", "smolagents"), ("inspect", "inspect_ai")]
+    ("adapter", "package", "extra"),
+    [(each.module, each.package, each.extra) for each in declared() if each.package],
 )
 def test_a_missing_framework_names_the_command(
-    adapter: str, package: str, monkeypatch: pytest.MonkeyPatch
+    adapter: str, package: str, extra: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in list(sys.modules):
-        if name.partition(".")[0] == package:
+        if name == package or name.startswith(f"{package}."):
             monkeypatch.delitem(sys.modules, name)
     monkeypatch.delitem(sys.modules, f"bylaw.adapters.{adapter}", raising=False)
     monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(ModuleNotFoundError, match=rf"pip install 'bylaw\[{adapter}\]'"):
+    with pytest.raises(ModuleNotFoundError, match=rf"pip install 'bylaw\[{extra}\]'"):
         import_module(f"bylaw.adapters.{adapter}")

@@ -69,10 +69,6 @@ class JudgedArguments(dict[str, Json]):
 class RunStopped(BaseException):
     """Leaves the agent's code at once: no `except` clause of that code can catch it."""
 
-    def __init__(self, violation: ConstraintViolationError) -> None:
-        super().__init__(str(violation))
-        self.violation = violation
-
 
 class CodeRefusal(Exception):
     """A refusal in an agent's code: the message, and nothing that leads to the rules."""

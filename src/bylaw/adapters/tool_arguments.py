@@ -1,0 +1,36 @@
+"""The arguments that a tool will receive, by the JSON Schema that its framework gives it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from bylaw.plain import as_json
+from bylaw.procedure.toolset.schema import ToolSchema
+from bylaw.values import Json
+
+
+class ToolArguments:
+    """The arguments of one tool. Its framework would convert what does not fit their schema."""
+
+    def __init__(self, schema: Any) -> None:
+        self._defaults: Final = defaults_of(schema)
+        self._schema: Final = ToolSchema(as_json(schema or {}))
+
+    def completed(self, given: Mapping[str, Json]) -> dict[str, Json]:
+        """The arguments with the defaults of those that are missing."""
+        return {**self._defaults, **given}
+
+    def problem(self, arguments: Mapping[str, Json]) -> str | None:
+        """The reason why a tool cannot be called with these arguments, if there is one."""
+        return self._schema.problem(arguments)
+
+
+def defaults_of(schema: Any) -> dict[str, Json]:
+    """The defaults that a schema states, by name."""
+    properties = schema.get("properties") if isinstance(schema, Mapping) else None
+    return {
+        name: as_json(about["default"])
+        for name, about in (properties or {}).items()
+        if isinstance(about, Mapping) and "default" in about
+    }
