@@ -1,0 +1,142 @@
+"""A store in one SQLite file, for the processes of one machine.
+
+Entries are on disk when `append` returns: the journal is a write-ahead log, synced at every
+commit. Threads of this process take turns at writing; other processes are waited for.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, Final
+
+from bylaw.store import schema
+from bylaw.store.store import Append, RunRow, StoreError, check_disjoint, store_failed
+
+BUSY: Final = 5.0
+"""The time to wait for another process that is writing, in seconds."""
+
+
+class SqliteStore:
+    """Streams in a file. Each thread has a connection of its own."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.path: Final = Path(path)
+        self._turn: Final = threading.Lock()
+        self._own: Final = threading.local()
+        self._open: list[sqlite3.Connection] = []
+        self._closed = False
+        with self._errors(), self._turn:
+            with suppress(FileExistsError):  # it holds what agents did: it is for this user only
+                os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+            connection = self._connection()
+            connection.execute("BEGIN IMMEDIATE")
+            for statement in (*schema.TABLES, schema.ADD_VERSION):
+                connection.execute(statement)
+            versions = connection.execute(schema.FIND_VERSIONS).fetchall()
+            connection.execute("COMMIT")
+        schema.check_versions(versions)
+        self._file: Final = self._identity()
+
+    def _identity(self) -> tuple[int, int]:
+        """The file behind the path: one that was deleted or replaced is not written any more."""
+        found = self.path.stat()
+        return found.st_dev, found.st_ino
+
+    def _connection(self) -> sqlite3.Connection:
+        found: sqlite3.Connection | None = getattr(self._own, "connection", None)
+        if self._closed:
+            raise store_failed("the store is closed")
+        if found is None:
+            found = sqlite3.connect(
+                self.path, timeout=BUSY, isolation_level=None, check_same_thread=False
+            )
+            found.execute("PRAGMA journal_mode = WAL")
+            found.execute("PRAGMA synchronous = FULL")
+            self._own.connection = found
+            self._open.append(found)
+        return found
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        try:
+            yield
+        except StoreError:
+            raise
+        except (sqlite3.Error, OSError) as error:
+            self._drop()
+            message = f"the store {self.path} cannot be used: {error}"
+            raise store_failed(message, "See that it is a file of Bylaw's, and writable.") from None
+
+    def _drop(self) -> None:
+        """Closes this thread's connection, in whatever state it is."""
+        found: sqlite3.Connection | None = getattr(self._own, "connection", None)
+        if found is not None:
+            self._own.connection = None
+            self._open = [each for each in self._open if each is not found]
+            found.close()
+
+    def append(self, appends: Sequence[Append]) -> list[bool]:
+        """Appends what is first, in one transaction."""
+        check_disjoint(appends)
+        with self._errors(), self._turn:
+            connection = self._connection()
+            self._check_file()
+            connection.execute("BEGIN IMMEDIATE")  # from here on, nobody else writes
+            first = [self._append(connection, each) for each in appends]
+            connection.execute("COMMIT")
+        return first
+
+    def _append(self, connection: sqlite3.Connection, append: Append) -> bool:
+        taken = "SELECT 1 FROM bylaw_entries WHERE stream = ? AND number = ?"
+        if any(connection.execute(taken, entry[:2]).fetchone() for entry in append.entries):
+            return False
+        connection.executemany("INSERT INTO bylaw_entries VALUES (?, ?, ?)", append.entries)
+        if append.row is not None:
+            connection.execute(schema.PUT_ROW, schema.columns_of(append.row))
+        connection.executemany(schema.PUT_SNAPSHOT, append.snapshots)
+        return True
+
+    def read(self, stream: str, after: int = -1) -> list[str]:
+        """The entries after a number."""
+        return schema.entries_of(self._find(schema.FIND_ENTRIES, stream, after), stream, after)
+
+    def snapshot(self, stream: str) -> tuple[int, str] | None:
+        """The latest snapshot."""
+        return next(iter(self._find(schema.FIND_SNAPSHOT, stream)), None)
+
+    def row(self, run: str) -> RunRow | None:
+        """The row of a run."""
+        return next(map(schema.row_of, self._find(schema.FIND_ROW, run)), None)
+
+    def rows(self, *, since: float = 0.0, limit: int = 1000) -> list[RunRow]:
+        """The rows updated since a time."""
+        return [*map(schema.row_of, self._find(schema.FIND_ROWS, since, limit))]
+
+    def _find(self, statement: str, *values: Any) -> list[Any]:
+        with self._errors():
+            return self._connection().execute(statement, values).fetchall()
+
+    def _check_file(self) -> None:
+        if self._identity() != self._file:
+            help = "What is written to the old file is lost: restart the gate."
+            raise store_failed(f"the store {self.path} was replaced by another file", help)
+
+    def check(self) -> None:
+        """Can the file be written? Another process may be writing it for a while."""
+        with self._errors(), self._turn:
+            connection = self._connection()
+            self._check_file()
+            connection.execute("BEGIN IMMEDIATE")
+            connection.execute("ROLLBACK")
+
+    def close(self) -> None:
+        """Closes every connection."""
+        with self._turn:
+            self._closed = True
+            for connection in self._open:
+                connection.close()
