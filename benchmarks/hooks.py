@@ -1,0 +1,142 @@
+"""Hooks: the time that a coding agent waits for the gate, event by event.
+
+    python benchmarks/hooks.py [--processes 21] [--events 300]
+
+A command is started for each event: processor and wall time of fresh processes, in turns with a
+bare interpreter. On a machine with other work, only the processor time says much.
+A gate that listens: round trips over one connection, in turns with requests for `/health`, which
+the same server answers without a gate. The procedure is examples/coding, with thirty more rules of
+`startup.py` in the second row.
+"""
+
+from __future__ import annotations
+
+import argparse
+import http.client
+import json
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import suppress
+from pathlib import Path
+from resource import RUSAGE_CHILDREN, getrusage
+from statistics import median
+from typing import Any, Final
+
+import startup
+import table
+import yaml
+
+BUDGET: Final = 150
+"""Milliseconds for a command without a server."""
+CODING: Final = Path(__file__).parents[1] / "examples" / "coding" / "procedure.yaml"
+START: Final = {"hook_event_name": "SessionStart", "session_id": "s"}
+
+
+def event(number: int, name: str = "PreToolUse") -> dict[str, Any]:
+    """An event about a call that every rule has to look at."""
+    call = {
+        "tool_name": "Bash",
+        "tool_input": {"command": f"ls {number}"},
+        "tool_use_id": str(number),
+    }
+    answer = {"tool_response": {"stdout": "x" * 200}} if name == "PostToolUse" else {}
+    return {"hook_event_name": name, "session_id": "s", **call, **answer}
+
+
+def larger(folder: Path) -> Path:
+    """The coding procedure with thirty more rules."""
+    rules = yaml.safe_load(CODING.read_text())
+    rules["constraints"] += [
+        {"name": f"r{n}", "rule": rule}
+        for n, rule in enumerate(startup.RULES)
+        if "says" not in rule
+    ]
+    path = folder / "larger.yaml"
+    path.write_text(json.dumps(rules))
+    return path
+
+
+def milliseconds(command: list[str], text: str) -> tuple[float, float]:
+    """Processor and wall time of one process."""
+    before, begin = getrusage(RUSAGE_CHILDREN), time.perf_counter()
+    subprocess.run(command, input=text.encode(), capture_output=True, check=True)
+    wall, after = time.perf_counter() - begin, getrusage(RUSAGE_CHILDREN)
+    used = after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
+    return used * 1000, wall * 1000
+
+
+def commands(folder: Path, processes: int) -> list[list[str]]:
+    """A row for each procedure, and one for a bare interpreter."""
+    gates = {"bare interpreter": [sys.executable, "-c", "pass"]}
+    for name, rules in (("5 rules", CODING), ("34 rules", larger(folder))):
+        gates[name] = [sys.executable, "-P", "-m", "bylaw", "hook", "claude-code", "-p", str(rules)]
+        gates[name] += ["--state", str(folder / name)]
+        milliseconds(gates[name], json.dumps(START))
+    times: dict[str, list[tuple[float, float]]] = {name: [] for name in gates}
+    for number in range(processes):  # in turns: the machine may have other work
+        for name, command in gates.items():
+            times[name].append(milliseconds(command, json.dumps(event(number))))
+    rows = []
+    for name, taken in times.items():
+        used, wall = (median(each) for each in zip(*taken, strict=True))
+        rows.append([name, f"{used:.0f}", f"{wall:.0f}"])
+        if name in ("5 rules", "34 rules"):
+            table.target(f"processor time, {name}", used, BUDGET, at_least=False, unit="ms")
+    return rows
+
+
+def listening(folder: Path, events: int) -> list[list[str]]:
+    """Round trips to a gate that listens, beside those that only the server answers."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    gate = [sys.executable, "-m", "bylaw", "hook", "claude-code", "-p", str(CODING)]
+    gate += ["--state", str(folder / "http"), "--listen", f"127.0.0.1:{port}"]
+    with subprocess.Popen(gate, stderr=subprocess.DEVNULL) as server:
+        for _ in range(100):
+            with suppress(OSError), socket.create_connection(("127.0.0.1", port)):
+                break
+            time.sleep(0.1)
+        token = (folder / "http" / "token").read_text()
+        connection = http.client.HTTPConnection("127.0.0.1", port)
+
+        def trip(method: str, path: str, body: Any = None) -> float:
+            told = {"Authorization": f"Bearer {token}"}
+            begin = time.perf_counter()
+            connection.request(method, path, json.dumps(body) if body else None, told)
+            connection.getresponse().read()
+            return (time.perf_counter() - begin) * 1000
+
+        trip("POST", "/claude-code", START)
+        bare, hook = [], []
+        for number in range(events):
+            bare.append(trip("GET", "/health"))
+            hook.append(trip("POST", "/claude-code", event(number)))
+            hook.append(trip("POST", "/claude-code", event(number, "PostToolUse")))
+            trip("POST", "/claude-code", {**START, "hook_event_name": "PostToolBatch"})
+        server.kill()
+    early, late = median(hook[: events // 2]), median(hook[-events // 2 :])
+    return [["round trip", f"{median(bare):.2f}", f"{early:.2f}", f"{late:.2f}"]]
+
+
+def main() -> None:
+    """Prints both tables."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--processes", type=int, default=21)
+    parser.add_argument("--events", type=int, default=300)
+    options = parser.parse_args()
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    with tempfile.TemporaryDirectory() as scratch:
+        rows = commands(Path(scratch), options.processes)
+        table.show("A command for each event, ms", ["process", "processor", "wall"], rows)
+        rows = listening(Path(scratch), options.events)
+        titles = ["", "no gate", "first events", "last events"]
+        table.show("A gate that listens, ms", titles, rows)
+
+
+if __name__ == "__main__":
+    main()

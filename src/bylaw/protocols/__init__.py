@@ -1,0 +1,1 @@
+"""Protocols through which agents are gated that run in other processes: hooks, MCP, gateways."""
