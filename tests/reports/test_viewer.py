@@ -156,6 +156,16 @@ def test_agent_id_and_duration_are_shown_where_recorded() -> None:
     assert (item["agent"], item["id"], item["seconds"]) == ("a", "c1", 2.5)
 
 
+def test_times_are_shown_since_the_beginning_of_the_run() -> None:
+    noon = 1_763_294_400.0
+    starts = (noon, noon + 59.6, noon + 3723, noon + 2 * 86400 + 61, None, 1e18)
+    trace = Trace([Call("lookup", start=start) for start in starts], answer="x", answered=noon)
+    *steps, answer = shown(report(trace))["steps"]
+    since = [step["items"][0].get("since") for step in steps]
+    assert since == ["+0:00", "+1:00", "+1:02:03", "+2 d 0:01:01", None, None]
+    assert answer["items"][0]["started"] == "2025-11-16 12:00:00 UTC"
+
+
 def test_the_procedures_tools_come_first_so_that_their_colours_stay() -> None:
     other = Trace([Call("aardvark"), Call("refund")])
     assert shown(report(other))["tools"] == [*sorted(PROCEDURE.tools or ()), "aardvark"]

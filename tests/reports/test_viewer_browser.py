@@ -56,19 +56,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture
 def open_page(browser: Browser, tmp_path: Path) -> Iterator[Open]:
-    """Opens a page from a file. What it complains about or loads fails the test at its end."""
-    opened: list[Opened] = []
-
-    def open_(html: str, fragment: str = "", size: tuple[int, int] = WIDE) -> Opened:
-        file = tmp_path / f"page{len(opened)}.html"
-        file.write_text(html, encoding="utf-8")
-        opened.append(Opened.in_(browser, size))
-        opened[-1].go(file, fragment)
-        return opened[-1]
-
-    yield open_
-    for each in opened:
-        each.close()
+    yield from chromium.pages(Opened, browser, tmp_path)
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from bylaw.bench.analysis.runs import FLOOR, SIMULATED
-from bylaw.procedure.constraint import LAYERS
+from bylaw.procedure.procedure import LAYERS
 from bylaw.reports.charts import frame
 from bylaw.reports.charts.bars import BarChart
 from bylaw.reports.charts.frame import Drawing

@@ -9,7 +9,7 @@ from html import escape
 from typing import Final
 
 from bylaw.enforcement.severity import SETTINGS
-from bylaw.procedure.constraint import LAYERS
+from bylaw.procedure.procedure import LAYERS
 from bylaw.reports.charts.svg import NORMAL, tag, text, width_of
 
 TONES: Final = 10

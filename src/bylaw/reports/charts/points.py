@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from bylaw.procedure.constraint import LAYERS
+from bylaw.procedure.procedure import LAYERS
 from bylaw.tables import Column, Table
 
 MEASURE: Final = "measure"

@@ -21,6 +21,7 @@ from bylaw.reports.html import viewer
 from bylaw.reports.html.bench_data import RULE_FIELDS, VERDICT_FIELDS, blocks, run_rows
 from bylaw.reports.html.markup import facts, section, table_html
 from bylaw.reports.html.page import asset, page
+from bylaw.reports.provenance import Provenance
 from bylaw.tables import Table
 
 STYLES: Final = (*viewer.STYLES, "bench.css", "bench_runs.css")
@@ -42,7 +43,11 @@ SECTIONS: Final[Mapping[str, tuple[str, ...]]] = {
 """The tables under each heading. Each is shown with its figures."""
 
 
-def render_bench(runs: Sequence[RunRecord], step: Callable[[], None] = lambda: None) -> str:
+def render_bench(
+    runs: Sequence[RunRecord],
+    step: Callable[[], None] = lambda: None,
+    origin: Provenance | None = None,
+) -> str:
     """The page. `step` is called after each run."""
     runs = _in_order(runs)
     tables = {name: analysis(runs) for name, analysis in ANALYSES.items()}
@@ -53,6 +58,7 @@ def render_bench(runs: Sequence[RunRecord], step: Callable[[], None] = lambda: N
         data=run_rows(runs) | {"rule": RULE_FIELDS, "verdict": VERDICT_FIELDS},
         styles=[*map(asset, STYLES), STYLE],
         scripts=[asset(name) for name in SCRIPTS],
+        provenance=origin or Provenance(),
         head=_head(runs, invented),
         links="".join(f'<a href="#{name.lower()}">{name}</a>' for name in (*SECTIONS, "Runs")),
         sections="".join(

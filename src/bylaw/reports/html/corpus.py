@@ -12,13 +12,13 @@ from bylaw.batch.input.chunks import Limits
 from bylaw.batch.input.files import CorpusFile, group_files
 from bylaw.batch.output.reread import reread
 from bylaw.batch.output.summary import NotableTrace, Summary
-from bylaw.batch.output.summary_tables import layers, rules, unusable
 from bylaw.reports.charts.stack import StackedBars
 from bylaw.reports.charts.svg import tag
 from bylaw.reports.figures import STYLE, Figure
 from bylaw.reports.html import viewer
 from bylaw.reports.html.markup import facts, section, table_html
 from bylaw.reports.html.page import asset, page
+from bylaw.reports.provenance import Provenance, provenance
 from bylaw.scoring.verify import verify_trace
 from bylaw.tables import Column, Table
 from bylaw.trace.trace import Trace
@@ -39,7 +39,12 @@ _OUTCOMES: Final = Figure(
 )
 
 
-def render_corpus(summary: Summary, corpus: Sequence[CorpusFile], limits: Limits) -> str:
+def render_corpus(
+    summary: Summary,
+    corpus: Sequence[CorpusFile],
+    limits: Limits,
+    origin: Provenance | None = None,
+) -> str:
     """The page. The selected traces are read again from the corpus."""
     examples = [each for found in summary.examples.values() for each in found]
     wanted = {each.name: each for each in (*summary.worst, *examples)}
@@ -49,8 +54,8 @@ def render_corpus(summary: Summary, corpus: Sequence[CorpusFile], limits: Limits
     figure = tag("figure", {}, tag("figcaption", {}, _OUTCOMES.title), drawn or "")
     tables = [
         tag("article", {}, tag("h3", {}, escape(table.title)), table_html(table, ()))
-        for table in (rules(summary), layers(summary), unusable(summary))
-        if table.rows
+        for table in summary.tables()
+        if table.name != "worst"  # those are shown whole
     ]
     return page(
         "corpus.html",
@@ -58,6 +63,7 @@ def render_corpus(summary: Summary, corpus: Sequence[CorpusFile], limits: Limits
         data=list(shown.values()),
         styles=[*map(asset, STYLES), STYLE],
         scripts=[asset(name) for name in SCRIPTS],
+        provenance=origin or provenance(procedure=summary.procedure),
         head=_head(corpus),
         tiles="".join(_tile(*tile) for tile in _tiles(summary)),
         sections=section("Rules", tag("article", {}, figure), *tables)

@@ -17,6 +17,7 @@ from pathlib import Path
 from string import Template
 from typing import Final
 
+from bylaw.reports.provenance import Provenance
 from bylaw.values import Json
 
 _FOLDER: Final = Path(__file__).parent / "assets"
@@ -39,24 +40,38 @@ def page(
     data: Json,
     styles: Sequence[str],
     scripts: Sequence[str],
+    provenance: Provenance,
     blocks: str = "",
+    connects: bool = False,
     **parts: str,
 ) -> str:
     """A self-contained page that can be encoded as UTF-8.
 
     `body` names the asset for its body, `parts` fill the placeholders in it, and `blocks` is markup
-    that follows the data.
+    that follows the data. A page that `connects` may fetch data from its own server.
     """
     shown = html.escape(_SURROGATE.sub("\ufffd", title))
     return Template(asset("page.html")).substitute(
         title=shown,
         kind=body.removesuffix(".html"),
-        policy=_policy(styles, scripts),
+        policy=_policy(styles, scripts, connects=connects),
         body=Template(asset(body)).substitute(parts, title=shown),
         styles="\n".join(f"<style>{style}</style>" for style in styles),
         scripts="\n".join(f"<script>{script}</script>" for script in scripts),
         data=embedded(data),
         blocks=blocks,
+        origin=_origin(provenance),
+    )
+
+
+def _origin(provenance: Provenance) -> str:
+    """The origin of the page: in words at its foot, and as JSON."""
+    facts = [f"{name} {text}" for name, text in provenance.facts().items()]
+    shown = " · ".join(html.escape(_SURROGATE.sub("\ufffd", each)) for each in facts)
+    data = embedded(provenance.to_dict())
+    return (
+        f'<footer class="origin">{shown}</footer>\n'
+        f'<script type="application/json" id="provenance">{data}</script>'
     )
 
 
@@ -66,10 +81,11 @@ def embedded(data: Json) -> str:
     return _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
-def _policy(styles: Sequence[str], scripts: Sequence[str]) -> str:
+def _policy(styles: Sequence[str], scripts: Sequence[str], *, connects: bool = False) -> str:
     """A content security policy that allows only these styles and scripts."""
+    own = "connect-src 'self'; " if connects else ""
     return (
-        "default-src 'none'; img-src data:; base-uri 'none'; form-action 'none'; "
+        f"default-src 'none'; img-src data:; base-uri 'none'; form-action 'none'; {own}"
         f"style-src {_digests(styles)}; script-src {_digests(scripts)}"
     )
 

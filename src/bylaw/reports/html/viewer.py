@@ -10,14 +10,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
 from itertools import groupby
 from typing import Final
 
 from bylaw.enforcement.coverage import coverage
 from bylaw.logic.walk import tools_in
 from bylaw.names import FINAL_ANSWER
-from bylaw.procedure.constraint import LAYERS
+from bylaw.procedure.procedure import LAYERS
 from bylaw.reports.html.page import asset, page
+from bylaw.reports.provenance import Provenance, provenance
+from bylaw.scoring.across import AcrossResult
 from bylaw.scoring.explain import Explanation, explain
 from bylaw.scoring.repair import repair
 from bylaw.scoring.verify import MAX_SENTENCES, ConstraintResult, Report
@@ -53,11 +56,16 @@ SCRIPTS: Final = (
 """The scripts that define `renderTrace`, in loading order."""
 
 
-def render_trace(report: Report, explanations: Mapping[str, Explanation] | None = None) -> str:
+def render_trace(
+    report: Report,
+    explanations: Mapping[str, Explanation] | None = None,
+    origin: Provenance | None = None,
+) -> str:
     """A self-contained page that shows a trace and its verdicts.
 
     `explanations` are given by constraint name. Where one is missing, the page shows the result's
-    witness instead. By default they are computed, unless the trace is very long.
+    witness instead. By default they are computed, unless the trace is very long. `origin` is shown
+    at the foot of the page.
     """
     if explanations is None:
         explanations = _explained(report)
@@ -72,6 +80,7 @@ def render_trace(report: Report, explanations: Mapping[str, Explanation] | None 
         data=data,
         styles=[asset(name) for name in STYLES],
         scripts=[asset(name) for name in SCRIPTS],
+        provenance=origin or provenance(procedure=report.procedure),
     )
 
 
@@ -95,6 +104,7 @@ def trace_data(
     JSON text, because a browser would change numbers: 12345678901234567890, or 1.0 to 1.
     """
     outcomes = [result.outcome for result in report.constraints]
+    outcomes += [result.outcome for result in report.across]
     refused: dict[str, list[int]] = {}
     for number, refusal in enumerate(report.trace.refusals):
         for name in refusal.constraints:
@@ -127,8 +137,20 @@ def trace_data(
             | {"occurrences": _occurrences(result) if detailed else []}
             | {"repair": _repair(report, result) if detailed else []}
             for result in report.constraints
+        ]
+        + [
+            _across_rule(result)
+            | {"refused": refused.get(result.name, []), "occurrences": [], "repair": []}
+            for result in report.across
         ],
     }
+
+
+def _across_rule(result: AcrossResult) -> dict[str, Json]:
+    """A rule across runs. The page has one run, so that it is judged as if there were no other."""
+    alone = f"It judges all runs with one {result.label} together; here, only this one."
+    shown = _rule(result.result, None)
+    return shown | {"detail": f"{result.result.detail} {alone}"}
 
 
 def _tools(report: Report) -> list[str]:
@@ -150,8 +172,10 @@ def _steps(trace: Trace) -> list[Json]:
         refused.setdefault(at, []).append((refusal.call.step, _refused(refusal, number)))
     placed: list[tuple[int | None, dict[str, Json]]] = []
     index = 0
+    first = min((e.start for e in trace.events if e.start is not None), default=trace.answered)
     for place, event in enumerate(trace.events):
-        placed += [*refused.get(place, ()), (event.step, _item(event, index, place))]
+        item = _item(event, index, place) | _told(event, first)
+        placed += [*refused.get(place, ()), (event.step, item)]
         index += isinstance(event, Call)
     placed += refused.get(len(trace.events), ())
     steps: list[Json] = [
@@ -160,7 +184,7 @@ def _steps(trace: Trace) -> list[Json]:
     ]
     if trace.answer is not None:
         answer = {"kind": "answer", "index": len(trace.calls), "text": trace.answer}
-        steps.append({"step": None, "items": [answer]})
+        steps.append({"step": None, "items": [answer | _when(trace.answered, first)]})
     return steps
 
 
@@ -171,7 +195,6 @@ def _item(event: Event, index: int, place: int) -> dict[str, Json]:
         "result": _result(event),
         "error": event.error,
         "id": event.id,
-        "agent": event.agent,
         "seconds": _seconds(event),
     }
     return {
@@ -181,6 +204,32 @@ def _item(event: Event, index: int, place: int) -> dict[str, Json]:
         "status": "failed" if event.failed else "done",
         "args": readable_arguments(event.args),
     } | {key: value for key, value in optional.items() if value is not None}
+
+
+def _told(event: Event, first: float | None) -> dict[str, Json]:
+    """When something happened, by whom, and what it used, as far as that was recorded."""
+    found = _when(event.start, first)
+    if event.agent is not None:
+        found["agent"] = event.agent
+    if event.usage is not None:
+        found["usage"] = _written(dict(event.usage))
+    return found
+
+
+def _when(start: float | None, first: float | None) -> dict[str, Json]:
+    """A time as people read it: since the beginning of the run, and as a date."""
+    if start is None or first is None:
+        return {}
+    try:
+        at = datetime.fromtimestamp(start, UTC)
+    except (OverflowError, OSError, ValueError):  # no year of four digits
+        return {}
+    minutes, seconds = divmod(max(0, round(start - first)), 60)
+    hours, minutes = divmod(minutes, 60)
+    days, hours = divmod(hours, 24)
+    clock = f"{hours}:{minutes:02}:{seconds:02}" if days or hours else f"{minutes}:{seconds:02}"
+    since = f"+{days} d {clock}" if days else f"+{clock}"
+    return {"since": since, "started": f"{at:%Y-%m-%d %H:%M:%S} UTC"}
 
 
 def _refused(refusal: Refusal, number: int) -> dict[str, Json]:

@@ -203,6 +203,7 @@ function callCard(call, hues) {
         ),
         mark ? el("span.card__mark", { "data-verdict": mark.verdict }, icon(mark.icon ?? mark.verdict), mark.text) : null,
         call.agent === undefined ? null : el("span.card__agent", null, clip(call.agent, 40)),
+        sinceStart(call),
         el("button.card__toggle", {
           type: "button",
           "aria-expanded": "false",
@@ -229,16 +230,24 @@ function answerCard(answer) {
         icon("flag"),
         "Final answer",
       ),
+      sinceStart(answer),
     ),
     foldedText(answer.text, FOLDED.answer),
   );
+}
+
+/** The time since the beginning of the run. */
+function sinceStart(item) {
+  if (item.since === undefined) return null;
+  const usage = item.usage === undefined ? "" : `, used ${item.usage}`;
+  return el("time.card__time", { title: item.started + usage }, item.since);
 }
 
 function messageCard(message) {
   return el(
     "article.message",
     { "data-role": message.role },
-    el("h3", null, message.role),
+    el("h3", null, clip(message.agent ?? message.role, 40), sinceStart(message)),
     foldedText(message.text, FOLDED[message.role] ?? FOLDED.user),
   );
 }

@@ -89,7 +89,9 @@ function callDetails(call) {
   const facts = [
     ["agent", call.agent],
     ["id", call.id],
+    ["started", call.started],
     ["took", call.seconds === undefined ? undefined : duration(call.seconds)],
+    ["used", call.usage],
   ]
     .filter(([, value]) => value !== undefined)
     .map(([name, value]) => el("span", null, `${name} ${value}`));
