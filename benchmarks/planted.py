@@ -1,0 +1,317 @@
+"""Procedures with known rules, and runs of them: for measuring what mining finds again.
+
+A desk has tools that list, look up and act on things by their number, and others that take part
+in no rule. Rules of all kinds are drawn at random. A random agent works behind a gate that
+enforces them, so that its runs keep every rule; a bad run is one of an agent whose gate lacks one
+of the rules, and breaks exactly this rule.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from bylaw import Call, Guard, Outcome, Procedure, Trace, verify_trace
+from bylaw.mining.mine import events_of
+from bylaw.mining.sites import YES
+
+LISTING: Final = "list_orders"
+LOOKUPS: Final = ("get_order", "get_account")
+ACTIONS: Final = ("cancel", "refund", "ship", "charge")
+OTHERS: Final = ("search", "notify", "log_note", "escalate", "check_stock", "ping")
+TOOLS: Final = (LISTING, *LOOKUPS, *ACTIONS, *OTHERS)
+STATES: Final = ("open", "paid", "shipped", "closed")
+MODES: Final = ("fast", "slow", "manual", "auto")
+LENGTH: Final = 12
+"""The calls of a run, about."""
+ATTEMPTS: Final = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Planted:
+    """A rule that was planted."""
+
+    kind: str
+    rule: str
+
+
+@dataclass(slots=True)
+class Desk:
+    """The orders that one run's tools know, with their state and limit."""
+
+    orders: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    @classmethod
+    def opened(cls, choose: random.Random) -> Desk:
+        """A desk with a few orders."""
+        numbers = [f"N-{choose.randrange(10**6):06}" for _ in range(4)]
+        return cls(
+            {
+                number: {
+                    "state": choose.choice(STATES),
+                    "limit": choose.randrange(10, 400),
+                    "colour": choose.choice(("red", "blue")),
+                    "weight": choose.randrange(100),
+                }
+                for number in numbers
+            }
+        )
+
+
+def _pick(choose: random.Random, *names: tuple[str, ...]) -> list[str]:
+    """A different tool from each tuple."""
+    while True:
+        found = [choose.choice(each) for each in names]
+        if len(set(found)) == len(found):
+            return found
+
+
+_PLAIN: Final = (*OTHERS, *ACTIONS)
+
+
+def _pair(text: str, left: tuple[str, ...] = _PLAIN, right: tuple[str, ...] = OTHERS) -> Any:
+    def made(choose: random.Random) -> str:
+        a, b = _pick(choose, left, right)
+        return text.format(a=a, b=b)
+
+    return made
+
+
+def _action(text: str) -> Callable[[random.Random], str]:
+    def made(choose: random.Random) -> str:
+        modes = choose.sample(MODES, 2)
+        return text.format(
+            a=choose.choice(ACTIONS),
+            l=choose.choice(LOOKUPS),
+            state=choose.choice(STATES),
+            modes=", ".join(f'"{mode}"' for mode in sorted(modes)),
+            amount=choose.choice((50, 100, 150, 200)),
+            total=choose.choice((200, 250, 300, 400)),
+            limit=choose.choice((50, 100, 150, 200)),
+            n=choose.choice((1, 2)),
+        )
+
+    return made
+
+
+_LAST: Final = "let v = args.id, o = last(call({l}, id = v, ok)).result:"
+KINDS: Final[dict[str, Callable[[random.Random], str]]] = {
+    "precedence": _pair("G({a} -> O {b})"),
+    "response": _pair("G({a} -> F {b})"),
+    "not after": _pair("G({b} -> !F {a})"),
+    "together": _pair("F {a} -> F {b}"),
+    "apart": _pair("!(F {a} & F {b})", OTHERS),
+    "alternate precedence": _pair("G({a} -> Y(!{a} S {b}))"),
+    "alternate response": _pair("G({a} -> X(!{a} U {b}))"),
+    "chain response": _pair("G({a} -> X {b})"),
+    "never": _pair("!F {b}"),
+    "count": _action("CalledN({a}, <= {n})"),
+    "per key": _action("G({a} -> let v = args.id: length(sofar(call({a}, id = v))) <= 1)"),
+    "lookup": _action("G({a} -> let v = args.id: earlier call({l}, id = v, ok))"),
+    "source": _action(
+        f"G({{a}} -> let v = args.id: earlier (call({LISTING}, ok) & v in result.ids))"
+    ),
+    "state": _action(f'G({{a}} -> {_LAST} o.state = "{{state}}")'),
+    "state bound": _action(f"G({{a}} -> {_LAST} o.limit >= {{limit}})"),
+    "agreement": _action(f"G({{a}} -> {_LAST} args.amount <= o.limit)"),
+    "value": _action("G({a} -> args.mode in [{modes}])"),
+    "bound": _action("G({a} -> args.amount <= {amount})"),
+    "total": _action("G({a} -> sum(sofar({a}).args.amount) <= {total})"),
+    "confirmed": _action(
+        f"G({{a}} -> last(says(user)).text ~ /{YES.replace('{', '{{').replace('}', '}}')}/)"
+    ),
+    "follow-up": _action("G({a} -> let v = args.id: F call(notify, id = v))"),
+    "done before": _pair(
+        "G({a} -> let v = args.id: length(sofar(call({b}, id = v))) = 0)", ACTIONS, ACTIONS
+    ),
+}
+"""A rule of each kind, drawn at random."""
+CONTROL_FLOW: Final = frozenset(list(KINDS)[:10])
+
+
+def planted_rules(choose: random.Random, kinds: frozenset[str] | None = None) -> list[Planted]:
+    """Three to eight rules of different kinds that an agent can keep, and break one by one."""
+    names = [name for name in KINDS if kinds is None or name in kinds]
+    wanted = choose.randint(3, min(8, len(names)))
+    rules: list[Planted] = []
+    for kind in choose.sample(names, len(names)):
+        for _ in range(2):
+            more = [*rules, Planted(kind, KINDS[kind](choose))]
+            if _is_feasible(more, choose):
+                rules = more
+                break
+        if len(rules) == wanted:
+            break
+    return rules
+
+
+def _is_feasible(rules: list[Planted], choose: random.Random) -> bool:
+    few = good_runs(rules, 12, choose)
+    return few is not None and bad_runs(rules, 3 * len(rules), choose) is not None
+
+
+def procedure_of(rules: list[Planted]) -> Procedure:
+    """The rules as a procedure that a gate enforces."""
+    if not rules:
+        return _ANYTHING
+    constraints = [
+        {
+            "name": f"r{number}",
+            "rule": each.rule,
+            "severity": "SOFT_BLOCK",
+            "events": events_of(each.rule),
+        }
+        for number, each in enumerate(rules)
+    ]
+    about: dict[str, Any] = {"bylaw": 1, "name": "planted", "finish": "met"}
+    return Procedure.from_dict({**about, "unlisted": "allow", "constraints": constraints})
+
+
+def random_call(choose: random.Random, desk: Desk, tool: str) -> Call:
+    """A call of this tool with arguments at random."""
+    noise = {"tag": choose.choice(("x", "y", "z")), "size": choose.randrange(1000)}
+    if tool == LISTING:
+        return Call(tool, noise)
+    numbered = {"id": choose.choice(list(desk.orders)), **noise}
+    if tool in ACTIONS:
+        amount, mode = choose.randrange(1, 300), choose.choice(MODES)
+        return Call(tool, {**numbered, "amount": amount, "mode": mode})
+    return Call(tool, numbered if tool in LOOKUPS or tool == "notify" else noise)
+
+
+def result_of(choose: random.Random, desk: Desk, call: Call) -> Any:
+    """The result that the tool returns."""
+    if call.tool == LISTING:
+        ids = list(desk.orders)
+        return {"ids": choose.sample(ids, choose.randint(2, len(ids))), "page": 1}
+    if call.tool in LOOKUPS:
+        number = str(call.args["id"])
+        return {"id": number, **desk.orders[number]}
+    return {"done": True, "code": choose.randrange(1000)}
+
+
+def random_run(
+    choose: random.Random, guard: Guard | None, named: frozenset[str] = frozenset()
+) -> Trace | None:
+    """A run of a random agent, behind the gate if there is one; None if it cannot finish.
+
+    It calls the tools that rules name more often than others.
+    """
+    desk = Desk.opened(choose)
+    guard = guard or Guard(_ANYTHING)
+    length = choose.randint(LENGTH - 4, LENGTH + 6)
+    weights = [choose.choice((0.3, 1, 2)) * (3 if tool in named else 1) for tool in TOOLS]
+    ran = 0
+    for _ in range(5 * length):
+        if ran >= length and choose.random() < 0.3 and _finished(guard):
+            return guard.finish().trace
+        if choose.random() < 0.25:
+            text = choose.choice(("Yes, please.", "yes", "No, wait.", "Tell me more.", "Hello"))
+            guard.say("user", text)
+            continue
+        tool = choose.choices(TOOLS, weights)[0]
+        (decision,) = guard.propose([random_call(choose, desk, tool)])
+        if guard.stopped:
+            return None
+        if decision.allowed:
+            guard.record(decision, result_of(choose, desk, decision.call))
+            ran += 1
+    return None
+
+
+_ANYTHING: Final = Procedure.from_dict(
+    {"unlisted": "allow", "events": "all", "constraints": [{"name": "any", "rule": "true"}]}
+)
+
+
+def _finished(guard: Guard) -> bool:
+    """Ends the run if every obligation is met."""
+    (decision,) = guard.propose([Call("final_answer", {"answer": "done"})])
+    return decision.allowed
+
+
+def good_runs(rules: list[Planted], count: int, choose: random.Random) -> list[Trace] | None:
+    """Runs that keep every rule; None if the rules leave an agent too little to do."""
+    judged = procedure_of(rules)
+    found = _runs(judged, judged, count, choose, "FULL")
+    return None if found is None or _is_rare(judged, found) else found
+
+
+def _is_rare(judged: Procedure, runs: list[Trace]) -> bool:
+    """Does a rule come into play in so few runs that it leaves no trace in them?"""
+    reports = [verify_trace(trace, judged) for trace in runs]
+    vacuous = [
+        sum(report.constraints[n].outcome is Outcome.VACUOUS for report in reports)
+        for n in range(len(judged.constraints))
+    ]
+    return any(number > 0.8 * len(runs) for number in vacuous)
+
+
+def _runs(
+    enforced: Procedure, judged: Procedure, count: int, choose: random.Random, label: str
+) -> list[Trace] | None:
+    found: list[Trace] = []
+    text = " ".join(rule.rule for rule in (*enforced.constraints, *judged.constraints))
+    named = frozenset(tool for tool in TOOLS if tool in text)
+    for attempt in range(20 + count * 15):
+        if len(found) == count:
+            break
+        if attempt > 20 and len(found) < attempt / 15:
+            return None
+        options: dict[str, Any] = {"soft_block_limit": 10**6, "unenforceable": "score"}
+        trace = random_run(choose, Guard(enforced, **options), named)
+        if trace is not None and verify_trace(trace, judged).label == label:
+            found.append(trace)
+    return found if len(found) == count else None
+
+
+_WEAKER: Final = {
+    r"G\((\w+) -> let v = args.id, o = last\(call\((\w+), .*": (
+        "G({0} -> let v = args.id: earlier call({1}, id = v, ok))"
+    ),
+    r"G\((\w+) -> let v = args.id: earlier \(call\((\w+), ok\) & .*": "G({0} -> O {1})",
+}
+"""Rules about what a call shows, and the rule that there is such a call."""
+
+
+def _weaker(broken: Planted) -> list[Planted]:
+    """A rule about what a call shows is broken by what it shows, and not by its absence."""
+    for pattern, weaker in _WEAKER.items():
+        if found := re.fullmatch(pattern, broken.rule):
+            return [Planted("weaker", weaker.format(*found.groups()))]
+    return []
+
+
+def bad_runs(rules: list[Planted], count: int, choose: random.Random) -> list[Trace] | None:
+    """Runs that break exactly one rule each, about as many for each rule."""
+    found: list[Trace] = []
+    for number, broken in enumerate(rules):
+        others = [each for each in rules if each is not broken]
+        share = count * (number + 1) // len(rules) - count * number // len(rules)
+        only = procedure_of([broken])
+        some = _runs(procedure_of([*others, *_weaker(broken)]), only, share, choose, "NONE")
+        if some is None:
+            return None
+        found += some
+    return found
+
+
+def mislabelled(
+    good: list[Trace], bad: list[Trace], noise: float, choose: random.Random
+) -> tuple[list[Trace], list[Trace]]:
+    """Both lists, with this share of the labels swapped."""
+    pairs = [(trace, True) for trace in good] + [(trace, False) for trace in bad]
+    flipped = [(trace, label != (choose.random() < noise)) for trace, label in pairs]
+    return [t for t, label in flipped if label], [t for t, label in flipped if not label]
+
+
+def random_traces(count: int, choose: random.Random) -> Iterator[Trace]:
+    """Runs of an agent that no gate holds back, to compare rules on."""
+    while count:
+        trace = random_run(choose, None)
+        if trace is not None:
+            count -= 1
+            yield trace

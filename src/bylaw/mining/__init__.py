@@ -1,0 +1,1 @@
+"""Rules from recorded runs: what good runs keep and bad runs break."""

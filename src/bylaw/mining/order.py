@@ -1,0 +1,201 @@
+"""Rules about tools alone: which are called, how often, and in which order.
+
+All pairs of tools are compared at once in arrays. A rule that too many good runs break is dropped
+before it is made. How surprising an order is follows from exchanging the calls of a run: if `a` and
+`b` are called n and m times, an order of them by chance begins with `a` with probability n/(n+m).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Final, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bylaw.formulas import CalledN, F, G, O, S, U, X, Y, call
+from bylaw.logic.formula import Formula
+from bylaw.mining.candidate import RuleCandidate
+from bylaw.mining.labels import RunLabels
+from bylaw.mining.runs import Runs
+from bylaw.syntax.printer import to_text
+
+PairRule: TypeAlias = Callable[[str, str], Formula]
+_MOST_CALLS: Final = 12
+"""The largest number of calls that a rule bounds."""
+
+PAIR_RULES: Final[dict[str, tuple[PairRule, str]]] = {
+    "precedence": (
+        lambda a, b: G(call(a) >> O(call(b))),
+        "Every {a} comes after some {b}.",
+    ),
+    "response": (
+        lambda a, b: G(call(a) >> F(call(b))),
+        "Every {a} is followed by some {b}.",
+    ),
+    "not after": (
+        lambda a, b: G(call(b) >> ~F(call(a))),
+        "After {b}, {a} is not called any more.",
+    ),
+    "together": (
+        lambda a, b: F(call(a)) >> F(call(b)),
+        "A run that calls {a} also calls {b}.",
+    ),
+    "apart": (
+        lambda a, b: ~(F(call(a)) & F(call(b))),
+        "No run calls both {a} and {b}.",
+    ),
+    "alternate precedence": (
+        lambda a, b: G(call(a) >> Y(S(~call(a), call(b)))),
+        "Every {a} has a {b} of its own before it.",
+    ),
+    "alternate response": (
+        lambda a, b: G(call(a) >> X(U(~call(a), call(b)))),
+        "Every {a} is followed by {b} before the next {a}.",
+    ),
+    "chain precedence": (
+        lambda a, b: G(call(a) >> Y(call(b))),
+        "Every {a} comes right after {b}.",
+    ),
+    "chain response": (
+        lambda a, b: G(call(a) >> X(call(b))),
+        "Every {a} is followed at once by {b}.",
+    ),
+}
+"""The rule about two tools of each kind, and its meaning. The first tool is restricted."""
+
+
+def candidates(runs: Runs, labels: RunLabels) -> Iterator[RuleCandidate]:
+    """The rules about tools that few enough good runs break."""
+    yield from _counts(runs, labels)
+    if len(runs.tools) > 1:
+        yield from _pairs(runs, labels)
+
+
+# ── one tool ──────────────────────────────────────────────────────────────────────────────
+
+
+def _counts(runs: Runs, labels: RunLabels) -> Iterator[RuleCandidate]:
+    everywhere = np.ones(len(runs), dtype=np.bool_)
+    repeats = _repeats(runs)
+    for code, tool in enumerate(runs.tools):
+        counts = runs.counts[:, code]
+        has = runs.has[:, code]
+        called, never = to_text(F(call(tool))), to_text(~F(call(tool)))
+        if labels.acceptable(~has, everywhere):
+            yield RuleCandidate("called", (tool,), called, f"{tool} is called.", ~has, everywhere)
+        if runs.bad.any() and labels.acceptable(has, everywhere):
+            yield RuleCandidate("never", (tool,), never, f"{tool} is not called.", has, everywhere)
+            continue
+        for most in range(1, min(int(counts.max()), _MOST_CALLS + 1)):
+            violated = counts > most
+            if labels.acceptable(violated, has):
+                meaning = f"{tool} is called at most {_times(most)}."
+                rule = to_text(CalledN(tool, "<=", most))
+                chance = float(has.sum()) * float(np.log1p(-repeats)) if most == 1 else 0.0
+                yield RuleCandidate("count", (tool,), rule, meaning, violated, has, chance)
+        for least in range(2, min(int(counts.max()), _MOST_CALLS) + 1):
+            violated = counts < least
+            if labels.acceptable(violated, everywhere):
+                meaning = f"{tool} is called at least {_times(least)}."
+                rule = to_text(CalledN(tool, ">=", least))
+                yield RuleCandidate("count", (tool,), rule, meaning, violated, everywhere)
+
+
+def _repeats(runs: Runs) -> float:
+    """The share of tools that a run calls and calls again."""
+    good = runs.counts[runs.good]
+    return float(np.clip((good > 1).sum() / max(1, (good > 0).sum()), 0.001, 0.999))
+
+
+def _times(number: int) -> str:
+    return {1: "once", 2: "twice"}.get(number, f"{number} times")
+
+
+# ── two tools ─────────────────────────────────────────────────────────────────────────────
+
+
+def _pairs(runs: Runs, labels: RunLabels) -> Iterator[RuleCandidate]:
+    has, first, last, counts = runs.has, runs.first, runs.last, runs.counts
+    neighbours = Neighbours(runs)
+    for a, tool in enumerate(runs.tools):
+        active = has[:, a]
+        here, ends = first[:, a, None], last[:, a, None]
+        share = counts[:, a, None] / np.maximum(1, counts + counts[:, a, None])
+        by_chance = np.log(np.clip(1 - share, 1e-9, 1.0))  # that the other tool comes first
+        broken = {
+            "precedence": active[:, None] & ~(first < here),
+            "response": active[:, None] & ~(last > ends),
+            "not after": active[:, None] & has & (ends > first),
+            "together": active[:, None] & ~has,
+            "apart": active[:, None] & has,
+            "alternate precedence": neighbours.unpreceded[:, a],
+            "alternate response": neighbours.unanswered[:, a],
+            "chain precedence": neighbours.not_before[:, a],
+            "chain response": neighbours.not_after[:, a],
+        }
+        for kind, violated in broken.items():
+            few = violated[runs.good].sum(axis=0) <= labels.tolerated(active)
+            for b in np.flatnonzero(few).tolist():
+                if b == a or (kind == "apart" and b < a):
+                    continue
+                rule, meaning = PAIR_RULES[kind]
+                other = runs.tools[b]
+                surprising = kind in _ORDERS
+                both = active & has[:, b] & runs.good
+                chance = float(by_chance[both, b].sum()) if surprising else 0.0
+                yield RuleCandidate(
+                    kind,
+                    (tool, other),
+                    to_text(rule(tool, other)),
+                    meaning.format(a=tool, b=other),
+                    violated[:, b],
+                    active,
+                    chance,
+                )
+
+
+_ORDERS: Final = frozenset(
+    {"precedence", "response", "alternate precedence", "alternate response"}
+    | {"chain precedence", "chain response"}
+)
+
+
+class Neighbours:
+    """For each run and pair of tools: do calls of one lack the other next to them, or between?"""
+
+    def __init__(self, runs: Runs) -> None:
+        size = (len(runs), len(runs.tools), len(runs.tools))
+        self.unpreceded: Final[NDArray[np.bool_]] = np.zeros(size, dtype=np.bool_)
+        self.unanswered: Final[NDArray[np.bool_]] = np.zeros(size, dtype=np.bool_)
+        self.not_before: Final[NDArray[np.bool_]] = np.zeros(size, dtype=np.bool_)
+        self.not_after: Final[NDArray[np.bool_]] = np.zeros(size, dtype=np.bool_)
+        for run, sequence in enumerate(runs.sequences):
+            calls = sequence.tolist()
+            self._between(calls, self.unpreceded[run])
+            self._between(calls[::-1], self.unanswered[run])
+            self._next_to(calls, self.not_before[run])
+            self._next_to(calls[::-1], self.not_after[run])
+
+    @staticmethod
+    def _between(calls: list[int], lacking: NDArray[np.bool_]) -> None:
+        """Marks the tools that do not occur between two calls of a tool, or before the first."""
+        since: dict[int, NDArray[np.bool_]] = {}
+        seen = np.zeros(len(lacking), dtype=np.bool_)
+        for tool in calls:
+            lacking[tool] |= ~since.get(tool, seen)
+            seen[tool] = True
+            for other in since.values():
+                other[tool] = True
+            since[tool] = np.zeros(len(lacking), dtype=np.bool_)
+
+    @staticmethod
+    def _next_to(calls: list[int], lacking: NDArray[np.bool_]) -> None:
+        """Marks the tools that a call of a tool does not have right before it."""
+        before = -1
+        for tool in calls:
+            kept = before >= 0 and bool(lacking[tool, before])
+            lacking[tool] = True
+            if before >= 0:
+                lacking[tool, before] = kept
+            before = tool
