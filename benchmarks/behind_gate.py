@@ -22,7 +22,7 @@ from bylaw.bench.analysis.gate import resolution_cells, resolutions
 from bylaw.bench.analysis.layers import pass_rate
 from bylaw.bench.instance import instance
 from bylaw.enforcement.severity import SETTINGS
-from bylaw.procedure.constraint import LAYERS
+from bylaw.procedure.procedure import LAYERS
 from bylaw.tables import Table
 from bylaw.training.data.example import PRODUCTION
 from bylaw.training.run.eval_tables import gains_table, splits_table

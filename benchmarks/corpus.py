@@ -9,7 +9,8 @@ several rounds. Bylaw is compared with:
 - msgspec, which decodes all fields of the same lines into typed records and does nothing else: the
   least that any reader of JSONL has to do;
 - agentltl 0.2.1, which scores decoded records, one at a time;
-- pm4py and Declare4Py, on the DECLARE rules that both sides know, from their own file format.
+- pm4py and Declare4Py, on the DECLARE rules that both sides know, from their own file format;
+- itself without columns, on rules about time: the reference judges each trace alone.
 
 Verdicts must agree wherever both sides give them. The last part runs the command on files of
 growing size and measures its memory.
@@ -26,6 +27,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from itertools import accumulate
 from pathlib import Path
 from time import perf_counter
 from typing import Any, Final
@@ -38,8 +40,7 @@ import workload
 
 from bylaw import Call, Constraint, Procedure, Trace, parse
 from bylaw.batch.input.chunks import TextLines
-from bylaw.batch.scoring.scorer import Scorer
-from bylaw.batch.scoring.scores import VIOLATED, Scores
+from bylaw.batch.scoring.scorer import VIOLATED, Scorer, Scores
 from bylaw.trace.files import read_trace
 
 LENGTH: Final = 50
@@ -47,6 +48,16 @@ CHUNK: Final = 4 << 20
 RETAIL: Final = Path(__file__).parent.parent / "examples" / "retail"
 MIXED: Final = [rule for rules in workload.FAMILIES.values() for rule in rules[::3]]
 """The core procedure: thirty rules, ten of each family."""
+
+
+TIMED: Final = (
+    "G(b_1 -> O a_1 within 5 min)",
+    "G(a_1 -> F b_1 within 5 min)",
+    "G(b_1 -> let k = args.k: earlier call(a_1, k = k) within 5 min)",
+    "G(length(sofar(call, 1 min)) <= 12)",
+    "G(a_1 -> sum(sofar(call, 5 min).args.k) <= 150)",
+    'G(a_1 -> hour(start, "Europe/Berlin") < 24)',
+)
 
 
 class TypedCall(msgspec.Struct, gc=False):
@@ -66,17 +77,21 @@ class TypedRecord(msgspec.Struct, gc=False):
     answer: str | None = None
 
 
-def session(seed: int) -> list[Call]:
-    """The calls of one session."""
+def session(seed: int, *, timed: bool = False) -> list[Call]:
+    """The calls of one session; with times, about one in ten seconds."""
     calls = workload.calls(LENGTH, seed)
     if seed % 2:
         random.Random(seed).shuffle(calls)
-    return [Call(call.tool, call.args, call.result, step) for step, call in enumerate(calls)]
+    times = accumulate(random.Random(seed).expovariate(0.1) for _ in calls)
+    return [
+        Call(call.tool, call.args, call.result, step, start=1.7e9 + time if timed else None)
+        for step, (call, time) in enumerate(zip(calls, times, strict=True))
+    ]
 
 
-def lines(traces: int) -> list[bytes]:
+def lines(traces: int, *, timed: bool = False) -> list[bytes]:
     """The corpus, a record a line."""
-    records = (Trace(session(seed)).to_record() for seed in range(traces))
+    records = (Trace(session(seed, timed=timed)).to_record() for seed in range(traces))
     return [json.dumps(record).encode() for record in records]
 
 
@@ -237,6 +252,25 @@ def over_declare(traces: int, rounds: int) -> None:
     table.target("a DECLARE checker over Bylaw, from file to verdict", slowest, 30, at_least=True)
 
 
+def over_reference(traces: int, rounds: int) -> None:
+    """Prints the time of judging rules about time one by one over that in columns."""
+    corpus = chunks(lines(traces, timed=True))
+    rows: list[list[str]] = []
+    ratios: list[float] = []
+    for rule in TIMED:
+        in_columns = Scorer(procedure([rule]))
+        alone = Scorer(procedure([f"({rule}) & labels = labels"]))  # labels have no columns
+        took, slow = best(rounds, lambda: scored(in_columns, corpus), lambda: scored(alone, corpus))  # noqa: B023 - called at once
+        agree = _passed(scored(in_columns, corpus)) == _passed(scored(alone, corpus))
+        ratios.append(slow / took)
+        speed = f"{traces * LENGTH / took / 1e6:.2f} M/s"
+        ratio = table.times(slow / took)
+        rows.append([rule, speed, ratio, "agree" if agree else "DIFFER"])
+    head = [f"{traces:,} traces of {LENGTH} calls", "scored", "one by one over it", "verdicts"]
+    table.show("Rules about time: JSONL bytes in, scores out", head, rows)
+    table.target("one by one over columns, least", min(ratios), 3, at_least=True)
+
+
 def _passed(scores: Scores) -> list[list[bool]]:
     found: list[list[bool]] = (scores.outcomes != VIOLATED).tolist()
     return found
@@ -323,6 +357,7 @@ def main() -> None:
     over_reading(1_000 if quick else 20_000, 3 if quick else 5)
     over_agentltl(200 if quick else 4_000, 3)
     over_declare(200 if quick else 2_000, 3)
+    over_reference(200 if quick else 2_000, 3)
     growing([10**4, 10**5] if quick else [10**5, 10**6, 10**7])
 
 

@@ -27,7 +27,9 @@ def double(x: int) -> str:
 def _episode(rule: str = "CalledN(double, >= 0)", budget: int = 5, **options: Any) -> Episode:
     procedure = Procedure.from_dict({"constraints": [{"name": "rule", "rule": rule}]})
     conversation = new_chat("key", "seed", "Be good.", "Double 3.", TOOLS)
-    return Episode(conversation, {"double": double}, Guard(procedure, **options), budget)
+    return Episode(
+        conversation, {"double": double}, Guard(procedure, clock=None, **options), budget
+    )
 
 
 def _calls(*calls: tuple[str, dict[str, Any]]) -> Reply:

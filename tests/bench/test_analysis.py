@@ -43,7 +43,7 @@ from bylaw.bench.instance import instance, instances
 from bylaw.bench.jobs import jobs, script_for
 from bylaw.bench.results import Results, RunRecord, read_results
 from bylaw.bench.runner import BenchRunner
-from bylaw.procedure.constraint import LAYERS
+from bylaw.procedure.procedure import LAYERS
 from bylaw.tables import Cell, Column, Table
 
 MODELS = ("sim:careless", "sim:stubborn", FLOOR)

@@ -60,6 +60,39 @@ def test_edge_case(row: str) -> None:
     assert (report.satisfied, report.verdict) == (satisfied, verdict)
 
 
+@pytest.mark.parametrize("row", TABLE)
+def test_edge_case_by_definitions_only(row: str) -> None:
+    calls, answer, satisfied, verdict = TABLE[row]
+    report = Grounding(definitions_only=True).check(Trace(calls, answer=answer))
+    assert (report.satisfied, report.verdict) == (satisfied, verdict)
+
+
+SOURCE = "from helper import imported_name\n\n\nclass Session:\n    def send(self): used_name()\n"
+
+
+@pytest.mark.parametrize(
+    ("answer", "occurs", "defined"),
+    [
+        ("It is the class Session.", True, True),
+        ("It is called sess_ion.", False, False),
+        ("Session.send() does it.", True, True),
+        ("It calls used_name().", True, False),
+        ("It uses imported_name.", True, False),
+        ("It is in src/pkg/session.py.", True, True),
+        ("It is in session.py.", True, True),
+        ("It is in src/pkg/other.py.", False, False),
+        ("It is in ssion.py.", False, False),
+    ],
+)
+def test_by_definitions_only_a_mere_occurrence_does_not_count(
+    answer: str, occurs: bool, defined: bool
+) -> None:
+    read = Call("read_file", {"path": "src/pkg/session.py"}, json.dumps({"content": SOURCE}))
+    trace = Trace([read], answer=answer)
+    assert Grounding().check(trace).satisfied is occurs
+    assert Grounding(definitions_only=True).check(trace).satisfied is defined
+
+
 def test_a_refusal_passes_as_in_the_paper_but_is_vacuous() -> None:
     report = Grounding().check(Trace([READ], answer=REFUSAL))
     assert report.satisfied

@@ -180,3 +180,19 @@ def test_a_judge_that_cannot_be_reached_leaves_nothing_on_record(
         judging.run(judgements(judging.model.name, runs))
     assert set(judging.failed.values()) == {"no connection"}
     assert list(read_results(path)) == []
+
+
+class RunningJudge(Judge):
+    """A judge that could execute whole runs, in which a sample would follow the one before it."""
+
+    can_execute_runs = True
+
+    def execute_runs(self, runs: Sequence[Any], end: Any) -> None:
+        raise AssertionError("a judgement is not one conversation")
+
+
+def test_samples_are_independent_conversations(runs: list[dict[str, Any]], tmp_path: Path) -> None:
+    judge = RunningJudge()
+    judged = _judged(judge, runs, tmp_path / "judged.jsonl")
+    assert len(judge.asked) == SAMPLES * len(judged) > 0
+    assert {len(chat.messages) for chat in judge.asked} == {1}

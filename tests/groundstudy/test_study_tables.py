@@ -50,7 +50,9 @@ def _run(model: str, prompt: str, number: int, category: str, **other: Any) -> d
         "bucket": "low",
         "category": category,
         "grounding": {"verdict": "grounded" if category[1] == "G" else "ungrounded"},
+        "correct": category[0] == "C",
         "located": category == "CG",
+        "defined": category == "CG",
         "reads": 0,
         "calls": 0,
         "ending": "answered",
@@ -201,7 +203,7 @@ def test_the_pooled_figures_come_out_as_printed() -> None:
 def test_undefined_values_are_written_as_a_dash() -> None:
     rows = judges(_judged()).cells()
     (row,) = (row for row in rows if row[2:4] == ["default", "Qwen3.5-397B-A17B"])
-    assert row[7] == "—"
+    assert row[9] == "—"
 
 
 @pytest.mark.parametrize(
@@ -265,9 +267,27 @@ def test_every_table_says_who_is_simulated(name: str) -> None:
 def test_places() -> None:
     runs = [_run("m", "default", n, c) for n, c in enumerate(("CG", "IG", "IG", "IU"))]
     runs[1]["located"] = True  # a refusal
+    runs[2]["defined"] = True
     ((_, row),) = _rows(location(runs), "model").items()
-    figures = [row[name] for name in ("grounded", "located", "of CG", "of IG")]
-    assert figures == [0.75, 0.5, 1.0, 0.5]
+    names = ("grounded", "defined", "correct too", "located", "of CG", "of IG")
+    assert [row[name] for name in names] == [0.75, 0.5, 0.25, 0.5, 1.0, 0.5]
+
+
+def test_a_row_over_both_prompts_follows_those_of_a_model() -> None:
+    ran = (("m", "default", "CG"), ("m", "strict", "IU"), ("n", "strict", "CG"))
+    runs = [_run(model, prompt, 1, category) for model, prompt, category in ran]
+    rows = [(row[0], row[1], row[2], row[3]) for row in categories(runs).rows]
+    assert rows == [
+        ("m", "default", 1, 1.0),
+        ("m", "strict", 1, 0.0),
+        ("m", "both", 2, 0.5),
+        ("n", "strict", 1, 1.0),
+    ]
+
+
+def test_the_rate_of_yeses_is_given_next_to_what_was_measured() -> None:
+    found = Confusion(3, 2, 1, 4)
+    assert (found.first_rate, found.second_rate) == (0.5, 0.4)
 
 
 def test_how_models_go_about_it() -> None:

@@ -44,9 +44,15 @@ def drive(
     jobs: Iterable[J],
     begin: Callable[[J], R],
     end: Callable[[Sequence[R]], None],
+    *,
+    appends: bool = True,
 ) -> None:
-    """Begins a run for each job, and passes finished runs to `end`, possibly from a thread."""
-    if isinstance(model, RunExecutor) and model.can_execute_runs:
+    """Begins a run for each job, and passes finished runs to `end`, possibly from a thread.
+
+    `appends` says that a run only appends to its conversation. If it starts a new one for a turn,
+    the model is called turn by turn.
+    """
+    if appends and isinstance(model, RunExecutor) and model.can_execute_runs:
         model.execute_runs([begin(job) for job in jobs], end)
     elif model.batched:
         _drive_in_batches(model, map(begin, jobs), end)

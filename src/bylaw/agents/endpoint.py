@@ -33,6 +33,10 @@ class UnreachableError(Exception):
     """No answer arrived: no connection, a dropped one, or not in time."""
 
 
+class LateAnswerError(UnreachableError):
+    """No answer arrived in time."""
+
+
 class UnusableAnswerError(Exception):
     """An answer is too large, or in an encoding that cannot be read."""
 
@@ -71,7 +75,7 @@ class Endpoint:
         try:
             return running.result()
         except TimeoutError:
-            raise UnreachableError(f"no answer within {seconds:.3g} s") from None
+            raise LateAnswerError(f"no answer within {seconds:.3g} s") from None
         except CancelledError:
             raise UnreachableError("the connection was closed") from None
         except httpx.HTTPError as failed:

@@ -30,7 +30,7 @@ from email.utils import parsedate_to_datetime
 from typing import Final, Self
 from urllib.parse import urlsplit
 
-from bylaw.agents.endpoint import Endpoint, UnreachableError, UnusableAnswerError
+from bylaw.agents.endpoint import Endpoint, LateAnswerError, UnreachableError, UnusableAnswerError
 from bylaw.agents.parsing import MalformedCallError, call_from, parse_calls
 from bylaw.agents.protocol import Chat, Reply
 from bylaw.agents.redaction import WITHHELD, redacted, reveals
@@ -130,7 +130,9 @@ class OpenAIModel:
             try:
                 return _reply(self._answer(body, min(self._timeout, left)), conversation)
             except _RequestFailed as failed:
-                reason = failed.reason
+                # The last try may have too little time for any answer, which is no reason.
+                if tries == 1 or left >= self._timeout or not failed.late:
+                    reason = failed.reason
                 pause = max(failed.pause, self._next_pause(tries))
                 last = tries >= self._tries or pause > deadline - time.monotonic()
                 if last or not failed.transient or self._closed.is_set():
@@ -153,7 +155,8 @@ class OpenAIModel:
         try:
             response = self._endpoint.post(body, seconds)
         except UnreachableError as error:
-            raise _RequestFailed(str(error), transient=True) from None
+            late = isinstance(error, LateAnswerError)
+            raise _RequestFailed(str(error), transient=True, late=late) from None
         except UnusableAnswerError as error:
             raise _RequestFailed(str(error), transient=False) from None
         status, content = response.status, response.content
@@ -191,12 +194,20 @@ class _RequestFailed(Exception):
     """A request without a usable answer."""
 
     def __init__(
-        self, reason: str, *, transient: bool, rate_limited: bool = False, pause: float = 0.0
+        self,
+        reason: str,
+        *,
+        transient: bool,
+        late: bool = False,
+        rate_limited: bool = False,
+        pause: float = 0.0,
     ) -> None:
         super().__init__(reason)
         self.reason = reason
         self.transient = transient
         """May a retry succeed?"""
+        self.late = late
+        """Did it take too long?"""
         self.rate_limited = rate_limited
         """Must all requests wait?"""
         self.pause = pause

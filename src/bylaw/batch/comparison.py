@@ -15,7 +15,7 @@ from bylaw.batch.corpus import CorpusEngine, CorpusProgress, LocalEngine, core_c
 from bylaw.batch.input.chunks import Cursor, Limits
 from bylaw.batch.input.files import CorpusFile, group_files
 from bylaw.batch.output.summary import Summary
-from bylaw.batch.scoring.scores import PASSED, VERDICTS, Scores
+from bylaw.batch.scoring.scorer import PASSED, VERDICTS, Scores
 from bylaw.errors import Diagnostic
 from bylaw.procedure.procedure import Procedure
 from bylaw.values import Json
@@ -176,8 +176,9 @@ def compare_on_corpus(
     watch: Callable[[CorpusProgress], None] = lambda progress: None,
 ) -> CorpusComparison:
     """Scores every trace under both procedures. `changed` is called, in order, for each trace that
-    they judge differently.
+    they judge differently. Rules across runs are left out: they judge no single trace.
     """
+    old, new = old.of_one_run(), new.of_one_run()
     engine, limits = engine or LocalEngine(core_count()), limits or Limits()
     comparison = CorpusComparison(Summary(old), Summary(new))
     for chunk in engine(group_files(corpus, limits.chunk), Cursor(), [old, new], limits):

@@ -23,8 +23,7 @@ from bylaw.batch.input.chunks import Chunk, Content, Cursor, Limits, chunks, loa
 from bylaw.batch.input.files import CorpusFile, FileGroups, group_files
 from bylaw.batch.output.results_file import ResultsFile, RunState
 from bylaw.batch.output.summary import Summary
-from bylaw.batch.scoring.scorer import Scorer
-from bylaw.batch.scoring.scores import Scores
+from bylaw.batch.scoring.scorer import Scorer, Scores
 from bylaw.errors import Diagnostic, UsageError
 from bylaw.procedure.procedure import Procedure
 
@@ -85,7 +84,11 @@ def score_corpus(
     output: ResultsFile | None = None,
     watch: Callable[[CorpusProgress], None] = lambda progress: None,
 ) -> Summary:
-    """Scores every trace of a corpus, in bounded memory. Rows are written to `output`."""
+    """Scores every trace of a corpus, in bounded memory. Rows are written to `output`.
+
+    Rules across runs are left out: they judge no single trace.
+    """
+    procedure = procedure.of_one_run()
     engine, limits = engine or LocalEngine(core_count()), limits or Limits()
     done = output.state if output else RunState()
     cursor, size = done.cursor, done.size

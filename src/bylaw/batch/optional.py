@@ -22,7 +22,11 @@ def import_extra(module: str, purpose: str, extra: str = "corpus") -> Any:
     try:
         return import_module(module)
     except ImportError:
-        package = module.partition(".")[0]
-        message = f"{purpose} needs {package}, which is not installed"
-        help = f"pip install 'bylaw[{extra}]'"
-        raise UsageError(Diagnostic("E402", message, help)) from None
+        raise not_installed(module, purpose, extra) from None
+
+
+def not_installed(module: str | None, purpose: str, extra: str = "corpus") -> UsageError:
+    """The error for a module that could not be imported."""
+    package = (module or "a package").partition(".")[0]
+    message = f"{purpose} needs {package}, which is not installed"
+    return UsageError(Diagnostic("E402", message, f"pip install 'bylaw[{extra}]'"))

@@ -21,8 +21,7 @@ from bylaw.formulas import (
     InstanceBefore,
 )
 from bylaw.logic.formula import Formula
-from bylaw.procedure.constraint import Constraint
-from bylaw.procedure.procedure import Procedure
+from bylaw.procedure.procedure import Constraint, Procedure
 from bylaw.values import canonical
 
 WEIGHTS: Final[Mapping[str, float]] = {

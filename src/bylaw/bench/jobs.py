@@ -87,7 +87,8 @@ def job_episode(job: Job, hints: Hints) -> Episode:
     task = job.instance
     specs = [*(TOOLS[name].spec for name in task.template.tools), ANSWER]
     conversation = new_chat(job.key, job.task, SYSTEM, task.prompt, specs)
-    guard = Guard(task.procedure, job.setting, hints=hints, outstanding="hope")
+    options: dict[str, Any] = {"hints": hints, "outstanding": "hope", "clock": None}
+    guard = Guard(task.procedure, job.setting, **options)  # without times, runs can be repeated
     return Episode(conversation, _functions(task), guard, task.budget)
 
 

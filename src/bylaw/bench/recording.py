@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from threading import Lock
 from time import perf_counter
-from typing import Final, Generic, Protocol, Self, TypeVar
+from typing import ClassVar, Final, Generic, Protocol, Self, TypeVar
 
 from bylaw import __version__
 from bylaw.agents.driving import AgentRun, drive
@@ -38,6 +38,9 @@ A = TypeVar("A", bound=ActiveJob)
 
 class JobRunner(ABC, Generic[J, A]):
     """Runs the jobs that are not yet on record, and records each one when it finishes."""
+
+    appends: ClassVar[bool] = True
+    """Does a job only append to its conversation? Otherwise it starts new ones."""
 
     def __init__(
         self,
@@ -82,7 +85,7 @@ class JobRunner(ABC, Generic[J, A]):
         return self
 
     def _run(self, jobs: Sequence[J]) -> None:
-        drive(self.model, jobs, self.start, self._finish)
+        drive(self.model, jobs, self.start, self._finish, appends=self.appends)
 
     def _finish(self, ended: Sequence[A]) -> None:
         """Records jobs that have ended, in one write."""

@@ -12,7 +12,7 @@ from bylaw.bench.templates import TEMPLATES
 from bylaw.bench.templates.template import DIFFICULTIES
 from bylaw.enforcement.severity import SETTINGS
 from bylaw.errors import Diagnostic, TraceError
-from bylaw.procedure.constraint import LAYERS
+from bylaw.procedure.procedure import LAYERS
 from bylaw.saved import Damaged, choice, fields, flag, listed, number, table, text, whole
 from bylaw.values import LARGEST
 

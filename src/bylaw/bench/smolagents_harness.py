@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from smolagents import LogLevel, Tool
+from smolagents import LogLevel, Tool, ToolCallingAgent
 from smolagents.memory import ActionStep
 from smolagents.models import (
     ChatMessage,
@@ -22,10 +22,10 @@ from smolagents.models import (
 from smolagents.monitoring import TokenUsage
 from smolagents.utils import AgentGenerationError, AgentMaxStepsError
 
-from bylaw.adapters.smolagents import GuardedToolCallingAgent
+from bylaw.adapters.smolagents import GuardSource, guarded
 from bylaw.agents.loop import Episode, RefusedCall
 from bylaw.agents.protocol import Chat, ChatModel, Reply, ToolSpec
-from bylaw.enforcement.decision import ConstraintViolationError, Decision
+from bylaw.enforcement.decision import Decision
 from bylaw.enforcement.guard import Guard
 from bylaw.names import FINAL_ANSWER
 from bylaw.trace.event import Call
@@ -46,22 +46,23 @@ def run_episode(episode: Episode, model: ChatModel) -> None:
     """Runs a whole episode."""
     (task,) = (m["content"] for m in episode.conversation.messages if m["role"] == "user")
     tools = [each for each in episode.conversation.tools if each.name != FINAL_ANSWER]
-    agent = GuardedToolCallingAgent(
+    agent = ToolCallingAgent(
         tools=[_EpisodeTool(episode, each) for each in tools],
         model=_EpisodeModel(episode, model),
-        guard=_RecordingGuard(episode),
         max_steps=episode.max_turns,
         verbosity_level=LogLevel.OFF,
     )
+    source = _EpisodeSource(episode)
     try:
-        answer = agent.run(task)
-    except ConstraintViolationError:
-        episode.ending = "stopped"
+        answer = guarded(agent, source).run(task)
     except _BudgetSpentError:
         episode.ending = "truncated"
     except AgentGenerationError as error:
         episode.failure = episode.failure or str(error)
     else:
+        if source.guard.stopped or not source.guard.finished:
+            episode.ending = "stopped"
+            return
         last = [step for step in agent.memory.steps if isinstance(step, ActionStep)][-1]
         episode.answer = answer
         out_of_steps = isinstance(last.error, AgentMaxStepsError)
@@ -78,19 +79,18 @@ class _RecordingGuard(Guard):
     def __init__(self, episode: Episode) -> None:
         inner = episode.guard
         assert isinstance(inner, Guard), "benchmark runs are guarded, if only to be counted"
-        super().__init__(
-            inner.procedure, inner.setting, hints=inner.hints, outstanding=inner.outstanding
-        )
+        options: dict[str, Any] = {"hints": inner.hints, "outstanding": inner.outstanding}
+        super().__init__(inner.procedure, inner.setting, clock=None, **options)
         self._episode = episode
         episode.guard = self
 
-    def propose(self, calls: Iterable[Call]) -> list[Decision]:
+    def propose(self, calls: Iterable[Call], *, same_turn: bool = False) -> list[Decision]:
         """Decides a turn, within the budget."""
         listed = list(calls)
         spent = len(self._episode.executed) >= self._episode.budget
         if spent and any(call.tool != FINAL_ANSWER for call in listed):
             raise _BudgetSpentError
-        return [self._noted(decision) for decision in super().propose(listed)]
+        return [self._noted(decision) for decision in super().propose(listed, same_turn=same_turn)]
 
     def _noted(self, decision: Decision) -> Decision:
         """The decision, recorded if it is a refusal; without the mark, which is random."""
@@ -103,14 +103,28 @@ class _RecordingGuard(Guard):
         )
         return decision
 
-    def record(self, decision: Decision, result: Json, *, error: str | None = None) -> None:
+    def record(
+        self, decision: Decision, result: Json, *, error: str | None = None, **told: Any
+    ) -> None:
         """Records a result."""
-        super().record(decision, result, error=error)
+        super().record(decision, result, error=error, **told)
         if decision.call.tool != FINAL_ANSWER:
             call = decision.call
             made = Call(call.tool, call.args, result, call.step, error, call.id)
             self._episode.executed.append(made)
             self._episode.events.append(made)
+
+
+class _EpisodeSource(GuardSource):
+    """The guard of an episode, which is one run."""
+
+    def __init__(self, episode: Episode) -> None:
+        self.guard = _RecordingGuard(episode)
+        super().__init__(self.guard.procedure, {})
+
+    def new_guard(self) -> Guard:
+        """The guard of the only run."""
+        return self.guard
 
 
 class _EpisodeTool(Tool):

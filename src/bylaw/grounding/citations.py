@@ -16,9 +16,9 @@ from bylaw.grounding.entities.claims import denies
 from bylaw.grounding.entities.extraction import CODE, Entity, EntityClass, mentions_of
 from bylaw.grounding.entities.names import bare_name, name_key, name_parts
 from bylaw.grounding.entities.paths import module_of, names_file, normalized_path
-from bylaw.grounding.entities.text import readable, sentences
 from bylaw.grounding.evidence.evidence import Evidence
 from bylaw.grounding.evidence.source import SourceText
+from bylaw.texts.text import readable, sentences
 
 _PLACE: Final = re.compile(r"\b(?:in|at|from|inside|within|under|is)\b|[:@(–—-]", re.IGNORECASE)
 _HOLDS: Final = re.compile(

@@ -7,12 +7,12 @@ from collections.abc import Callable
 from typing import Final
 
 from bylaw.grounding.entities.extraction import EntityClass, entity_class_of
-from bylaw.grounding.entities.literals import Money, Number, days_of, id_key
 from bylaw.grounding.entities.names import name_key
 from bylaw.grounding.entities.paths import is_address, names_file, normalized_path, stem_of
 from bylaw.grounding.evidence.evidence import Evidence
 from bylaw.grounding.evidence.source import as_words
 from bylaw.grounding.name_matching import function_seen, identifier_seen
+from bylaw.texts.literals import Money, Number, days_of, id_key
 
 _ELLIPSIS: Final = re.compile(r"\s*\[?(?:…|\.\.\.)\]?\s*")
 

@@ -12,6 +12,7 @@ from typing import Final
 
 from bylaw.errors import Diagnostic, UsageError
 from bylaw.grounding.citations import citations_of, is_defined_in
+from bylaw.grounding.definition_matching import was_defined
 from bylaw.grounding.entities.claims import claims, is_refusal, names_asked, places_asked
 from bylaw.grounding.entities.extraction import CODE, Entity, EntityClass, entities_in, mentions_of
 from bylaw.grounding.entities.names import bare_name
@@ -38,6 +39,8 @@ class Grounding:
     """If true, messages of the user and the system are evidence too."""
     location: bool = False
     """If true, `check` also requires every symbol to be defined in the file named for it."""
+    definitions_only: bool = False
+    """If true, names must be defined in the evidence, as in the paper; else they may just occur."""
 
     def check(self, trace: Trace) -> GroundingReport:
         """The verdict on the answer of a trace, and its reasons."""
@@ -47,7 +50,7 @@ class Grounding:
         return report_on(
             answer,
             found,
-            [entity for entity in found if not was_seen(entity.text, evidence)],
+            [entity for entity in found if not self.shows(evidence, entity.text)],
             [each for each in cited if not is_defined_in(each.symbol, each.file, evidence)],
             evidence,
             refused=answer is not None and is_refusal(answer),
@@ -56,6 +59,10 @@ class Grounding:
     def evidence(self, trace: Trace) -> Evidence:
         """The evidence in a trace."""
         return Evidence.of(trace.events, self.evidence_tools, prompt_counts=self.prompt_counts)
+
+    def shows(self, evidence: Evidence, entity: str) -> bool:
+        """True if the evidence shows the entity."""
+        return (was_defined if self.definitions_only else was_seen)(entity, evidence)
 
     def entities(
         self, trace: Trace, answer: str, classes: Iterable[EntityClass | str] = ()
@@ -88,7 +95,7 @@ class Grounding:
         def grounded(trace: Trace, at: int, metrics: Mapping[str, Json], entity: Json) -> bool:
             """The evidence shows the entity."""
             text = entity if isinstance(entity, str) else write_json(entity)
-            return was_seen(text, latest.evidence(trace))
+            return self.shows(latest.evidence(trace), text)
 
         @vocabulary.extractor
         def citations(trace: Trace, metrics: Mapping[str, Json], answer: str) -> list[Json]:

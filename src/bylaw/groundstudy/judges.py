@@ -131,6 +131,8 @@ def judgements(judge: str, runs: Iterable[Mapping[str, Any]]) -> Iterator[Judgem
 class JudgeRunner(JobRunner[Judgement, Judgement]):
     """Asks a judge for the judgements that are not yet on record."""
 
+    appends = False  # samples are independent: each one is asked for in a new conversation
+
     def __init__(
         self, judge: ChatModel, results: Results, *, step: Callable[[], None] = lambda: None
     ) -> None:

@@ -115,6 +115,7 @@ class StudyRunner(JobRunner[StudyJob, ActiveEpisode[StudyJob]]):
             "category": category(correct=correct, grounded=report.satisfied),
             "grounding": report.to_dict(),
             "located": Grounding(location=True).check(trace).satisfied,
+            "defined": Grounding(definitions_only=True).check(trace).satisfied,
             "reads": sum(call.tool == READ_FILE and call.ok for call in episode.executed),
             "calls": len(episode.executed),
             "ending": episode.ending,

@@ -83,6 +83,19 @@ def test_a_run_does_not_depend_on_the_rest_of_the_batch(untaught: Path, temperat
     assert alone == together
 
 
+@pytest.mark.parametrize("temperature", [0.0, 0.7])
+def test_long_messages_are_read_in_one_pass_with_the_same_result(
+    untaught: Path, temperature: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from bylaw.agents.hf import batch_decoder
+
+    told = []
+    for long in (3, 10**9):
+        monkeypatch.setattr(batch_decoder, "LONG", long)
+        told.append(_told(_runs(_model(untaught, width=8, temperature=temperature))))
+    assert told[0] == told[1]
+
+
 def test_the_first_turn_is_the_one_that_a_reply_has(untaught: Path) -> None:
     """Later ones may differ: what was written is put into words for a reply, and read anew."""
     model = _model(untaught, width=4, temperature=0.7)

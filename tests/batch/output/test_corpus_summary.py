@@ -16,7 +16,6 @@ from bylaw.batch.input.chunks import Limits
 from bylaw.batch.input.files import find_files, group_files
 from bylaw.batch.output.reread import reread
 from bylaw.batch.output.summary import ERRORS, EXAMPLES, WORST, Summary
-from bylaw.batch.output.summary_tables import tables
 from bylaw.scoring.verify import Report
 from bylaw.tables import WIDTH
 from bylaw.trace.files import read_traces
@@ -106,9 +105,9 @@ def test_a_summary_can_be_saved(summary: Summary) -> None:
 
 
 def test_its_tables_fit_a_terminal(summary: Summary) -> None:
-    names = [table.name for table in tables(summary)]
+    names = [table.name for table in summary.tables()]
     assert names == ["rules", "layers", "worst", "unusable"]
-    lines = [line for table in tables(summary)[:3] for line in table.text().splitlines()]
+    lines = [line for table in summary.tables()[:3] for line in table.text().splitlines()]
     assert max(map(len, lines)) <= WIDTH
 
 

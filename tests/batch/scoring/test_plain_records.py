@@ -18,8 +18,7 @@ pytest.importorskip("msgspec", reason="NOT TESTED: msgspec is not installed")
 pytest.importorskip("numpy", reason="NOT TESTED: numpy is not installed")
 
 from bylaw.batch.input.chunks import TextLines
-from bylaw.batch.scoring.scorer import Scorer
-from bylaw.batch.scoring.scores import Scores
+from bylaw.batch.scoring.scorer import Scorer, Scores
 
 
 def _procedure(*rules: str, **settings: Any) -> Procedure:
@@ -47,6 +46,10 @@ PROCEDURES = {
     "values of other events": _procedure(
         "G(a -> let x = args.i: earlier call(b, i = x))", "G(b -> last(a).args.i = 1)"
     ),
+    "times": _procedure(
+        "G(b -> O a within 1 s)", "F (a & F final_answer within 2 s)", "G(duration < 1)"
+    ),
+    "who, and at what cost": _procedure('G(agent = "x")', "G(sum(sofar(call).usage.n) < 2)"),
     "one by one": _procedure('G(a -> labels.kind = "x")'),
     "the number of a step": _procedure("G(b -> step > 0)", "F(step = 1)"),
     "values": _procedure('forall x in args(a, "i"): CalledWith(b, i = x)', "G(a -> args.i > 1)"),
@@ -97,6 +100,18 @@ LINES: dict[str, str | bytes] = {
     "an error": _record(_call("a", error="no"), _call("b", error=None)),
     "an error that is no text": _record(_call("a", error=5)),
     "a failure reported as text": _record(_call("a", tool_result="Error: no")),
+    "times": _record(_call("a", start=0.1, end=0.4), _call("b", start=1.1), answer="x", answered=2),
+    "whole times": _record(_call("a", start=1, end=1), _call("b", start=2, end=3)),
+    "times out of order": _record(_call("a", start=9), _call("b", start=8)),
+    "null for times": _record(_call("a", start=None, end=None), answer="x", answered=None),
+    "a time that is text": _record(_call("a", start="1")),
+    "a time beyond bounds": _record(_call("a", start=2**53 + 2)),
+    "a time beyond all bounds": _record(_call("a", start=-(10**400))),
+    "an end that is true": _record(_call("a", end=True)),
+    "an answer at a time that is text": _record(_call("a"), answer="x", answered="1"),
+    "an agent and usage": _record(_call("a", agent="x", usage={"n": 1}), _call("a", usage=None)),
+    "an agent that is no text": _record(_call("a", agent=1)),
+    "usage that is a list": _record(_call("a", usage=[1])),
     "metrics": _record(_call("a"), tools=["a", "c"]),
     "this version": _record(_call("a"), bylaw=1),
     "another version": _record(_call("a"), bylaw=2),
@@ -123,6 +138,13 @@ NOTICED_IF_READ = (
     "a step that is true",
     "a step beyond bounds",
     "a step beyond all bounds",
+    "a time that is text",
+    "a time beyond bounds",
+    "a time beyond all bounds",
+    "an end that is true",
+    "an answer at a time that is text",
+    "an agent that is no text",
+    "usage that is a list",
 )
 """Mistakes that are noticed only if a rule reads the field."""
 

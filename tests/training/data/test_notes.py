@@ -6,7 +6,9 @@ import json
 import operator
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import pairwise
+from typing import Any
 
 import pytest
 from training_examples import built
@@ -206,6 +208,12 @@ def test_a_transcript_with_notes_makes_the_same_calls() -> None:
 def test_where_tools_have_other_names_there_are_no_notes() -> None:
     with pytest.raises(BylawError, match="other names"):
         notes(built()[DIVERSE][0])
+
+
+@pytest.mark.parametrize("change", [{"template": "unheard-of"}, {"transform": "unheard-of"}])
+def test_there_are_no_notes_for_a_pattern_that_is_unknown(change: dict[str, Any]) -> None:
+    with pytest.raises(BylawError, match="its pattern is unknown"):
+        notes(replace(first(TRAIN, "exists_selection"), **change))
 
 
 def test_without_notes_the_agent_only_calls() -> None:

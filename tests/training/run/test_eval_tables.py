@@ -284,7 +284,7 @@ def test_invalid_options_are_reported(
     assert shown(str(run)) == OK
     assert "Reward while training: rate=1e-4" in capsys.readouterr().out
     assert shown(*(each.format(run=run) for each in given)) == UNUSABLE
-    assert told.format(run=run) in capsys.readouterr().err
+    assert told.format(run=run) in " ".join(capsys.readouterr().err.split())
 
 
 NOT_RESULTS = "these are not results of `bylaw train eval`"
@@ -294,12 +294,14 @@ NOT_RESULTS = "these are not results of `bylaw train eval`"
     ("changed", "told"),
     [
         ({"messages": None}, "the run 'a run' has no valid 'messages'"),
+        ({"template": None}, "the run 'a run' has no valid 'template'"),
+        ({"template": {}}, "the run 'a run' has no valid 'template'"),
         ({"split": "elsewhere"}, NOT_RESULTS),
         ({"split": "production", "template": "unheard-of"}, NOT_RESULTS),
     ],
 )
 def test_results_of_other_commands_are_reported(
-    changed: dict[str, str | None], told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    changed: dict[str, Any], told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "eval.jsonl"
     kept = {"bylaw": 1, "key": "a run", **RESULTS[0]}

@@ -1,9 +1,10 @@
 """Decodes many conversations in one batch, each at its own position, one token per step.
 
 Each row is a table of tokens, known up to some position. A step reads one token per row; where no
-further token is known, the model generates the next one. A row can thus read new messages while
-others generate: no row waits for another, and no token is read twice. Everything happens on the
-device; the host learns of a row only when its turn ends.
+further token is known, the model generates the next one. A row can thus read short messages while
+others generate: no row waits for another, and no token is read twice. A long message, such as a
+page of a file, would take thousands of steps; it is read in one pass, while the others wait.
+Everything happens on the device; the host learns of a row only when its turn ends.
 
 On a GPU the forward pass of a step is recorded once as a CUDA graph and then replayed. Launching
 its hundreds of small kernels one by one would otherwise take most of the time.
@@ -18,13 +19,15 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import torch
-from transformers.cache_utils import Cache, CacheLayerMixin
+from transformers.cache_utils import Cache, CacheLayerMixin, DynamicCache
 
 from bylaw.agents.hf.attention import supports_prefix_lengths
 from bylaw.agents.hf.sampling import Sampler
 
 _PREFILL: Final = 64
 """Prompts that are read in one forward pass."""
+LONG: Final = 256
+"""Messages of so many tokens are read in one pass, which takes as long as about ten steps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +134,11 @@ class BatchDecoder:
 
     def resume(self, rows: Sequence[int], messages: Sequence[Sequence[int]]) -> None:
         """Appends messages to rows whose turn has ended, and starts their next turn."""
-        self._append(rows, messages, self._known[self._tensor(rows)].tolist())
+        starts = self._known[self._tensor(rows)].tolist()
+        self._append(rows, messages, starts)
+        for row, start, message in zip(rows, starts, messages, strict=True):
+            if len(message) >= LONG:
+                self._read(row, start - 1, start + len(message) - 1)
 
     def step(self, sampler: Sampler) -> list[GeneratedTurn]:
         """Reads one token per row, and generates the next in rows that have read all of theirs."""
@@ -210,6 +217,24 @@ class BatchDecoder:
         for layer, read in zip(self._layers(cache), cache.layers, strict=True):
             layer.keys[rows, :, :longest] = read.keys[source]
             layer.values[rows, :, :longest] = read.values[source]
+
+    def _read(self, row: int, start: int, end: int) -> None:
+        """Reads the tokens of a row from `start` to before `end` in one forward pass."""
+        assert self._cache is not None, "the row has begun"
+        before = DynamicCache()
+        for index, layer in enumerate(self._cache.layers):
+            keys, values = (each[row : row + 1, :, :start] for each in (layer.keys, layer.values))
+            before.update(keys, values, index)
+        read = self._model(
+            input_ids=self._table[row : row + 1, start:end],
+            past_key_values=before,
+            use_cache=True,
+            logits_to_keep=1,
+        ).past_key_values
+        for layer, each in zip(self._cache.layers, read.layers, strict=True):
+            layer.keys[row, :, start:end] = each.keys[0, :, start:]
+            layer.values[row, :, start:end] = each.values[0, :, start:]
+        self._position[row] = end
 
     def _layers(self, like: Cache) -> list[Any]:
         """The layers of the cache, allocated when the shape is first known."""

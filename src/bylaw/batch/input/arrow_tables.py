@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from bylaw.batch.input.decoding import OpenedFile
+from bylaw.batch.input.files import OpenedFile
 from bylaw.batch.optional import import_extra
 from bylaw.values import JsonError, read_json
 

@@ -15,8 +15,14 @@ from dataclasses import dataclass
 from io import BytesIO
 from typing import Any, NamedTuple, TypeAlias
 
-from bylaw.batch.input.decoding import OpenedFile, open_file
-from bylaw.batch.input.files import CHUNK_SIZE, CorpusFile, FileGroups, opened
+from bylaw.batch.input.files import (
+    CHUNK_SIZE,
+    CorpusFile,
+    FileGroups,
+    OpenedFile,
+    open_file,
+    opened,
+)
 from bylaw.errors import BylawError, Diagnostic, TraceError, UsageError
 from bylaw.trace.files import MAX_DOCUMENT, MAX_LINE, Entry, read_lines, read_stream
 

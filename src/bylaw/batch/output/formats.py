@@ -28,7 +28,7 @@ from typing import Any, Final, Protocol
 import numpy as np
 
 from bylaw.batch.optional import import_extra
-from bylaw.batch.scoring.scores import ERROR, LABELS, VACUOUS, VIOLATED, Scores, Unusable
+from bylaw.batch.scoring.scorer import ERROR, LABELS, VACUOUS, VIOLATED, Scores, Unusable
 from bylaw.errors import Diagnostic, UsageError
 from bylaw.procedure.procedure import Procedure
 

@@ -26,7 +26,7 @@ from bylaw.batch.input.chunks import Cursor, Limits
 from bylaw.batch.input.files import PARTS_SUFFIX, CorpusFile, fingerprint
 from bylaw.batch.output.formats import format_for
 from bylaw.batch.output.summary import Summary
-from bylaw.batch.scoring.scores import Scores
+from bylaw.batch.scoring.scorer import Scores
 from bylaw.errors import Diagnostic, UsageError
 from bylaw.procedure.procedure import Procedure
 from bylaw.saved import fields

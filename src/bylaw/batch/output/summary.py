@@ -1,4 +1,4 @@
-"""The summary of a corpus: counts, and the traces to look at.
+"""The summary of a corpus: counts, and the traces to look at; its tables.
 
 Counts are whole numbers until they are shown, so a summary does not depend on how the corpus was
 cut into chunks.
@@ -9,18 +9,19 @@ from __future__ import annotations
 import heapq
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Final, NamedTuple, Self
 
 import numpy as np
 
 from bylaw.batch.input.chunks import Cursor
-from bylaw.batch.scoring.scores import LABELS, OUTCOMES, VIOLATED, Scores
+from bylaw.batch.output.rule_counts import RuleCounts, layer_rates
+from bylaw.batch.scoring.scorer import LABELS, OUTCOMES, VIOLATED, Scores
+from bylaw.columnar.evaluation import unsupported_because
 from bylaw.errors import Diagnostic
-from bylaw.procedure.constraint import Constraint
-from bylaw.procedure.procedure import Procedure
-from bylaw.scoring.score import label_of, value_of
+from bylaw.procedure.procedure import Procedure, label_of, value_of
+from bylaw.tables import Column, Table
 from bylaw.values import Json
 
 WORST: Final = 50
@@ -29,6 +30,12 @@ EXAMPLES: Final = 5
 """The number of violating traces that are kept for each rule."""
 ERRORS: Final = 20
 """The number of errors in records that are kept."""
+SHOWN: Final = 10
+"""The most rows in a table of traces or files."""
+_LISTED: Final = 3
+"""The most rules that are named in notes on slow rules."""
+_NAME: Final = 36
+"""The longest name in a table with numbers."""
 
 
 class NotableTrace(NamedTuple):
@@ -42,61 +49,6 @@ class NotableTrace(NamedTuple):
     name: str
     violated: int
     """The number of rules that it violates."""
-
-
-@dataclass(frozen=True, slots=True)
-class RuleCounts:
-    """The number of traces with each outcome of a rule, in the order of OUTCOMES."""
-
-    constraint: Constraint
-    violated: int
-    vacuous: int
-    satisfied: int
-    undecided: int
-
-    @property
-    def name(self) -> str:
-        """The constraint's name."""
-        return self.constraint.name
-
-    @property
-    def traces(self) -> int:
-        """The number of traces."""
-        return self.violated + self.vacuous + self.satisfied + self.undecided
-
-    @property
-    def passed(self) -> int:
-        """The number of traces in which the rule holds, vacuously or not."""
-        return self.vacuous + self.satisfied
-
-    @property
-    def rate(self) -> float | None:
-        """The share of traces that pass, of those in which the rule could be decided."""
-        return pass_rate([self])
-
-    @property
-    def vacuous_share(self) -> float | None:
-        """The share of traces in which there was nothing to check."""
-        return self.vacuous / self.traces if self.traces else None
-
-    def to_dict(self) -> dict[str, Json]:
-        """The counts as JSON."""
-        return {
-            "name": self.name,
-            "layer": self.constraint.layer,
-            "weight": self.constraint.weight,
-            "rate": self.rate,
-            "violated": self.violated,
-            "vacuous": self.vacuous,
-            "satisfied": self.satisfied,
-            "undecided": self.undecided,
-        }
-
-
-def pass_rate(rules: Sequence[RuleCounts]) -> float | None:
-    """The share of passes among the verdicts on some rules that could be decided."""
-    decided = sum(rule.passed + rule.violated for rule in rules)
-    return sum(rule.passed for rule in rules) / decided if decided else None
 
 
 @dataclass(slots=True)
@@ -199,11 +151,7 @@ class Summary:
 
     def layers(self) -> dict[str, float | None]:
         """The pass rate of each layer that the procedure uses."""
-        members: dict[str, list[RuleCounts]] = {}
-        for rule in self.rules():
-            if rule.constraint.layer is not None:
-                members.setdefault(rule.constraint.layer, []).append(rule)
-        return {layer: pass_rate(rules) for layer, rules in sorted(members.items())}
+        return layer_rates(self.rules())
 
     def label_counts(self) -> dict[str, int]:
         """The number of traces with each label, the most frequent first."""
@@ -238,6 +186,11 @@ class Summary:
             "judged_one_by_one": dict(self.alone),
         }
 
+    def tables(self) -> list[Table]:
+        """The tables that have rows: `rules`, `layers`, `worst` and `unusable`."""
+        made = (_rules_table(self), _layers_table(self), _worst_table(self), _unusable_table(self))
+        return [table for table in made if table.rows]
+
     # ── saving ────────────────────────────────────────────────────────────────────────────
 
     def state(self) -> dict[str, Any]:
@@ -256,3 +209,59 @@ class Summary:
         examples = {name: notable(found) for name, found in state["examples"].items()}
         notables = {"worst": notable(state["worst"]), "examples": examples}
         return cls(procedure, **{**state, **counters, **notables})
+
+
+# ── tables, for the terminal and for HTML pages ───────────────────────────────────────────
+
+
+def _rules_table(summary: Summary) -> Table:
+    """The pass rate of each rule."""
+    columns = (
+        Column("rule"),
+        Column("pass rate", "percent"),
+        Column("vacuous", "percent"),
+        Column("violated", "count"),
+    )
+    found = summary.rules() if summary.traces else []
+    rows = [[short(each.name), each.rate, each.vacuous_share, each.violated] for each in found]
+    notes = [
+        f"{each.name}: undecided in {each.undecided:,} traces" for each in found if each.undecided
+    ]
+    return Table("rules", "Rules", columns, rows, [*notes, *_alone(summary)])
+
+
+def _alone(summary: Summary) -> Iterator[str]:
+    """Notes on the rules that were judged trace by trace."""
+    slow = summary.alone.most_common()
+    for name, count in slow[:_LISTED]:
+        formula = summary.procedure[name].formula
+        reason = unsupported_because(formula, summary.procedure.vocabulary)
+        yield f"{name}: judged one by one in {count:,} traces, which takes longer: {reason}"
+    if len(slow) > _LISTED:
+        yield f"so were {len(slow) - _LISTED:,} other rules"
+
+
+def _layers_table(summary: Summary) -> Table:
+    """The pass rate of each layer."""
+    columns = (Column("layer"), Column("pass rate", "percent"))
+    found = summary.layers() if summary.traces else {}
+    return Table("layers", "Layers", columns, list(found.items()))
+
+
+def _worst_table(summary: Summary) -> Table:
+    """The traces with the lowest scores."""
+    columns = (Column("score", "share"), Column("violated", "count"), Column("trace"))
+    rows = [(each.score, each.violated, short(each.name)) for each in summary.worst[:SHOWN]]
+    return Table("worst", "Worst traces", columns, rows)
+
+
+def _unusable_table(summary: Summary) -> Table:
+    """The files with unusable records."""
+    columns = (Column("records", "count"), Column("file"))
+    rows = [(count, name) for name, count in summary.unusable.most_common(SHOWN)]
+    return Table("unusable", "Records that could not be used", columns, rows)
+
+
+def short(name: str, limit: int = _NAME) -> str:
+    """The name; of one that is too long, the end."""
+    return name if len(name) <= limit else f"…{name[1 - limit :]}"

@@ -2,53 +2,64 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
-from typing import Final, TypeAlias
+from functools import cached_property, lru_cache
+from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
 from msgspec import Raw
 from numpy.typing import NDArray
 
+from bylaw.columnar.start_times import StartTimes
 from bylaw.logic import formula as f
 from bylaw.logic.node import Node
-from bylaw.logic.terms import Counted, Reading, Tool
-from bylaw.logic.walk import everything
+from bylaw.logic.terms import Apply, At, Counted, Last, Literal, Reading, Sofar, Tool
+from bylaw.logic.walk import everything, is_timed
 from bylaw.names import FINAL_ANSWER
 from bylaw.procedure.failure import Failure
 from bylaw.procedure.procedure import Procedure
 from bylaw.trace.event import MISSING, Call, Event
 from bylaw.values import Json, JsonError, read_json
 from bylaw.vocabulary.patterns import forms_of, names_of
+from bylaw.vocabulary.predicate import Probe
 from bylaw.vocabulary.predicates import PREDICATES
 from bylaw.vocabulary.registry import Vocabulary
-from bylaw.vocabulary.tracker import Probe
 
 ABSENT: Final = Raw(b"")
 """The value of a field that a record does not have, or that no rule reads."""
 MAX_ANSWERS: Final = 1 << 14
 """The largest number of answers that are kept for a probe."""
 
-_EVENT: Final = frozenset({"arguments", "results", "steps"})
+_NOTHING: Final = frozenset[str]()
 _READINGS: Final[dict[str, frozenset[str]]] = {
+    "agent": frozenset({"agents"}),
     "args": frozenset({"arguments"}),
+    "duration": frozenset({"starts", "ends"}),
+    "end": frozenset({"ends"}),
     "error": frozenset({"results"}),
     "result": frozenset({"results"}),
+    "start": frozenset({"starts"}),
     "step": frozenset({"steps"}),
     "text": frozenset({"results"}),
-    "tool": frozenset(),
+    "tool": _NOTHING,
+    "usage": frozenset({"usage"}),
 }
-_NODES: Final[dict[type[Node], str]] = {
-    f.ArgumentIs: "arguments",
-    f.Arguments: "arguments",
-    f.FromArgs: "arguments",
-    f.ResultIs: "results",
-    f.OutcomeIs: "results",
-    f.FromResults: "results",
-    f.Earlier: "steps",
-    f.Later: "steps",
-    f.FromMetrics: "metrics",
+_EVENT: Final = frozenset(name for names in _READINGS.values() for name in names)
+_NODES: Final[dict[type[Node], frozenset[str]]] = {
+    f.ArgumentIs: frozenset({"arguments"}),
+    f.Arguments: frozenset({"arguments"}),
+    f.FromArgs: frozenset({"arguments"}),
+    f.ResultIs: frozenset({"results"}),
+    f.OutcomeIs: frozenset({"results"}),
+    f.FromResults: frozenset({"results"}),
+    f.Earlier: frozenset({"steps"}),
+    f.Later: frozenset({"steps"}),
+    f.OnceWithin: frozenset({"starts"}),
+    f.EventuallyWithin: frozenset({"starts"}),
+    f.EarlierWithin: frozenset({"starts", "steps"}),
+    f.LaterWithin: frozenset({"starts", "steps"}),
+    f.FromMetrics: frozenset({"metrics"}),
 }
 
 ProbeAnswers: TypeAlias = dict[Probe, dict[Hashable, bool]]
@@ -62,7 +73,9 @@ class FieldsRead:
     """The parts of a record that some rule reads."""
 
     names: frozenset[str] = frozenset()
-    """Of `arguments`, `results` (with errors), `steps`, `messages` and `metrics`."""
+    """Of `arguments`, `results` (with errors), `steps`, `starts`, `ends`, `agents`, `usage`,
+    `messages` and `metrics`.
+    """
     argument_tools: frozenset[str] | None = None
     """The tools whose arguments are read; None for all of them."""
 
@@ -85,6 +98,8 @@ class FieldsRead:
             names |= {"steps"} if procedure.order == "step" else set()
             if any(procedure.events_of(each) == "all" for each in procedure.constraints):
                 names.add("messages")
+        if any(map(is_timed, formulas)):
+            names.add("starts")  # at least to say that some are missing
         parts = [part for formula in formulas for part in everything(formula)]
         return cls(frozenset(names | _fields(parts)), _argument_tools(parts))
 
@@ -100,28 +115,50 @@ def _fields_of(probe: Probe) -> frozenset[str]:
 
 def _fields(parts: Iterable[Node]) -> set[str]:
     read: set[str] = set()
-    for part in parts:
+    for part, of_term in _read_by_terms(parts):
         match part:
             case f.TracePredicate():
                 read = read.union(*map(_fields_of, _probes(part)))
-            case _ if type(part) in _NODES:
-                read.add(_NODES[type(part)])
             case _:
-                read |= _fields_of_term(part)
+                read |= _NODES.get(type(part), of_term)
     return read
 
 
-def _fields_of_term(part: Node) -> frozenset[str]:
-    """The fields that a term reads, apart from its parts; of a new kind of term, all of them."""
-    if isinstance(part, Reading):
-        return _READINGS.get(part.field, _EVENT)
-    return _EVENT if part.reads and not isinstance(part, Counted) else frozenset()
+def _read_by_terms(parts: Iterable[Node]) -> Iterator[tuple[Node, frozenset[str]]]:
+    """Each part, and the fields that it reads if it is a term; of a new kind of term, all.
+
+    The parts come outermost first. An event of which one field is read is not read as a whole.
+    """
+    narrowed: Node | None = None
+    for part in parts:
+        read = _NOTHING
+        match part:
+            case Reading(field):
+                read = _READINGS.get(field, _EVENT)
+            case At(Last() | Sofar() as event, Literal() as key) if isinstance(key.value, str):
+                read, narrowed = _READINGS.get(key.value, _NOTHING), event
+            case Apply("length", (Sofar() as events,)):
+                narrowed = events
+            case Last() | Sofar():
+                read = _NOTHING if part is narrowed else _EVENT
+                read |= _looked_at(part)
+                narrowed = None
+            case _ if part.reads and not isinstance(part, Counted):
+                read = _EVENT
+        yield part, read
+
+
+def _looked_at(part: Last | Sofar) -> frozenset[str]:
+    """The fields by which `last` and `sofar` find events, apart from their condition."""
+    if isinstance(part, Last):
+        return frozenset({"steps"})
+    return _NOTHING if part.seconds is None else frozenset({"starts"})
 
 
 def _argument_tools(parts: Iterable[Node]) -> frozenset[str] | None:
     """The tools whose arguments are read, if all of them are named."""
     names: set[str] = set()
-    for part in parts:
+    for part, of_term in _read_by_terms(parts):
         asked: list[Tool | None] = []
         match part:
             case f.EventAtom(tool, patterns) if any(isinstance(p, f.ArgumentIs) for p in patterns):
@@ -130,7 +167,7 @@ def _argument_tools(parts: Iterable[Node]) -> frozenset[str] | None:
                 asked = [tool]
             case f.TracePredicate():
                 asked = [each.tool for each in _probes(part) if "arguments" in _fields_of(each)]
-            case _ if "arguments" in _fields_of_term(part):
+            case _ if "arguments" in of_term:
                 return None
         for tool in asked:
             if tool is None or tool.free or forms_of(tool):
@@ -157,6 +194,14 @@ class OddRecord(Exception):
         """The number of one of its events, otherwise."""
 
 
+class GivenAnswer(NamedTuple):
+    """The final answer of a record."""
+
+    text: str
+    step: int
+    time: float | None
+
+
 @dataclass
 class RawEvents:
     """The calls and answers of some records; arguments and results are decoded when asked for."""
@@ -167,11 +212,15 @@ class RawEvents:
     """The code of each call's tool."""
     steps: NDArray[np.int64]
     arguments: Sequence[Raw] = ()
-    """Empty if no rule reads them, like the next two."""
+    """Empty if no rule reads them, like the next ones."""
     results: Sequence[Raw] = ()
     errors: Sequence[str | None] = ()
-    answers: Sequence[tuple[str, int]] = ()
-    """Answers with their steps. As events, they are numbered after the calls."""
+    began: Sequence[float | None] = ()
+    ended: Sequence[float | None] = ()
+    agents: Sequence[str | None] = ()
+    usage: Sequence[Raw] = ()
+    answers: Sequence[GivenAnswer] = ()
+    """As events, they are numbered after the calls."""
     failed: Failure | None = None
     """The sign of failure, if the procedure defines one."""
     known: ProbeAnswers = field(default_factory=dict)
@@ -189,18 +238,33 @@ class RawEvents:
 
     def _event(self, number: int) -> Event:
         if number >= len(self.tools):
-            answer, step = self.answers[number - len(self.tools)]
-            return Call(FINAL_ANSWER, {"answer": answer}, step=step)
-        arguments = self._value(self.arguments, number)
-        if arguments is MISSING or arguments is None:
-            arguments = {}
-        if not isinstance(arguments, dict):
-            raise OddRecord(event=number)
-        error = self.errors[number] if self.errors else None
-        result = self._value(self.results, number)
-        step = int(self.steps[number])
-        call = Call(self.names[self.tools[number]], arguments, result, step, error)
+            answer, step, start = self.answers[number - len(self.tools)]
+            return Call(FINAL_ANSWER, {"answer": answer}, step=step, start=start)
+        call = Call(
+            self.names[self.tools[number]],
+            self._object(self.arguments, number) or {},
+            self._value(self.results, number),
+            int(self.steps[number]),
+            self.errors[number] if self.errors else None,
+            start=self.began[number] if self.began else None,
+            end=self.ended[number] if self.ended else None,
+            agent=self.agents[number] if self.agents else None,
+            usage=self._object(self.usage, number),
+        )
         return call if self.failed is None else self.failed.marked(call)
+
+    @cached_property
+    def starts(self) -> StartTimes:
+        """The starts of all events; a rule about time reads them."""
+        return StartTimes([*self.began, *(answer.time for answer in self.answers)])
+
+    def _object(self, column: Sequence[Raw], number: int) -> dict[str, Json] | None:
+        value = self._value(column, number)
+        if value is MISSING or value is None:
+            return None
+        if not isinstance(value, dict):
+            raise OddRecord(event=number)
+        return value
 
     def _value(self, column: Sequence[Raw], number: int) -> Json:
         raw = bytes(column[number]) if column else b""

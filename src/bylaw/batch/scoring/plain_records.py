@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import msgspec
 import numpy as np
@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from bylaw.batch.scoring.partial_decoding import (
     ABSENT,
     FieldsRead,
+    GivenAnswer,
     OddRecord,
     ProbeAnswers,
     RawEvents,
@@ -38,6 +39,15 @@ NO_STEP: Final = -(2**62)
 """The step of a call that has none."""
 NO_MESSAGES: Final = (b"", b"null", b"[]")
 MARK_BYTES: Final = MARK.encode()
+_BOUNDS: Final = msgspec.Meta(ge=-LARGEST, le=LARGEST)
+_TIME: Final[Any] = Annotated[int, _BOUNDS] | Annotated[float, _BOUNDS] | None
+_DETAILS: Final[tuple[tuple[str, str, Any, Any], ...]] = (
+    ("starts", "start", _TIME, None),
+    ("ends", "end", _TIME, None),
+    ("agents", "agent", str | None, None),
+    ("usage", "usage", Raw, ABSENT),
+)
+"""Fields that few rules read, with their names in a call, their types and defaults."""
 
 
 class PlainReader:
@@ -97,6 +107,7 @@ def _record_type(fields: FieldsRead) -> type:
         call.append(("arguments", Raw, ABSENT))
     if "results" in fields:
         call += [("tool_result", Raw, ABSENT), ("error", str | None, None)]
+    call += [(name, type_, default) for field, name, type_, default in _DETAILS if field in fields]
     # Not tracked by the collector: a record holds no cycles, and there are millions of them.
     calls = msgspec.defstruct("Call", call, gc=False)
     record: list[Any] = [
@@ -105,6 +116,8 @@ def _record_type(fields: FieldsRead) -> type:
         ("answer", str | None | UnsetType, UNSET),
         ("final_answer", str | None, None),
     ]
+    if "starts" in fields:
+        record.append(("answered", _TIME, None))
     if fields.message_positions:
         record.append(("messages", Raw, ABSENT))
     return msgspec.defstruct("Record", record, gc=False)
@@ -129,6 +142,12 @@ class PlainBatch:
     arguments: list[Raw] = field(default_factory=list)
     results: list[Raw] = field(default_factory=list)
     errors: list[str | None] = field(default_factory=list)
+    starts: list[float | None] = field(default_factory=list)
+    ends: list[float | None] = field(default_factory=list)
+    agents: list[str | None] = field(default_factory=list)
+    usage: list[Raw] = field(default_factory=list)
+    answered: list[float | None] = field(default_factory=list)
+    """The time of each answer."""
     others: list[int] = field(default_factory=list)
     """The lines that must be read in the ordinary way."""
 
@@ -152,6 +171,15 @@ class PlainBatch:
         if "results" in fields:
             self.results += [call.tool_result for call in calls]
             self.errors += [call.error for call in calls]
+        if "starts" in fields:
+            self.starts += [call.start for call in calls]
+            self.answered.append(record.answered)
+        if "ends" in fields:
+            self.ends += [call.end for call in calls]
+        if "agents" in fields:
+            self.agents += [call.agent for call in calls]
+        if "usage" in fields:
+            self.usage += [call.usage for call in calls]
 
     def __len__(self) -> int:
         return len(self.lines)
@@ -260,7 +288,8 @@ class PlainBatch:
 
     @cached_property
     def _store(self) -> RawEvents:
-        answers = zip(self.answers, self._answer_steps.tolist(), strict=True)
+        times = self.answered or [None] * len(self)
+        answers = zip(self.answers, self._answer_steps.tolist(), times, strict=True)
         return RawEvents(
             self.reader.codes.names,
             self.tools,
@@ -268,7 +297,11 @@ class PlainBatch:
             self.arguments,
             self.results,
             self.errors,
-            [(answer, step) for answer, step in answers if answer is not None],
+            self.starts,
+            self.ends,
+            self.agents,
+            self.usage,
+            [GivenAnswer(text, step, time) for text, step, time in answers if text is not None],
             self.reader.procedure.failed,
             self.reader.known,
         )

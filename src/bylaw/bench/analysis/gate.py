@@ -27,7 +27,7 @@ from bylaw.bench.analysis.runs import (
 )
 from bylaw.bench.results import RunRecord
 from bylaw.enforcement.events import NO_CHOICE
-from bylaw.procedure.constraint import LAYERS
+from bylaw.procedure.procedure import LAYERS
 from bylaw.tables import Cell, Column, Table
 
 

@@ -11,7 +11,7 @@ from bylaw.bench.analysis.runs import MODEL_AND_SETTING, by_model_and_setting, m
 from bylaw.bench.constraints import WEIGHTS
 from bylaw.bench.instance import TaskInstance, instance
 from bylaw.bench.results import RunRecord
-from bylaw.procedure.constraint import LAYERS, Constraint
+from bylaw.procedure.procedure import LAYERS, Constraint
 from bylaw.scoring.verify import CheckedTrace
 from bylaw.tables import Column, Table
 from bylaw.trace.event import Call

@@ -13,7 +13,7 @@ from typing import Final
 
 from bylaw.grounding.entities.extraction import Entity, EntityClass, mentions_of
 from bylaw.grounding.entities.names import bare_name, name_key, name_parts
-from bylaw.grounding.entities.text import readable, sentences
+from bylaw.texts.text import readable, sentences
 from bylaw.trace.event import Message
 from bylaw.trace.trace import Trace
 

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, TypeAlias
 
-from bylaw.grounding.entities import literals, names, paths
-from bylaw.grounding.entities.text import Findings, TextSpan, code_in, readable
+from bylaw.grounding.entities import names, paths
+from bylaw.texts import literals
+from bylaw.texts.text import Findings, TextSpan, code_in, readable
 
 
 class EntityClass(StrEnum):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from bylaw.grounding.entities.text import Findings, TextSpan
+from bylaw.texts.text import Findings, TextSpan
 
 _KEYWORDS: Final = """
     and as assert async await break class const continue def del elif else enum except finally for

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Final
 
 from bylaw.grounding.entities.names import PRODUCT_FILES
-from bylaw.grounding.entities.text import Findings, TextSpan
+from bylaw.texts.text import Findings, TextSpan
 
 EXTENSIONS: Final = (
     *("py", "pyi", "pyx", "pxd", "ipynb"),

@@ -14,11 +14,12 @@ from decimal import Decimal
 from functools import cached_property, lru_cache
 from typing import Final
 
-from bylaw.grounding.entities import literals, paths
-from bylaw.grounding.entities.text import normalized
+from bylaw.grounding.entities import paths
 from bylaw.grounding.evidence.c_definitions import defined_in_c
 from bylaw.grounding.evidence.definitions import SourceDefinitions, by_lines, unnumbered
 from bylaw.grounding.evidence.python_definitions import class_blocks, defined_in_python
+from bylaw.texts import literals
+from bylaw.texts.text import normalized
 
 CACHED: Final = 2_000
 """The number of indexed texts kept in memory."""

@@ -32,6 +32,8 @@ def judges(judgements: Sequence[Mapping[str, Any]]) -> Table:
         Column("prompt"),
         Column("model"),
         Column("runs", "count"),
+        Column("yes", "percent"),
+        Column("measured", "percent"),
         Column("agree", "percent"),
         Column("precision", "percent"),
         Column("recall", "percent"),
@@ -40,6 +42,8 @@ def judges(judgements: Sequence[Mapping[str, Any]]) -> Table:
     notes = [
         "aware: the judge sees the calls, and is compared with the grounding predicate",
         "blind: the judge does not see the calls, and is compared with correctness",
+        "yes: the share of answers that the judge says yes to",
+        "measured: the share of answers that are grounded, or correct",
         "precision: the share of the judge's yeses that are grounded, or correct",
         "recall: the share of grounded, or correct, answers that the judge says yes to",
         *_unreadable(judgements),
@@ -55,7 +59,8 @@ def confusion(judgements: Iterable[Mapping[str, Any]]) -> Confusion:
 
 def _figures(judgements: Sequence[Mapping[str, Any]]) -> list[Cell]:
     found = confusion(judgements)
-    return [found.total, found.agreement, found.precision, found.recall, found.kappa]
+    rates = [found.first_rate, found.second_rate]
+    return [found.total, *rates, found.agreement, found.precision, found.recall, found.kappa]
 
 
 def _unreadable(judgements: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -91,6 +96,16 @@ class Confusion:
     def agreement(self) -> float | None:
         """The share of pairs that agree."""
         return _ratio(self.both + self.neither, self.total)
+
+    @property
+    def first_rate(self) -> float | None:
+        """The share of positive predictions."""
+        return _ratio(self.both + self.only_first, self.total)
+
+    @property
+    def second_rate(self) -> float | None:
+        """The share of positive references."""
+        return _ratio(self.both + self.only_second, self.total)
 
     @property
     def precision(self) -> float | None:

@@ -16,6 +16,8 @@ from bylaw.groundstudy.prompts import PROMPTS
 from bylaw.groundstudy.study import CATEGORIES, STUDY
 from bylaw.saved import flag, table, text, whole
 
+BOTH: Final = "both"
+"""The name of rows over all prompts."""
 CATEGORY_NOTE: Final = "C, I: the answer is correct, incorrect; G, U: it is grounded, ungrounded"
 
 
@@ -31,7 +33,7 @@ _FIELDS: Final[Mapping[str, Mapping[str, FieldCheck]]] = {
         "prompt": one_of(*PROMPTS),
         "category": one_of(*CATEGORIES),
         **dict.fromkeys(("seed", "reads", "calls"), whole),
-        **dict.fromkeys(("correct", "located"), flag),
+        **dict.fromkeys(("correct", "located", "defined"), flag),
         "conditions": conditions,
         "grounding": _grounding,
         "trace": table,
@@ -65,6 +67,19 @@ def by_model_and_prompt(runs: Iterable[RunRecord]) -> dict[tuple[str, str], list
     found = grouped(runs, lambda run: (run["model"], run["prompt"]))
     order = sorted(found, key=lambda key: (key[0], PROMPTS.index(key[1])))
     return {key: found[key] for key in order}
+
+
+def with_both_prompts(
+    groups: Mapping[tuple[str, str], list[RunRecord]],
+) -> dict[tuple[str, str], list[RunRecord]]:
+    """The same groups; after a model's last prompt comes a group of its runs under all of them."""
+    made: dict[tuple[str, str], list[RunRecord]] = {}
+    for model in dict.fromkeys(model for model, _ in groups):
+        own = {key: group for key, group in groups.items() if key[0] == model}
+        made |= own
+        if len(own) > 1:
+            made[model, BOTH] = [run for group in own.values() for run in group]
+    return made
 
 
 def pooled(runs: Sequence[RunRecord]) -> list[RunRecord]:

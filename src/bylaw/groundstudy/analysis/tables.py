@@ -24,6 +24,7 @@ from bylaw.groundstudy.analysis.runs import (
     reads,
     share,
     vacuous,
+    with_both_prompts,
 )
 from bylaw.groundstudy.prompts import PROMPTS
 from bylaw.groundstudy.repositories.pinned import BUCKETS
@@ -44,7 +45,7 @@ def categories(runs: Sequence[RunRecord]) -> Table:
             ungrounded_as_alarm(group).precision,
             ungrounded_as_alarm(group).recall,
         ]
-        for key, group in by_model_and_prompt(runs).items()
+        for key, group in with_both_prompts(by_model_and_prompt(runs)).items()
     ]
     columns = [
         *_MODEL_AND_PROMPT,
@@ -154,25 +155,31 @@ def _is_cut(run: RunRecord) -> bool:
 
 
 def location(runs: Sequence[RunRecord]) -> Table:
-    """The share of grounded runs, without and with a check of locations, by model and prompt."""
+    """The share of grounded runs under stricter rules, by model and prompt."""
     rows = [
         [
             *key,
             grounded(group),
+            mean(float(run["defined"]) for run in group),
+            mean(float(run["defined"] and run["correct"]) for run in group),
             mean(float(run["located"]) for run in group),
             mean(float(run["located"]) for run in group if run["category"] == "CG"),
             mean(float(run["located"]) for run in group if run["category"] == "IG"),
         ]
-        for key, group in by_model_and_prompt(runs).items()
+        for key, group in with_both_prompts(by_model_and_prompt(runs)).items()
     ]
     columns = [
         *_MODEL_AND_PROMPT,
         Column("grounded", "percent"),
+        Column("defined", "percent"),
+        Column("correct too", "percent"),
         Column("located", "percent"),
         Column("of CG", "percent"),
         Column("of IG", "percent"),
     ]
     notes = [
+        "defined: grounded by the paper's rule, under which names must be defined in what was read",
+        "correct too: of all runs, those that are defined and correct",
         "located: grounded, and every symbol is defined in the file that the answer names for it",
         "of CG, of IG: the share of these runs that is located; refusals count as located",
         *simulated_note(runs),

@@ -8,6 +8,7 @@ import random
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final
 
 from bylaw.errors import Diagnostic, UsageError, did_you_mean
@@ -15,19 +16,18 @@ from bylaw.groundstudy.questions.questions import QuestionSet, StudiedRepository
 from bylaw.groundstudy.questions.symbols import Symbol, places_by_lines, symbols
 from bylaw.groundstudy.repositories.download import fetch
 from bylaw.groundstudy.repositories.file_tools import Repository
-from bylaw.groundstudy.repositories.pinned import PINNED
+from bylaw.groundstudy.repositories.pinned import OWN, PINNED, PinnedRepository
 
 PER_REPOSITORY: Final = 10
 SEED: Final = 42
 _STUDY_FILE: Final = re.compile(rb'\s*\{\s*"bylaw"\s*:')
 """The beginning of question files and of results files."""
-OWN: Final = "own"
-"""The bucket and version of a repository that is not in the paper."""
 
 
 def build_questions(
     names: Sequence[str],
     checkouts: Mapping[str, Path],
+    packages: Mapping[str, PinnedRepository] = MappingProxyType({}),
     *,
     output: Path,
     store: Path,
@@ -36,10 +36,14 @@ def build_questions(
     count: int,
     step: Callable[[], None] = lambda: None,
 ) -> QuestionSet:
-    """Questions about these repositories. Those without a checkout are downloaded to `store`."""
+    """Questions about these repositories. Those without a checkout are downloaded to `store`.
+
+    `packages` has those that are not in the paper.
+    """
+    known = {**PINNED, **packages}
     repositories, questions = [], []
     for name in names:
-        root = checkouts[name] if name in checkouts else _fetched(name, store, index)
+        root = checkouts[name] if name in checkouts else _fetched(name, known, store, index)
         if not root.is_dir():
             raise UsageError(Diagnostic("E402", f"{name}: no such folder: {root}"))
         repository = Repository(root)
@@ -47,7 +51,7 @@ def build_questions(
         if not found:
             message = f"{name}: no public function or class is defined in exactly one file"
             raise UsageError(Diagnostic("E402", message, f"Searched the .py files of {root}."))
-        pinned = PINNED.get(name)
+        pinned = known.get(name)
         version, bucket = (pinned.version, pinned.bucket) if pinned else (OWN, OWN)
         place = os.path.relpath(root.resolve(), output.parent.resolve())
         repositories.append(
@@ -58,11 +62,11 @@ def build_questions(
     return QuestionSet(seed, repositories, questions, output.parent)
 
 
-def _fetched(name: str, store: Path, index: str) -> Path:
-    if name not in PINNED:
-        help = did_you_mean(name, PINNED) or f"For a repository of your own: --checkout {name}=DIR"
+def _fetched(name: str, known: Mapping[str, PinnedRepository], store: Path, index: str) -> Path:
+    if name not in known:
+        help = did_you_mean(name, known) or f"For a repository of your own: --checkout {name}=DIR"
         raise UsageError(Diagnostic("E402", f"unknown repository '{name}'", help))
-    return fetch(PINNED[name], store, index)
+    return fetch(known[name], store, index)
 
 
 def questions_about(

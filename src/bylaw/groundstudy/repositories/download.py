@@ -81,7 +81,8 @@ def _archive(pinned: PinnedRepository, page: str) -> tuple[str, str]:
     """The address and checksum of the source distribution on an index page."""
     links = _Links()
     links.feed(page)
-    name = re.compile(rf"{pinned.project}-{re.escape(pinned.version)}\.tar\.gz", re.IGNORECASE)
+    project = re.sub(r"[-_.]+", "[-_.]+", pinned.project or "")
+    name = re.compile(rf"{project}-{re.escape(pinned.version)}\.tar\.gz", re.IGNORECASE)
     for link in links.found:
         url, fragment = urldefrag(link)
         algorithm, _, checksum = fragment.partition("=")

@@ -8,6 +8,8 @@ from typing import Final, Literal, TypeAlias
 
 PopularityBucket: TypeAlias = Literal["low", "mid", "hi"]
 BUCKETS: Final[tuple[PopularityBucket, ...]] = ("low", "mid", "hi")
+OWN: Final = "own"
+"""The bucket of a repository that is not in the paper; also the version of a checkout."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,8 +18,9 @@ class PinnedRepository:
 
     name: str
     version: str
-    stars: int
-    bucket: PopularityBucket
+    stars: int | None
+    """None if it is not in the paper."""
+    bucket: PopularityBucket | Literal["own"]
     project: str | None
     """Its name on the package index, if it is there."""
     checksum: str | None = None
@@ -66,3 +69,8 @@ PINNED: Final[Mapping[str, PinnedRepository]] = {
     )
 }
 """The paper's table; the buckets are from its column B."""
+
+
+def package(name: str, version: str) -> PinnedRepository:
+    """A package of the index at a version, which need not be in the paper."""
+    return PinnedRepository(name, version, None, OWN, name)

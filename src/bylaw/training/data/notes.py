@@ -166,8 +166,10 @@ def _worded(fact: str, text: PromptText) -> str:
 
 def notes(example: Example) -> Sequence[str]:
     """A note for each call of a simplified example, and one for the answer."""
-    patterns = (TRAINING | HELD_OUT)[example.template]
-    pattern = next(each for each in patterns if each.transform == example.transform)
+    patterns = (TRAINING | HELD_OUT).get(example.template, ())
+    pattern = next((each for each in patterns if each.transform == example.transform), None)
+    if pattern is None:
+        raise _no_notes(f"there are no notes for {example.name}: its pattern is unknown")
     first, last = (int(cast(int, example.gold[at].arguments.get("i", 0))) for at in (0, -1))
     extras = Extras(
         first if example.augmentation in ("prefix", "both") else None,
@@ -179,6 +181,9 @@ def notes(example: Example) -> Sequence[str]:
     _, answer = execute(core, extras, run)
     calls = [(call.tool, call.arguments) for call in run.calls]
     if calls != [(call.tool, call.arguments) for call in example.gold] or answer != example.answer:
-        message = f"there are no notes for {example.name}: its tools have other names"
-        raise UsageError(Diagnostic("E402", message, "Notes exist for the training corpus only."))
+        raise _no_notes(f"there are no notes for {example.name}: its tools have other names")
     return run.notes
+
+
+def _no_notes(message: str) -> UsageError:
+    return UsageError(Diagnostic("E402", message, "Notes exist for the training corpus only."))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 
@@ -65,16 +66,19 @@ def warm_up(
     batches = list(_batches(transcripts, settings))
     schedule = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 1 / len(batches), len(batches) - 1)
     for batch in batches:
-        inputs = {name: tensor.to(device) for name, tensor in _padded(batch).items()}
         optimizer.zero_grad()
-        with without_cudnn():
-            loss = model(**inputs).loss
-            loss.backward()
+        learned_tokens = sum(len(_predicting(each)) for each in batch)
+        total = 0.0
+        for each in batch:
+            with without_cudnn():
+                loss = _summed_loss(model, each, device) / learned_tokens
+                loss.backward()
+            total += float(loss.detach())
         torch.nn.utils.clip_grad_norm_(learned, 1.0)
         optimizer.step()
         schedule.step()
-        losses.append(float(loss.detach()))
-        report(len(losses), losses[-1])
+        losses.append(total)
+        report(len(losses), total)
     model.eval()
     return losses
 
@@ -89,12 +93,19 @@ def _batches(
             yield [transcripts[at] for at in order[start : start + settings.batch]]
 
 
-def _padded(batch: Sequence[TokenizedTranscript]) -> dict[str, torch.Tensor]:
-    """Pads on the right, where causal attention never looks, so no mask is needed."""
-    longest = max(len(each.ids) for each in batch)
-    ids = torch.zeros(len(batch), longest, dtype=torch.long)
-    labels = torch.full_like(ids, IGNORED)
-    for row, each in enumerate(batch):
-        ids[row, : len(each.ids)] = torch.tensor(each.ids)
-        labels[row, : len(each.ids)] = torch.tensor(each.labels)
-    return {"input_ids": ids, "labels": labels}
+def _summed_loss(model: Any, transcript: TokenizedTranscript, device: Any) -> Any:
+    """The loss over all labelled tokens of a transcript.
+
+    Transcripts are read one at a time, without padding. Logits are computed only where a label
+    follows: those of a long transcript would take more memory than everything else.
+    """
+    places = torch.tensor(_predicting(transcript), device=device)
+    labels = torch.tensor(transcript.labels, device=device)
+    ids = torch.tensor([transcript.ids], device=device)
+    logits = model(input_ids=ids, logits_to_keep=places, use_cache=False).logits[0]
+    return torch.nn.functional.cross_entropy(logits.float(), labels[places + 1], reduction="sum")
+
+
+def _predicting(transcript: TokenizedTranscript) -> list[int]:
+    """The places whose next token has a label."""
+    return [at for at, label in enumerate(transcript.labels[1:]) if label != IGNORED]
