@@ -8,6 +8,7 @@ from bylaw.version import __version__ as __version__
 if TYPE_CHECKING:
     from bylaw.audit.log import AuditLog
     from bylaw.audit.reader import LogError
+    from bylaw.client import GateError, RemoteGuard
     from bylaw.enforcement.asking import Ask
     from bylaw.enforcement.coverage import EnforcementPlace, RuleCoverage
     from bylaw.enforcement.decision import (
@@ -22,23 +23,32 @@ if TYPE_CHECKING:
     from bylaw.enforcement.events import EnforcementEvent, Resolution
     from bylaw.enforcement.guard import Guard
     from bylaw.enforcement.judge import Outstanding
-    from bylaw.enforcement.report import ConstraintStanding, GuardReport, Statistics
+    from bylaw.enforcement.listening import GuardListener
+    from bylaw.enforcement.report import (
+        AcrossStanding,
+        ConstraintStanding,
+        GuardReport,
+        Statistics,
+    )
     from bylaw.enforcement.severity import Setting, Unenforceable
+    from bylaw.enforcement.shared.entries import EntryKind, StreamEntry
+    from bylaw.enforcement.shared.rules import SharedRules
+    from bylaw.enforcement.shared.stream import OutstandingCall
+    from bylaw.enforcement.shared.table import StreamKey, StreamStore
     from bylaw.errors import BylawError, Diagnostic, SpecError, TraceError, UsageError
     from bylaw.logic.formula import Formula
-    from bylaw.procedure.constraint import Constraint, Severity
     from bylaw.procedure.failure import Failure
-    from bylaw.procedure.files import Finish, Unlisted
-    from bylaw.procedure.procedure import Procedure
+    from bylaw.procedure.procedure import Constraint, Finish, Label, Procedure, Severity, Unlisted
     from bylaw.procedure.toolset.schema import ToolSchema
+    from bylaw.scoring.across import AcrossResult, across_results
     from bylaw.scoring.explain import Explanation, explain
     from bylaw.scoring.occurrences import Occurrence
-    from bylaw.scoring.score import Label
     from bylaw.scoring.verify import ConstraintResult, LayerResult, Report, verify_trace
     from bylaw.semantics.enforceability import enforceable
     from bylaw.semantics.evaluation import holds
     from bylaw.semantics.monitor import Monitor
     from bylaw.semantics.verdict import Outcome, Verdict
+    from bylaw.store.store import StoreError
     from bylaw.syntax.json_form import from_json
     from bylaw.syntax.json_writer import to_json
     from bylaw.syntax.parser import parse
@@ -62,25 +72,30 @@ _HOMES = {
         "enforcement.events": "EnforcementEvent Resolution",
         "enforcement.guard": "Guard",
         "enforcement.judge": "Outstanding",
+        "enforcement.listening": "GuardListener",
         "audit.log": "AuditLog",
         "audit.reader": "LogError",
-        "enforcement.report": "ConstraintStanding GuardReport Statistics",
+        "enforcement.report": "AcrossStanding ConstraintStanding GuardReport Statistics",
         "enforcement.severity": "Setting Unenforceable",
+        "enforcement.shared.entries": "EntryKind StreamEntry",
+        "enforcement.shared.rules": "SharedRules",
+        "enforcement.shared.stream": "OutstandingCall",
+        "enforcement.shared.table": "StreamKey StreamStore",
         "errors": "BylawError Diagnostic SpecError TraceError UsageError",
         "logic.formula": "Formula",
-        "procedure.constraint": "Constraint Severity",
         "procedure.failure": "Failure",
-        "procedure.files": "Finish Unlisted",
-        "procedure.procedure": "Procedure",
+        "procedure.procedure": "Constraint Finish Label Procedure Severity Unlisted",
         "procedure.toolset.schema": "ToolSchema",
+        "scoring.across": "AcrossResult across_results",
         "scoring.explain": "Explanation explain",
         "scoring.occurrences": "Occurrence",
-        "scoring.score": "Label",
         "scoring.verify": "ConstraintResult LayerResult Report verify_trace",
         "semantics.enforceability": "enforceable",
         "semantics.evaluation": "holds",
         "semantics.monitor": "Monitor",
         "semantics.verdict": "Outcome Verdict",
+        "client": "GateError RemoteGuard",
+        "store.store": "StoreError",
         "syntax.json_form": "from_json",
         "syntax.json_writer": "to_json",
         "syntax.parser": "parse",
@@ -99,6 +114,8 @@ _HOMES = {
 
 __all__ = [  # written out for type checkers and editors; a test compares it with the table above
     "MISSING",
+    "AcrossResult",
+    "AcrossStanding",
     "Action",
     "Ask",
     "AuditLog",
@@ -113,13 +130,16 @@ __all__ = [  # written out for type checkers and editors; a test compares it wit
     "EnforcementEvent",
     "EnforcementPlace",
     "Entry",
+    "EntryKind",
     "Event",
     "Events",
     "Explanation",
     "Failure",
     "Finish",
     "Formula",
+    "GateError",
     "Guard",
+    "GuardListener",
     "GuardReport",
     "Hints",
     "Label",
@@ -131,18 +151,25 @@ __all__ = [  # written out for type checkers and editors; a test compares it wit
     "Order",
     "Outcome",
     "Outstanding",
+    "OutstandingCall",
     "Procedure",
     "Refusal",
     "RefusalAction",
+    "RemoteGuard",
     "Report",
     "Resolution",
     "Role",
     "RuleCoverage",
     "Setting",
     "Severity",
+    "SharedRules",
     "SoftBlockMode",
     "SpecError",
     "Statistics",
+    "StoreError",
+    "StreamEntry",
+    "StreamKey",
+    "StreamStore",
     "ToolSchema",
     "Trace",
     "TraceError",
@@ -153,6 +180,7 @@ __all__ = [  # written out for type checkers and editors; a test compares it wit
     "Violation",
     "ViolationKind",
     "Vocabulary",
+    "across_results",
     "enforceable",
     "explain",
     "from_json",

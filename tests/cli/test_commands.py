@@ -92,7 +92,7 @@ def test_a_damaged_trace_does_not_hide_the_others(
 
 def test_verify_json_is_the_papers_record(desk: Path, capsys: pytest.CaptureFixture[str]) -> None:
     main(["verify", "-p", "p.yaml", "bad.json", "--json"])
-    output = json.loads(capsys.readouterr().out)
+    (output,) = json.loads(capsys.readouterr().out)["traces"]
     assert output["compliance_score"] == 0.0
     assert output["compliance_label"] == "NONE"
     assert output["tool_sequence"] == ["refund"]
@@ -100,11 +100,15 @@ def test_verify_json_is_the_papers_record(desk: Path, capsys: pytest.CaptureFixt
     assert output["constraints"][0]["witness"] == [0]
 
 
-def test_verify_json_of_several_is_one_object_a_line(
+def test_verify_json_of_several_has_the_shape_of_one(
     desk: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    main(["verify", "-p", "p.yaml", "bad.json", "--json"])
+    one = json.loads(capsys.readouterr().out)
     main(["verify", "-p", "p.yaml", "runs.jsonl", "damaged.json", "--json"])
-    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    several = json.loads(capsys.readouterr().out)
+    assert one.keys() == several.keys() == {"bylaw", "traces", "summary", "provenance"}
+    lines = several["traces"]
     assert [line.get("compliance_label") for line in lines] == ["FULL", "NONE", None]
     assert lines[0]["trace"] == "runs.jsonl:1"
     assert lines[2]["errors"][0]["code"] == "E315"
@@ -200,7 +204,7 @@ def test_explain_names_the_messages_that_decided(
 def test_explain_shows_a_rule_by_example(desk: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", "verify-first", "-p", "p.yaml"]) == 0
     output = capsys.readouterr().out
-    assert "satisfied by: the empty trace" in output
+    assert "satisfied by: verify, refund" in output
     assert "violated by:  refund" in output
     assert "doomed by:    refund" in output
     assert "enforceable: after `refund` nothing can satisfy it any more." in output
@@ -232,7 +236,7 @@ def test_explain_tells_failure_as_the_procedure_does(
     assert main(["explain", "shown", "-p", "f.yaml"]) == 0
     output = capsys.readouterr().out
     assert "satisfied by: no trace was found" in output
-    assert "Found by trial" in output
+    assert "Found by search; none shorter was found." in output
     assert main(["explain", "asked", "-p", "f.yaml"]) == 0
     output = capsys.readouterr().out
     assert 'doomed by:    fetch returning "Error: timeout"' in output
@@ -343,12 +347,12 @@ def test_a_tool_that_is_not_listed_is_noted(desk: Path, capsys: pytest.CaptureFi
     assert output.count("W522") == 2
     assert "score 1.0000 FULL" in output
     assert main([*command, "--json"]) == 0
-    notes = json.loads(capsys.readouterr().out)["notes"]
-    assert [note["where"] for note in notes] == ["call #2", "call #4"]
+    (trace,) = json.loads(capsys.readouterr().out)["traces"]
+    assert [note["where"] for note in trace["notes"]] == ["call #2", "call #4"]
     assert main([*command, "good.json"]) == 0
     assert "2 notes on the traces: 2 × W522" in capsys.readouterr().out
     assert main(["verify", "-p", "p.yaml", "good.json", "--json"]) == 0
-    assert "notes" not in json.loads(capsys.readouterr().out)
+    assert "notes" not in json.loads(capsys.readouterr().out)["traces"][0]
 
 
 def test_arguments_that_do_not_fit_are_noted(
@@ -363,7 +367,7 @@ def test_arguments_that_do_not_fit_are_noted(
     ]
     (desk / "texts.json").write_text(json.dumps({"tool_calls": calls}))
     assert main(["verify", "-p", "typed.json", "texts.json", "--json"]) == 0
-    (note,) = json.loads(capsys.readouterr().out)["notes"]
+    (note,) = json.loads(capsys.readouterr().out)["traces"][0]["notes"]
     assert (note["code"], note["where"]) == ("W524", "call #3")
     assert note["message"] == "The arguments do not fit: 'amount' must be a number, not \"6\"."
 

@@ -27,6 +27,7 @@ FILES = {
     "verify --out, compressed": "verify -p rules.yaml run.json --out {}.jsonl.gz",
     "verify --out, Parquet": "verify -p rules.yaml run.json --out {}.parquet",
     "verify --report": "verify -p rules.yaml run.json --report {}",
+    "verify --certificate": "verify -p rules.yaml run.json --certificate {}",
     "bench report": "bench report results.jsonl -o {}",
     "train curves": "train curves trained -o {}",
     "train curves --csv": "train curves trained --csv {}",
@@ -137,7 +138,7 @@ def test_an_input_is_not_overwritten(
     before = (desk / source).read_bytes()
     assert _run(FILES["view"], way(desk, desk / source)) == 2
     assert (desk / source).read_bytes() == before
-    assert "one of the files to read" in capsys.readouterr().err
+    assert "one of the files to read" in " ".join(capsys.readouterr().err.split())
 
 
 @pytest.mark.parametrize(

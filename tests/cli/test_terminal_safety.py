@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from bylaw.cli.main import main
+from bylaw.terminal import safe
 
 pty = pytest.importorskip("pty", reason="NOT TESTED: there are no pseudo-terminals here")
 
@@ -197,3 +198,10 @@ def test_a_starter_on_standard_output_is_the_starter_in_a_file(
     main(["init", "odd.json"])
     assert capsys.readouterr().out == Path("starter.yaml").read_text()
     assert main(["verify", "-p", "starter.yaml", "odd.json"]) == 0
+
+
+@pytest.mark.parametrize("character", ["\x7f", "\x85", "\u2028", "\u202e", "\U000e0001", "\ud800"])
+def test_what_json_leaves_raw_is_escaped_so_that_it_is_still_json(character: str) -> None:
+    shown = safe(json.dumps({"a": character}, ensure_ascii=False))
+    assert shown.isprintable()
+    assert json.loads(shown) == {"a": character}

@@ -12,9 +12,9 @@ import corpora
 import pytest
 
 from bylaw.batch.optional import SCORING
-from bylaw.cli import verify_corpus as corpus_command
+from bylaw.cli import verify as corpus_command
 from bylaw.cli.main import main
-from bylaw.cli.terminal import ProgressLine
+from bylaw.terminal import ProgressLine
 
 PROCEDURE = json.dumps(corpora.DESK.to_dict())
 
@@ -58,13 +58,19 @@ def test_every_way_to_store_and_to_score_a_corpus_prints_the_same(
         _run(capsys, "verify", "-p", "p.json", "runs", "--json", *options)
         for options in (["--summary"], ["--jobs", "1"], ["--jobs", "2"], ["--out", "s.parquet"])
     ]
-    assert len({out for _, out, _ in shown}) == 1
-    summary = json.loads(shown[0][1])
-    lines = _run(capsys, "verify", "-p", "p.json", "runs", "--json")[1].splitlines()
-    scores = [json.loads(line)["compliance_score"] for line in lines if "tool_sequence" in line]
+    printed = [json.loads(out) for _, out, _ in shown]
+    assert len({json.dumps(each["summary"]) for each in printed}) == 1
+    assert all(each["traces"] is None for each in printed)
+    summary = printed[0]["summary"]
+    by_trace = json.loads(_run(capsys, "verify", "-p", "p.json", "runs", "--json")[1])
+    traces = by_trace["traces"]
+    scores = [each["compliance_score"] for each in traces if "tool_sequence" in each]
     assert summary["traces"] == len(scores)
     assert summary["mean_score"] == pytest.approx(sum(scores) / len(scores))
-    assert sum(summary["unusable"].values()) == len(lines) - len(scores)
+    assert sum(summary["unusable"].values()) == len(traces) - len(scores)
+    same = by_trace["summary"].keys() & summary.keys()
+    assert same >= {"procedure", "traces", "calls", "mean_score", "labels", "layers", "constraints"}
+    assert {key: by_trace["summary"][key] for key in same} == {key: summary[key] for key in same}
 
 
 def test_small_inputs_print_a_line_each_whatever_they_are_stored_in(

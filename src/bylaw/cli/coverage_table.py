@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bylaw.cli.terminal import coloured, wrapped
 from bylaw.enforcement.coverage import RuleCoverage
-from bylaw.printable import in_line, safe
+from bylaw.terminal import coloured, in_line, safe, wrapped
 
 
 def print_coverage(rules: Sequence[RuleCoverage]) -> None:

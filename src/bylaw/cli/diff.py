@@ -7,21 +7,28 @@ import json
 from collections.abc import Iterator
 from typing import Final
 
-from bylaw.cli.arguments import add_json, add_max_line, add_vocabulary
 from bylaw.cli.diff_corpus import diff_corpus
-from bylaw.cli.inputs import load_vocabulary
 from bylaw.cli.main import exit_code
 from bylaw.cli.one_line import one_line
-from bylaw.cli.terminal import coloured, counted, wrapped
-from bylaw.cli.verify_corpus import add_engine
-from bylaw.printable import in_line, safe
+from bylaw.cli.options import (
+    add_engine,
+    add_json,
+    add_max_line,
+    add_run_functions,
+    add_vocabulary,
+    load_vocabulary,
+)
 from bylaw.procedure.difference import ProcedureChange, compare
 from bylaw.procedure.procedure import Procedure
+from bylaw.terminal import coloured, counted, in_line, safe, wrapped
 
 EPILOG: Final = """\
 For each rule that changed, prints a shortest trace on which the old and the new
-rule differ, or says that they are equivalent. If a group, constant or
-definition that the rule uses has changed, that is shown, too.
+rule differ, or says that they are equivalent. Rules that compare data of
+several events are searched: the trace may not be the shortest, and if none is
+found, that is no proof. Registered functions are run on such traces only with
+--run-functions. If a group, constant or definition that the rule uses has
+changed, that is shown, too.
 
 Changes of weight and layer, which affect scores and reports, and of severity,
 `finish`, `tools` and `unlisted`, which affect the gate, are also shown. Not
@@ -45,6 +52,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("old", metavar="OLD", help="the procedure before")
     parser.add_argument("new", metavar="NEW", help="the procedure after")
     add_vocabulary(parser)
+    add_run_functions(parser)
     add_json(parser)
     parser.add_argument(
         "--corpus", metavar="TRACE", nargs="+", help="recorded traces to compare the two on"
@@ -60,7 +68,7 @@ def run(options: argparse.Namespace) -> int:
     new = Procedure.load(options.new, vocabulary=vocabulary)
     if options.corpus:
         return diff_corpus(options, old, new)
-    changes = compare(old, new)
+    changes = compare(old, new, run_functions=options.run_functions)
     if options.json:
         print(json.dumps([change.to_dict() for change in changes], indent=2))
     else:
@@ -82,6 +90,8 @@ def _print(changes: list[ProcedureChange]) -> None:
             verdicts = ("holds", "is violated") if change.old_holds else ("is violated", "holds")
             print(wrapped(f"On {safe(one_line(change.trace))}", 2))
             print(f"  the old rule {verdicts[0]}, and the new one {verdicts[1]}.")
+            if not change.shortest:
+                print("  Found by search; none shorter was found.")
         if change.note:
             print(wrapped(safe(change.note), 2))
     print(f"{counted(len(changes) - len(shown), 'rule')} unchanged")

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from bylaw.batch.input.chunks import Limits
 from bylaw.batch.input.files import find_files, total_size
 from bylaw.cli.main import exit_code
-from bylaw.cli.terminal import counted, progress, score_text
-from bylaw.cli.verify_corpus import engine_for, watching
+from bylaw.cli.verify import engine_for, watching
 from bylaw.procedure.procedure import Procedure
 from bylaw.tables import Column, Table
+from bylaw.terminal import counted, progress, score_text
 from bylaw.trace.files import MEGABYTE
 
 if TYPE_CHECKING:  # NumPy takes a while to start
@@ -79,7 +79,7 @@ def _rules(found: CorpusComparison) -> Table:
 
 
 def _most(found: CorpusComparison) -> Table:
-    from bylaw.batch.output.summary_tables import short
+    from bylaw.batch.output.summary import short
 
     columns = (
         Column("old", "share"),

@@ -8,24 +8,31 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from bylaw.cli.arguments import add_edit_results, add_json, add_procedure
 from bylaw.cli.explain_by_example import explain_rule
-from bylaw.cli.inputs import load_procedure, load_vocabulary, one_trace
 from bylaw.cli.main import OK, exit_code
-from bylaw.cli.terminal import WORDS, coloured, shortened, wrapped
+from bylaw.cli.options import (
+    add_edit_results,
+    add_json,
+    add_procedure,
+    add_run_functions,
+    load_procedure,
+    load_vocabulary,
+)
+from bylaw.cli.traces import one_trace
 from bylaw.codes import CODES
 from bylaw.enforcement.coverage import RuleCoverage, coverage
 from bylaw.errors import Diagnostic, UsageError, did_you_mean
-from bylaw.printable import in_line, safe
 from bylaw.procedure.failure import reads_failure
 from bylaw.procedure.procedure import Procedure
+from bylaw.reports.outcome_words import WORDS
 from bylaw.scoring.edits import Repair
 from bylaw.scoring.explain import Explanation, explain
 from bylaw.scoring.repair import repair
 from bylaw.scoring.verify import ConstraintResult
-from bylaw.semantics.examples.shortest import ReadingOptions
+from bylaw.semantics.examples.reading_options import ReadingOptions
 from bylaw.semantics.verdict import Outcome
 from bylaw.syntax.parser import parse
+from bylaw.terminal import coloured, in_line, safe, shortened, wrapped
 from bylaw.trace.event import Message
 from bylaw.trace.trace import Trace
 from bylaw.values import write_json
@@ -36,10 +43,12 @@ EPILOG: Final = """\
   bylaw explain 'G(search -> F cite)'                  any rule by example
   bylaw explain E104                                   what a code means
 
-By example: shortest traces that satisfy, violate and doom the rule. A doomed
-rule is violated in every continuation. They are found by exploring the rule's
-machine. A rule that compares data of several events has no machine; its
-examples are found by trial and then shortened.
+By example: traces that satisfy, violate and doom the rule. The first is not
+vacuous, if there is such a trace; a doomed rule is violated in every
+continuation. They are shortest, found by exploring the rule's machine. A rule
+that compares data of several events has no machine: a search makes events up
+from what the rule says and reduces what it finds. Registered functions are run
+on such traces only with --run-functions.
 
 On a trace: the verdict follows from the printed calls alone, whatever the other
 calls were, and each of them is needed. Calls marked "not" matter only for what
@@ -60,6 +69,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("trace", nargs="?", metavar="TRACE", help="the trace, for a rule")
     add_procedure(parser, required=False)
     add_edit_results(parser)
+    add_run_functions(parser)
     add_json(parser)
 
 
@@ -73,13 +83,21 @@ def run(options: argparse.Namespace) -> int:
             help = "bylaw explain RULE -p FILE TRACE"
             raise UsageError(Diagnostic("E402", message, help))
         formula = parse(options.subject, vocabulary=load_vocabulary(options.vocabulary))
-        return explain_rule(formula, ReadingOptions(), as_json=options.json)
+        setting = ReadingOptions(run_functions=options.run_functions)
+        return explain_rule(formula, setting, as_json=options.json)
     procedure = load_procedure(options)
     if options.trace is None:
         constraint = procedure[options.subject]
         events = procedure.events_of(constraint)
         marked = procedure.marked if reads_failure(constraint.formula) else None
-        setting = ReadingOptions(procedure.order, events, procedure.vocabulary, marked)
+        setting = ReadingOptions(
+            procedure.order,
+            events,
+            procedure.vocabulary,
+            marked,
+            tuple(procedure.tools or ()),
+            options.run_functions,
+        )
         return explain_rule(
             constraint.formula,
             setting,

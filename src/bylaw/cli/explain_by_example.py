@@ -7,16 +7,16 @@ import json
 from bylaw.cli.coverage_table import coverage_line
 from bylaw.cli.main import OK, UNUSABLE
 from bylaw.cli.one_line import one_line
-from bylaw.cli.terminal import wrapped
 from bylaw.enforcement.coverage import RuleCoverage
 from bylaw.logic.formula import Formula
-from bylaw.printable import safe
 from bylaw.semantics.dooming import Enforceability
 from bylaw.semantics.enforceability import enforceability
-from bylaw.semantics.examples.shortest import Examples, ReadingOptions, examples
+from bylaw.semantics.examples.reading_options import ReadingOptions
+from bylaw.semantics.examples.shortest import Examples, examples
 from bylaw.semantics.machine.closure import Unsupported
 from bylaw.semantics.machine.reachability import OutOfBudget
 from bylaw.syntax.printer import to_text
+from bylaw.terminal import safe, wrapped
 from bylaw.trace.trace import Trace
 
 
@@ -52,20 +52,24 @@ def explain_rule(
         ("violated by", found.violating),
         ("doomed by", found.dooming),
     ):
-        none = "no trace was found" if found.by_trial else "no trace"
+        none = "no trace was found" if found.by_search else "no trace"
         shown = one_line(trace) if trace is not None else none
         print(wrapped(safe(f"{label + ':':<14}{shown}"), 2))
     word = "enforceable" if gate.enforceable else "not enforceable"
     print(wrapped(safe(f"{word}: {gate.reason}."), 2))
     if covered is not None:
         print(wrapped(safe(coverage_line(covered)), 2))
-    source = (
-        "Found by trial and then shortened; there may be shorter ones."
-        if found.by_trial
-        else "No shorter examples exist."
-    )
-    print(wrapped(source, 2))
+    print(wrapped(_source(found), 2))
     return OK
+
+
+def _source(found: Examples) -> str:
+    """Says whether the examples are shortest."""
+    if found.by_search:
+        return "Found by search; none shorter was found."
+    if found.checked:
+        return "No shorter examples exist; some shorter traces satisfy it vacuously."
+    return "No shorter examples exist."
 
 
 def _without_examples(formula: Formula, reason: str, *, as_json: bool) -> int:
@@ -73,7 +77,7 @@ def _without_examples(formula: Formula, reason: str, *, as_json: bool) -> int:
         print(json.dumps({"rule": to_text(formula), "reason": reason}))
     else:
         print(wrapped(safe(to_text(formula)), 0))
-        print(wrapped(safe(f"No shortest examples: {reason}."), 2))
+        print(wrapped(safe(f"No examples: {reason}."), 2))
     return UNUSABLE
 
 
@@ -90,5 +94,5 @@ def _as_json(formula: Formula, found: Examples, gate: Enforceability) -> dict[st
         "too_late": gate.too_late,
         "reason": gate.reason,
         "exact": found.exact,
-        "by_trial": found.by_trial,
+        "by_search": found.by_search,
     }

@@ -7,17 +7,16 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from bylaw.cli.arguments import add_json, add_max_line, add_vocabulary
 from bylaw.cli.coverage_table import print_coverage
-from bylaw.cli.inputs import entries, load_procedure
 from bylaw.cli.main import exit_code
-from bylaw.cli.terminal import coloured, counted, progress, wrapped
+from bylaw.cli.options import add_json, add_max_line, add_vocabulary, load_procedure
+from bylaw.cli.traces import entries
 from bylaw.enforcement.coverage import coverage, find_broken_promises
 from bylaw.enforcement.joint.clash import find_clash
-from bylaw.printable import safe
 from bylaw.procedure.lint import lint
 from bylaw.procedure.lint.finding import Finding
 from bylaw.procedure.procedure import Procedure
+from bylaw.terminal import coloured, counted, progress, safe, wrapped
 from bylaw.trace.trace import Trace
 
 EPILOG: Final = """\

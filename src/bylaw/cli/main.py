@@ -8,11 +8,13 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from itertools import pairwise
 from typing import Final, NoReturn
 
 from bylaw import __version__
-from bylaw.cli.printable_streams import printable_streams
-from bylaw.errors import BylawError, Diagnostic, UsageError, did_you_mean
+from bylaw.cli.options import check_outputs
+from bylaw.errors import TERMINAL_WIDTH, BylawError, Diagnostic, UsageError, did_you_mean
+from bylaw.terminal import printable_streams
 
 OK: Final = 0
 VIOLATED: Final = 1
@@ -25,13 +27,26 @@ TRACEBACK: Final = "BYLAW_TRACEBACK"
 """The environment variable that shows where an unexpected exception was raised."""
 
 COMMANDS: Final = {
-    "init": "write a starter procedure from recorded traces",
+    "init": "write a starter procedure, from traces or --from coding",
+    "mine": "propose rules from good and bad runs, with the evidence",
     "verify": "score traces against a procedure",
     "lint": "find rules that do not mean what they seem to",
     "explain": "explain a rule by example, a verdict by its calls, or a diagnostic code",
     "diff": "show what an edit to a procedure changes, with example traces",
     "view": "write an HTML page that shows a trace and its verdicts",
     "replay": "show what a gate would have refused in recorded traces",
+    "hook claude-code": "decide a hook event of Claude Code, or listen for such events",
+    "hook codex": "decide a hook event of Codex",
+    "hook litellm": "listen for the generic guardrail requests of LiteLLM",
+    "hook report": "show what hooks refused, or would have refused, session by session",
+    "mcp": "stand between an MCP client and a server, and decide its tool calls",
+    "install claude-code": "put a gate before Claude Code, or remove it",
+    "install codex": "put a gate before Codex, or remove it",
+    "install mcp": "put a gate before a configured MCP server, or remove it",
+    "doctor claude-code": "prove that the gate stands before Claude Code",
+    "doctor codex": "prove that the gate stands before Codex",
+    "doctor mcp": "prove that the gate stands before an MCP server",
+    "serve": "run a gate for many agents, whose state survives crashes",
     "log check": "verify that an audit log has not been altered",
     "log show": "print the entries of an audit log",
     "log export": "write the runs of an audit log as trace records",
@@ -50,7 +65,7 @@ COMMANDS: Final = {
     "train eval": "evaluate a checkpoint on the splits and the benchmark",
 }
 """Each command and what it does."""
-_ROOMS: Final = ("bench", "ground", "log", "train")
+_ROOMS: Final = ("bench", "doctor", "ground", "hook", "install", "log", "train")
 """Groups of commands that have a package of their own."""
 
 _INTRODUCTION: Final = """\
@@ -124,10 +139,17 @@ def _run_reporting_errors(arguments: list[str]) -> int:
 
 
 def _report(error: BylawError, arguments: Sequence[str]) -> int:
-    if "--json" in arguments:
+    if "--json" in arguments or "json" in _printed_formats(arguments):
         print(json.dumps({"errors": [d.to_dict() for d in error.diagnostics]}))
-    print(error, file=sys.stderr)
+    print(error.render(TERMINAL_WIDTH), file=sys.stderr)
     return UNUSABLE
+
+
+def _printed_formats(arguments: Sequence[str]) -> list[str]:
+    """The values of `--format`."""
+    following = pairwise(arguments)
+    joined = (each.removeprefix("--format=") for each in arguments if "--format=" in each)
+    return [*joined, *(value for option, value in following if option == "--format")]
 
 
 def _report_mistake(error: Exception, arguments: Sequence[str]) -> int:
@@ -156,11 +178,15 @@ def _run(arguments: list[str]) -> int:
         allow_abbrev=False,
     )
     command.configure(parser)
+    inner = getattr(command, "INNER_COMMAND", None)
+    if inner and "--" in rest:  # what follows is for another program, options included
+        at = rest.index("--")
+        parser.set_defaults(**{inner: rest[at + 1 :]})
+        rest = rest[:at]
+    parser.given = rest
     options = parser.parse_intermixed_args(rest)
-    if parser.get_default("outputs"):
-        from bylaw.cli.output_options import check_outputs  # only where there are some
-
-        check_outputs(options)
+    options.command_line = ("bylaw", *arguments)
+    check_outputs(options)
     code: int = command.run(options)
     return code
 
@@ -169,7 +195,7 @@ def module_of(command: str) -> str:
     """The module of a command: `bench run` is in `bylaw.cli.bench.run`."""
     group, _, rest = command.partition(" ")
     path = f"{group}.{rest}" if group in _ROOMS else command
-    return f"bylaw.cli.{path.replace(' ', '_')}"
+    return f"bylaw.cli.{path.replace(' ', '_').replace('-', '_')}"
 
 
 def _split_command(arguments: list[str]) -> tuple[str, list[str]]:
@@ -200,9 +226,22 @@ def _overview() -> str:
 class _Parser(argparse.ArgumentParser):
     """An argument parser whose errors are diagnostics."""
 
+    given: Sequence[str] = ()
+    """The arguments, for advice."""
+
     def error(self, message: str) -> NoReturn:
         usage = " ".join(self.format_usage().split())
-        raise UsageError(Diagnostic("E402", message, usage))
+        help, rewrite = usage, None
+        unknown = message.removeprefix("unrecognized arguments: ").split(" ")[0]
+        files = [each for each in self.given if each.endswith((".yaml", ".yml"))]
+        if "--procedure" in message and files:
+            others = [each for each in self.given if each != files[0]]
+            help = "A procedure is named with -p."
+            rewrite = " ".join([self.prog, "-p", files[0], *others])
+        elif unknown.startswith("--"):
+            close = did_you_mean(unknown, self._option_string_actions)
+            help = f"{close} {usage}" if close else usage
+        raise UsageError(Diagnostic("E402", message, help, rewrite=rewrite))
 
 
 if __name__ == "__main__":

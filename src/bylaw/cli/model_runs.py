@@ -10,10 +10,9 @@ from typing import Any, Final, TypeVar
 
 from bylaw.agents.protocol import ChatModel
 from bylaw.bench.recording import JobRunner
-from bylaw.cli.arguments import at_least_one
-from bylaw.cli.terminal import counted, progress
+from bylaw.cli.options import at_least_one
 from bylaw.enforcement.severity import SETTINGS
-from bylaw.printable import in_line
+from bylaw.terminal import counted, in_line, progress
 
 _OPTIONS: Final = (
     ("--temperature", float, "N", "sampling temperature (default: the most likely turn)"),

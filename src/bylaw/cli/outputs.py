@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from bylaw.cli.output_options import MARK, check_outputs
+from bylaw.cli.options import MARK, check_outputs
 from bylaw.errors import Diagnostic, UsageError
 from bylaw.saved import table as object_of
 from bylaw.tables import Table

@@ -5,20 +5,21 @@ from __future__ import annotations
 import argparse
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from bylaw.cli.arguments import add_json, add_procedure, add_traces
 from bylaw.cli.coverage_table import print_coverage
-from bylaw.cli.inputs import UsableTraces, entries, load_procedure
 from bylaw.cli.main import exit_code
-from bylaw.cli.terminal import counted, shortened
+from bylaw.cli.options import add_json, add_procedure, add_traces, load_procedure
+from bylaw.cli.traces import UsableTraces, entries
 from bylaw.enforcement.coverage import coverage
 from bylaw.enforcement.replay import Replay, ReplayedRefusal, Replayer
 from bylaw.enforcement.severity import SETTINGS
 from bylaw.errors import listing
 from bylaw.names import FINAL_ANSWER
-from bylaw.printable import in_line
+from bylaw.terminal import counted, in_line, shortened
+from bylaw.trace.files import Entry
+from bylaw.trace.trace import Trace
 
 EPILOG: Final = """\
 The steps of a trace are the agent's turns. A recorded call that the gate
@@ -31,6 +32,8 @@ A result or a message can violate a rule, too (that no call fails, say). No gate
 can prevent that, because the call has already run. Such rules are counted as
 lost. Rules that a gate cannot enforce before the call or at the answer are
 listed at the end, with the reason.
+
+Rules across runs see the turns of all traces in order of time.
 
   bylaw replay -p refund.yaml runs/*.json
   bylaw replay -p refund.yaml runs.jsonl --setting soft-block --json
@@ -65,9 +68,8 @@ def run(options: argparse.Namespace) -> int:
     count = 0
     covered = [rule.to_dict() for rule in coverage(procedure)] if options.json else []
     traces = UsableTraces(entries(options.traces, options.max_line), as_json=options.json)
-    for entry, trace in traces:
+    for entry, found in _replays(gates, traces, together=bool(procedure.across)):
         count += 1
-        found = [gate.replay(trace) for gate in gates]
         for each in found:
             totals[each.setting].update(each.actions)
             totals[each.setting]["runs"] += bool(each.refusals)
@@ -91,6 +93,19 @@ def run(options: argparse.Namespace) -> int:
     return exit_code(
         unusable=traces.unusable, violated=any(total["runs"] for total in totals.values())
     )
+
+
+def _replays(
+    gates: Sequence[Replayer], traces: Iterable[tuple[Entry, Trace]], *, together: bool
+) -> Iterator[tuple[Entry, list[Replay]]]:
+    """Each trace with its replays. Rules across runs need all traces at once."""
+    if not together:
+        yield from ((entry, [gate.replay(trace) for gate in gates]) for entry, trace in traces)
+        return
+    known = list(traces)
+    found = [gate.replay_together([trace for _, trace in known]) for gate in gates]
+    for (entry, _), *replays in zip(known, *found, strict=True):
+        yield entry, replays
 
 
 def _print(name: str, found: list[Replay]) -> None:

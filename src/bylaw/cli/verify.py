@@ -1,40 +1,42 @@
-"""`bylaw verify`: scores traces against a procedure."""
+"""`bylaw verify`: scores traces against a procedure, one by one or as a corpus.
+
+A corpus gets a summary in the terminal, and if asked for, rows in a file and a page in HTML.
+"""
 
 from __future__ import annotations
 
 import argparse
-import json
-from collections import Counter
-from collections.abc import Iterator, Sequence
-from itertools import chain, islice
-from typing import Final
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
 from bylaw.batch.input.chunks import Limits, records
-from bylaw.batch.input.files import find_files
-from bylaw.cli.arguments import add_edit_results, add_json, add_procedure, add_traces
-from bylaw.cli.inputs import UsableTraces, load_procedure
+from bylaw.batch.input.files import STANDARD_INPUT, CorpusFile, find_files, total_size
+from bylaw.batch.optional import can_score_corpora, not_installed
 from bylaw.cli.main import exit_code
-from bylaw.cli.terminal import (
-    LABEL_COLOURS,
-    WORDS,
-    coloured,
-    counted,
-    score_text,
-    shortened,
-    wrapped,
+from bylaw.cli.options import (
+    add_corpus,
+    add_edit_results,
+    add_json,
+    add_output,
+    add_procedure,
+    add_traces,
+    load_procedure,
 )
-from bylaw.cli.verify_corpus import add_corpus, check_output, is_corpus, verify_corpus
+from bylaw.cli.outputs import write_output
+from bylaw.cli.verify_formats import RequestedReport, check_report
 from bylaw.codes import CODES
-from bylaw.errors import Diagnostic, UsageError
-from bylaw.printable import in_line, safe
-from bylaw.procedure.known_tools import KnownTools
+from bylaw.errors import TERMINAL_WIDTH, Diagnostic, UsageError, did_you_mean
 from bylaw.procedure.procedure import Procedure
-from bylaw.scoring.edits import Repair
-from bylaw.scoring.occurrences import summary
-from bylaw.scoring.repair import repair_procedure
-from bylaw.scoring.verify import Report, verify_trace
-from bylaw.trace.files import MEGABYTE, Entry
-from bylaw.values import Json
+from bylaw.reports.ci.formats import REPORT_FORMATS
+from bylaw.terminal import ProgressLine, coloured, counted, in_line, progress, score_text
+from bylaw.trace.files import MEGABYTE
+
+if TYPE_CHECKING:  # NumPy may not be installed
+    from bylaw.batch.corpus import CorpusEngine, CorpusProgress
+    from bylaw.batch.output.summary import Summary
+    from bylaw.scoring.across import AcrossResult, AcrossTraces
 
 EPILOG: Final = """\
 A TRACE is a JSON record, a JSONL file with one record a line (perhaps .gz or
@@ -43,9 +45,15 @@ for standard input. Records may also be messages (OpenAI chat and Responses,
 Anthropic, LangChain), sessions of Claude Code, smolagents steps, OpenTelemetry
 spans, Inspect logs, and runs of τ-bench, τ²-bench and AgentDojo.
 
-One record prints every rule. Several print a line each and a summary. With
---json, one record prints its report as a JSON object, several print one object
-a line.
+One record prints every rule. Several print a line each and a summary. --format
+writes other reports, to standard output or to files, several at once: json (as
+--json: one object, for one trace and for many), jsonl (a line per trace),
+junit, sarif, markdown, github.
+
+A trace fails the run if it violates a rule; with --fail-under, only if its
+score is below. With --baseline, violations in a file that --format jsonl wrote
+do not count. With --fail-vacuous, a rule that no trace puts to the test fails
+the run, too.
 
 With --out, --report or --summary, or if the input is large, only the summary is
 printed, and all cores share the work. To resume an interrupted run with --out,
@@ -53,13 +61,17 @@ repeat the command.
 
   bylaw verify -p refund.yaml run.json
   bylaw verify -p refund.yaml gate.jsonl          the runs in a gate's log
-  bylaw verify -p refund.yaml runs/ --json > scores.jsonl
+  bylaw verify -p refund.yaml runs/ --json > report.json
+  bylaw verify -p refund.yaml runs/ --format junit=junit.xml --format github
+  bylaw verify -p refund.yaml runs/ --baseline old.jsonl --format sarif=r.sarif
   bylaw verify -p refund.yaml "runs/*.jsonl.gz" --out scores.parquet
+  bylaw verify -p refund.yaml run.json --certificate c.json
 
-Exit code: 0 if every rule holds in every trace; 1 if a rule is violated; 2 if a
-file cannot be used or a rule cannot be decided (the others are still scored).
+Exit code: 0 if no trace fails, 1 if one does; 2 if a file cannot be used or a
+rule cannot be decided (the others are still scored).
 """
-_SHOWN_NOTES: Final = 5
+LARGE: Final = 64 * MEGABYTE
+"""From this many bytes on, only a summary is printed, not a line per trace."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -72,8 +84,69 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_edit_results(parser)
     help = "the gate's log: a refusal in a transcript counts only if the gate made it"
     parser.add_argument("--log", metavar="FILE", help=help)
-    add_json(parser)
+    add_json(parser, "the report as one JSON object")
+    add_formats(parser)
+    help = "write a certificate of one trace's verdicts, for bylaw-check"
+    add_output(parser, "--certificate", help=help, mark='{"certificate": ')
+    add_failure(parser)
     add_corpus(parser)
+
+
+def add_failure(parser: argparse.ArgumentParser) -> None:
+    """Adds the conditions under which the command exits with 1."""
+    group = parser.add_argument_group("failing")
+    help = "a trace fails only if it scores below this, from 0 to 1"
+    group.add_argument("--fail-under", metavar="SCORE", type=_score, help=help)
+    help = "fail if a rule is vacuous in every trace"
+    group.add_argument("--fail-vacuous", action="store_true", help=help)
+    help = "an earlier report (jsonl): only violations that are not in it fail"
+    group.add_argument("--baseline", metavar="FILE", help=help)
+
+
+def _score(text: str) -> float:
+    score = float(text)
+    if not 0 <= score <= 1:
+        raise argparse.ArgumentTypeError(f"{text} is not a score from 0 to 1")
+    return score
+
+
+def add_formats(parser: argparse.ArgumentParser) -> None:
+    """Adds the option for formats."""
+    help = f"{', '.join(REPORT_FORMATS)}; to a file, or to standard output; repeatable"
+    parser.add_argument(
+        "--format", metavar="NAME[=FILE]", type=_requested, action="append", default=[], help=help
+    )
+
+
+def _requested(text: str) -> RequestedReport:
+    name, separator, path = text.partition("=")
+    if name not in REPORT_FORMATS:
+        advice = (
+            did_you_mean(name, REPORT_FORMATS) or f"the formats are {', '.join(REPORT_FORMATS)}"
+        )
+        raise argparse.ArgumentTypeError(f"unknown format '{name}': {advice}")
+    if separator and not path:
+        raise argparse.ArgumentTypeError(f"'{text}' names no file")
+    return RequestedReport(REPORT_FORMATS[name], Path(path) if path else None)
+
+
+def requested_reports(options: argparse.Namespace) -> list[RequestedReport]:
+    """The reports to write. Standard output has exactly one: text, unless another is named."""
+    asked: list[RequestedReport] = list(options.format)
+    if options.json:
+        asked.append(RequestedReport(REPORT_FORMATS["json"]))
+    printed = [each.format.name for each in asked if each.path is None]
+    if len(printed) > 1:
+        message = f"standard output takes one format, not {' and '.join(printed)}"
+        help = f"Write the others to files: --format {printed[0]}=FILE."
+        raise UsageError(Diagnostic("E402", message, help))
+    files = [each.path.resolve() for each in asked if each.path is not None]
+    if len(set(files)) < len(files):
+        raise UsageError(Diagnostic("E402", "two reports cannot be written to the same file"))
+    for each in asked:
+        if each.path is not None:
+            check_report(each, options)
+    return asked if printed else [RequestedReport(REPORT_FORMATS["text"]), *asked]
 
 
 def run(options: argparse.Namespace) -> int:
@@ -81,173 +154,217 @@ def run(options: argparse.Namespace) -> int:
     procedure = load_procedure(options)
     limits = Limits(max_line=options.max_line * MEGABYTE)
     corpus = find_files(options.traces, without=options.out)
-    for written in filter(None, (options.out, options.report)):
-        check_output(written, corpus)
-    if options.log is None and is_corpus(options, corpus):
-        if options.repair:
-            raise _repairs_one_trace("only a summary of the corpus is printed")
-        return verify_corpus(options, procedure, corpus, limits)
+    reports = requested_reports(options)
+    files = [str(each.path) for each in reports if each.path is not None]
+    for written in filter(None, (options.out, options.report, *files)):
+        _check_output(written, corpus)
+    if options.log is None and _is_corpus(options, corpus, reports):
+        _check_corpus(options, reports)
+        return verify_corpus(options, procedure, corpus, limits, as_json=_prints_json(reports))
+    from bylaw.cli.verify_traces import verify_traces  # slow to import
+
     found = records(corpus, limits)
     if options.log is not None:
         from bylaw.cli.log.refusals import confirmed  # only where there is a log
 
         found = confirmed(found, options.log)
-    first = list(islice(found, 2))
-    if len(first) == 1:
-        return _verify_one(procedure, first[0], options)
-    if options.repair:
-        raise _repairs_one_trace("there are several")
-    return _verify_many(procedure, chain(first, found), as_json=options.json)
+    return verify_traces(options, procedure, corpus, found, reports)
 
 
-def _repairs_one_trace(reason: str) -> UsageError:
-    message = f"--repair works on one trace, and {reason}"
-    help = "Give a file with one record. `bylaw explain RULE` repairs runs.jsonl:17, for one rule."
-    return UsageError(Diagnostic("E402", message, help))
+# ── corpora ───────────────────────────────────────────────────────────────────────────────
 
 
-def _as_dict(report: Report, notes: Sequence[Diagnostic]) -> dict[str, Json]:
-    shown = {"notes": [note.to_dict() for note in notes]} if notes else {}
-    return report.to_dict() | shown
+def _is_corpus(
+    options: argparse.Namespace, corpus: Sequence[CorpusFile], reports: Sequence[RequestedReport]
+) -> bool:
+    """Is a summary wanted, rather than a report on each trace?"""
+    asked = (options.out, options.report, options.summary, options.engine == "ray")
+    if any(asked) or options.jobs is not None:
+        return True
+    if options.baseline or [each.format.name for each in reports] != ["text"]:
+        return False
+    return (total_size(corpus) or 0) > LARGE and can_score_corpora()
 
 
-# ── one trace ─────────────────────────────────────────────────────────────────────────────
-
-
-def _verify_one(procedure: Procedure, entry: Entry, options: argparse.Namespace) -> int:
-    report = verify_trace(entry.required(), procedure)
-    notes = (*entry.notes, *KnownTools(procedure).notes(report.trace))
-    repair, edit_results = options.repair, options.edit_results
-    found: Repair | None = None
-    if repair and report.violated:
-        found = repair_procedure(report.trace, procedure, edit_results=edit_results)
-    if options.json:
-        edits = {"repair": found.to_dict() if found else None} if repair else {}
-        print(json.dumps(_as_dict(report, notes) | edits, indent=2))
-    else:
-        _print_report(report)
-        for line in _note_lines(notes):
-            print(coloured(wrapped(safe(line), 10), "grey"))
-        if repair and report.violated:
-            _print_repair(found, edit_results=edit_results)
-    return exit_code(unusable=report.undecided, violated=report.violated)
-
-
-def _note_lines(notes: Sequence[Diagnostic]) -> Iterator[str]:
-    """`note[W521]: a result answers no call (at messages[3])`, for the first few notes."""
-    for note in notes[:_SHOWN_NOTES]:
-        yield f"note[{note.code}]: {note.message} (at {note.where})"
-    if len(notes) > _SHOWN_NOTES:
-        yield f"… and {counted(len(notes) - _SHOWN_NOTES, 'more note')}"
-
-
-def _print_repair(found: Repair | None, *, edit_results: bool) -> None:
-    if found is None:
-        kept = "" if edit_results else " What tools returned was left alone: see --edit-results."
-        print(f"\n{wrapped(f'No edits were found that fix all rules at once.{kept}', 0)}")
-        return
-    bound = "" if found.exact else ", an upper bound"
-    print(f"\nWhat would have kept every rule (cost {found.cost:g}{bound}):")
-    for sentence in found.sentences():
-        print(wrapped(safe(sentence), 2))
-
-
-def _print_report(report: Report) -> None:
-    trace = report.trace
-    size = counted(len(trace.calls), "call")
-    if trace.refusals:
-        size += f", {len(trace.refusals)} more refused by a gate"
-    print(in_line(f"{report.procedure.name} on {trace.name} ({size})"))
-    print()
-    for result in report.constraints:
-        word, colour = WORDS[result.outcome]
-        layer = result.constraint.layer or ""
-        notes = f"{layer} weight {result.constraint.weight:g}".strip()
-        print(
-            f"{coloured(f'{word:<8}', colour)}  {in_line(result.name)}  {coloured(notes, 'grey')}"
+def _check_corpus(options: argparse.Namespace, reports: Sequence[RequestedReport]) -> None:
+    """Raises a UsageError if a report on each trace is wanted, and only a summary, too."""
+    detailed = [each for each in reports if each.path or each.format.name not in ("text", "json")]
+    wanted = [f"--format {detailed[0].format.name}"] if detailed else []
+    wanted += ["--baseline"] if options.baseline else []
+    if wanted:
+        message = f"{wanted[0]} needs every violation, and only a summary is made of the corpus"
+        help = (
+            "Leave out --out, --report, --summary, --jobs and --engine, or run the command twice."
         )
-        print(wrapped(safe(result.detail), 10))
-        if times := summary(result.occurrences):
-            print(wrapped(safe(times), 10))
-        if result.passed is False:
-            for label, text in (("why", result.constraint.why), ("fix", result.constraint.fix)):
-                if text:
-                    print(wrapped(safe(f"{label}: {text}"), 10))
-    if report.layers:
-        rates = [f"{name} {layer.passed}/{layer.total}" for name, layer in report.layers.items()]
-        print(f"\n{'layers':<8}  {'  '.join(rates)}")
-    else:
-        print()
-    label = coloured(report.label or "UNDECIDED", LABEL_COLOURS[report.label])
-    print(f"{'score':<8}  {score_text(report.score)}  {label}")
-    print(wrapped(safe(report.details), 10))
+        raise UsageError(Diagnostic("E402", message, help))
 
 
-# ── many traces ───────────────────────────────────────────────────────────────────────────
+def _prints_json(reports: Sequence[RequestedReport]) -> bool:
+    return any(each.path is None and each.format.name == "json" for each in reports)
 
 
-class _Tally:
-    """Counts over all traces, for the summary."""
-
-    def __init__(self) -> None:
-        self.labels: Counter[str] = Counter()
-        self.violations: Counter[str] = Counter()
-        self.vacuous: Counter[str] = Counter()
-        self.notes: Counter[str] = Counter()
-        self.total = 0.0
-        self.scored = 0
-
-    def add(self, report: Report) -> None:
-        self.labels[report.label or "UNDECIDED"] += 1
-        if report.score is not None:
-            self.total += report.score
-            self.scored += 1
-        for result in report.constraints:
-            self.violations[result.name] += result.passed is False
-            self.vacuous[result.name] += result.outcome.value == "vacuous"
+def _check_output(path: str, corpus: Sequence[CorpusFile]) -> None:
+    """Raises a UsageError if writing the file would overwrite a folder or an input."""
+    if Path(path).is_dir():
+        raise UsageError(Diagnostic("E402", f"{path} is a folder", "Name a file in it."))
+    written = Path(path).resolve()
+    if any(Path(source.path).resolve() == written for source in corpus):
+        message = f"{path} is one of the files to read, and would be overwritten"
+        raise UsageError(Diagnostic("E402", message, "Write to another file."))
 
 
-def _verify_many(procedure: Procedure, found: Iterator[Entry], *, as_json: bool) -> int:
-    tally, known = _Tally(), KnownTools(procedure)
-    row = f"  none  {coloured('unusable', 'yellow')}"
-    traces = UsableTraces(found, as_json=as_json, row=row)
-    for entry, trace in traces:
-        report = verify_trace(trace, procedure)
-        tally.add(report)
-        notes = (*entry.notes, *known.notes(trace))
-        tally.notes.update(note.code for note in notes)
-        print(json.dumps(_as_dict(report, notes)) if as_json else _row(report))
+def engine_for(options: argparse.Namespace) -> CorpusEngine:
+    """The engine that the options select."""
+    if options.jobs is not None and options.jobs < 1:
+        raise UsageError(Diagnostic("E402", "--jobs must be 1 or more"))
+    try:
+        from bylaw.batch.corpus import LocalEngine, core_count
+    except ModuleNotFoundError as error:
+        raise not_installed(error.name, "scoring a corpus") from None
+    if options.engine == "ray":
+        from bylaw.batch.ray_engine import RayEngine
+
+        return RayEngine(options.jobs)
+    return LocalEngine(options.jobs or core_count())
+
+
+def verify_corpus(
+    options: argparse.Namespace,
+    procedure: Procedure,
+    corpus: Sequence[CorpusFile],
+    limits: Limits,
+    *,
+    as_json: bool,
+) -> int:
+    """Scores the corpus, prints the summary, and writes the files asked for."""
+    if options.certificate:
+        from bylaw.cli.certify import certifies_one_trace
+
+        raise certifies_one_trace("only a summary of the corpus is printed")
+    if options.repair:
+        from bylaw.cli.verify_traces import repairs_one_trace
+
+        raise repairs_one_trace("only a summary of the corpus is printed")
+    engine = engine_for(options)
+    across = across_traces(procedure, corpus, limits)
+    procedure = procedure.of_one_run()
+    from bylaw.batch.corpus import score_corpus
+    from bylaw.batch.output.results_file import ResultsFile
+
+    output = None
+    if options.out:
+        output = ResultsFile(options.out, procedure, corpus, limits, restart=options.restart)
+        if output.state.parts:
+            print(in_line(f"resuming the run in {output.folder}"), file=sys.stderr)
+    with progress("traces", size=total_size(corpus)) as line:
+        summary = score_corpus(
+            procedure,
+            corpus,
+            engine=engine,
+            limits=limits,
+            output=output,
+            watch=watching(line),
+        )
+    more = summary.unusable.total() - len(summary.errors)
+    if more > 0 and summary.errors:
+        print(f"… and {counted(more, 'record')} more that could not be used", file=sys.stderr)
+    results = [] if across is None else list(across.results())
+    if options.report or as_json:
+        _report(options, summary, corpus, limits, results, as_json=as_json)
     if not as_json:
-        _print_summary(procedure, tally, traces.unusable)
-    return exit_code(
-        unusable=traces.unusable or tally.labels["UNDECIDED"],
-        violated=tally.labels["PARTIAL"] or tally.labels["NONE"],
+        _print(summary)
+        if results:
+            from bylaw.reports.ci.across_text import across_lines
+
+            print("\n".join(across_lines(results, sys.stdout)))
+        for kind, path in (("scores", options.out), ("report", options.report)):
+            if path:
+                print(in_line(f"{kind} written to {path}"))
+    labels, passed = summary.label_counts(), [each.passed for each in results]
+    unusable = summary.unusable or "UNDECIDED" in labels or None in passed
+    return exit_code(unusable=unusable, violated=_failed(options, summary) or False in passed)
+
+
+def across_traces(
+    procedure: Procedure, corpus: Sequence[CorpusFile], limits: Limits
+) -> AcrossTraces | None:
+    """The traces of the corpus for rules across runs, read once more; None if there are none."""
+    if not procedure.across:
+        return None
+    if any(file.path == STANDARD_INPUT for file in corpus):
+        message = "rules across runs read the corpus twice, and standard input can be read once"
+        raise UsageError(Diagnostic("E402", message, "Write the traces to a file first."))
+    from bylaw.scoring.across import AcrossTraces  # slow to import
+
+    found = AcrossTraces(procedure)
+    for entry in records(corpus, limits):
+        if entry.trace is not None:
+            found.add(entry.trace, entry.name)
+    return found
+
+
+def _failed(options: argparse.Namespace, summary: Summary) -> bool:
+    """Does a trace fail the run, or a rule that no trace puts to the test?"""
+    untested = any(rule.traces and rule.vacuous == rule.traces for rule in summary.rules())
+    if options.fail_vacuous and untested:
+        return True
+    under = 1.0 if options.fail_under is None else options.fail_under
+    return any(each.score < under for each in summary.worst) or (
+        options.fail_under is None and bool(set(summary.label_counts()) - {"FULL"})
     )
 
 
-def _row(report: Report) -> str:
-    label = report.label or "UNDECIDED"
-    row = f"{score_text(report.score):>6}  {label:<9} {in_line(report.trace.name or '')}"
-    broken = ", ".join(result.name for result in (*report.undecided, *report.violated))
-    text = shortened(f"{row}  {in_line(broken)}" if broken else row)
-    return text.replace(label, coloured(label, LABEL_COLOURS[report.label]), 1)
+def watching(line: ProgressLine) -> Callable[[CorpusProgress], None]:
+    """A callback that advances a progress line and prints what is wrong with records."""
+
+    def watch(step: CorpusProgress) -> None:
+        if step.problems:
+            line.clear()
+            shown = "\n".join(each.render(TERMINAL_WIDTH) for each in step.problems)
+            print(shown, file=sys.stderr)
+        if step.resumed:
+            line.resume(step.traces, step.size)
+        else:
+            line.step(step.traces, step.size)
+
+    return watch
 
 
-def _print_summary(procedure: Procedure, tally: _Tally, unusable: int) -> None:
-    traces = sum(tally.labels.values())
-    labels = ", ".join(f"{count} {label}" for label, count in tally.labels.most_common())
-    mean = score_text(tally.total / tally.scored if tally.scored else None)
-    print(f"\n{counted(traces, 'trace')}: {labels or 'none'}; mean score {mean}")
-    if unusable:
-        print(f"{counted(unusable, 'record')} could not be used; see the errors above")
-    if tally.notes:
-        kinds = "; ".join(f"{n} × {code}, {CODES[code].title}" for code, n in tally.notes.items())
-        total = counted(tally.notes.total(), "note")
-        print(coloured(wrapped(f"{total} on the traces: {kinds}", 0), "grey"))
-    if not traces:
-        return
-    longest = max(4, *(len(constraint.name) for constraint in procedure.constraints))
-    print(f"\n{'rule':<{longest}}  in play  violated")
-    for constraint in procedure.constraints:
-        broken, in_play = tally.violations[constraint.name], traces - tally.vacuous[constraint.name]
-        print(f"{in_line(constraint.name):<{longest}}  {in_play:>7}  {broken:>8}")
+def _report(
+    options: argparse.Namespace,
+    summary: Summary,
+    corpus: Sequence[CorpusFile],
+    limits: Limits,
+    across: Sequence[AcrossResult],
+    *,
+    as_json: bool,
+) -> None:
+    """Writes the page and prints the summary as JSON, both with their origin."""
+    from bylaw.cli.verify_traces import origin_of
+
+    origin = origin_of(options, summary.procedure, corpus)
+    if options.report:
+        from bylaw.reports.html.corpus import render_corpus
+
+        write_output(options, "report", render_corpus(summary, corpus, limits, origin))
+    if as_json:
+        from bylaw.reports.ci.json_object import summary_object
+
+        shown = {"across": [each.to_dict() for each in across]} if across else {}
+        print(summary_object(summary.to_dict() | shown, origin), end="")
+
+
+# ── the summary ───────────────────────────────────────────────────────────────────────────
+
+
+def _print(summary: Summary) -> None:
+    labels = ", ".join(f"{count:,} {label}" for label, count in summary.label_counts().items())
+    print(f"{counted(summary.traces, 'trace')}, {counted(summary.calls, 'call')}")
+    print(f"{labels or 'none scored'}; mean score {score_text(summary.mean)}")
+    if summary.unusable:
+        print(f"{counted(summary.unusable.total(), 'record')} could not be used")
+    for code, count in summary.notes.items():
+        print(coloured(f"{count:,} × {code}, {CODES[code].title}", "grey"))
+    for table in summary.tables():
+        print(f"\n{table.text()}")
+    print()

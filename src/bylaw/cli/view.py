@@ -7,14 +7,14 @@ import json
 from pathlib import Path
 from typing import Final
 
-from bylaw.cli.arguments import add_json, add_procedure
-from bylaw.cli.inputs import load_procedure, one_trace
 from bylaw.cli.main import OK
-from bylaw.cli.output_options import add_output
+from bylaw.cli.options import add_json, add_output, add_procedure, load_procedure
 from bylaw.cli.outputs import write_output
-from bylaw.printable import in_line
+from bylaw.cli.traces import file_of, one_trace
 from bylaw.reports.html.viewer import render_trace
+from bylaw.reports.provenance import provenance
 from bylaw.scoring.verify import verify_trace
+from bylaw.terminal import in_line
 
 EPILOG: Final = """\
 The page is a single file that needs no network. Click a rule to see its calls.
@@ -42,7 +42,13 @@ def run(options: argparse.Namespace) -> int:
     procedure = load_procedure(options)
     report = verify_trace(one_trace(options.trace), procedure)
     options.output = options.output or _default(options.trace)
-    size = write_output(options, "output", render_trace(report))
+    origin = provenance(
+        options.command_line,
+        procedure=procedure,
+        procedure_file=options.procedure,
+        inputs=[file_of(options.trace)],
+    )
+    size = write_output(options, "output", render_trace(report, origin=origin))
     if options.json:
         print(json.dumps({"output": options.output, "bytes": size}))
     else:

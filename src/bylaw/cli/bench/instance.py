@@ -12,14 +12,11 @@ import yaml
 from bylaw.bench.gold import GoldCall
 from bylaw.bench.instance import TaskInstance, instance
 from bylaw.bench.templates import TEMPLATES
-from bylaw.cli.arguments import add_json, add_number
 from bylaw.cli.main import OK
-from bylaw.cli.output_options import add_output
+from bylaw.cli.options import add_json, add_number, add_output
 from bylaw.cli.outputs import write_folder
-from bylaw.cli.terminal import shortened
-from bylaw.printable import in_line
-from bylaw.procedure.constraint import LAYERS
-from bylaw.procedure.procedure import Procedure
+from bylaw.procedure.procedure import LAYERS, Procedure
+from bylaw.terminal import in_line, shortened
 
 EPILOG: Final = f"""\
 An instance is a pure function of template, difficulty and seed: the prompt, the

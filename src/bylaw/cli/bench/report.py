@@ -11,16 +11,15 @@ from typing import Final
 from bylaw.bench.analysis import ANALYSES
 from bylaw.bench.result_fields import read_runs
 from bylaw.bench.results import RunRecord
-from bylaw.cli.arguments import add_json, add_tables
 from bylaw.cli.main import OK
-from bylaw.cli.output_options import add_output
+from bylaw.cli.options import add_json, add_output, add_tables
 from bylaw.cli.outputs import make_folder, write_folder, write_output, write_tables
-from bylaw.cli.terminal import counted, progress
 from bylaw.errors import Diagnostic, TraceError
-from bylaw.printable import in_line
 from bylaw.reports.figures import FIGURES, standalone
 from bylaw.reports.html.bench import render_bench
+from bylaw.reports.provenance import provenance
 from bylaw.tables import Table
+from bylaw.terminal import counted, in_line, progress
 
 SHORT: Final = ("overview", "effects", "layers", "enforcement")
 """The tables that are printed by default."""
@@ -108,7 +107,8 @@ def _figures(tables: Mapping[str, Table], options: argparse.Namespace) -> list[s
 
 def _page(runs: Sequence[RunRecord], options: argparse.Namespace) -> list[str]:
     with progress("runs", len(runs)) as line:
-        page = render_bench(runs, line.step)
+        origin = provenance(options.command_line, inputs=options.results)
+        page = render_bench(runs, line.step, origin)
     make_folder(Path(options.output).parent)
     size = write_output(options, "output", page)
     name = in_line(options.output)

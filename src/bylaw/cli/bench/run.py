@@ -18,7 +18,6 @@ from bylaw.bench.results import Results
 from bylaw.bench.runner import HARNESSES, BenchRunner
 from bylaw.bench.templates import TEMPLATES
 from bylaw.bench.templates.template import DIFFICULTIES
-from bylaw.cli.arguments import add_choice, add_json, add_names, add_number
 from bylaw.cli.main import exit_code
 from bylaw.cli.model_runs import (
     RUN_SETTINGS,
@@ -28,9 +27,9 @@ from bylaw.cli.model_runs import (
     print_failures,
     run_missing,
 )
-from bylaw.cli.output_options import add_output
+from bylaw.cli.options import add_choice, add_json, add_names, add_number, add_output
 from bylaw.enforcement.decision import HINTS
-from bylaw.printable import in_line
+from bylaw.terminal import in_line
 
 EPILOG: Final = f"""\
 Each model makes 360 runs per setting: twelve templates, five difficulties, two

@@ -7,14 +7,13 @@ import json
 from collections import Counter
 from typing import Final
 
-from bylaw.cli.arguments import add_json, add_traces
-from bylaw.cli.inputs import UsableTraces, entries
 from bylaw.cli.main import exit_code
-from bylaw.cli.terminal import coloured, counted, wrapped
+from bylaw.cli.options import add_json, add_traces
+from bylaw.cli.traces import UsableTraces, entries
 from bylaw.grounding.entities.extraction import CODE, EntityClass
 from bylaw.grounding.predicate import READ_FILE, Grounding, entity_classes
 from bylaw.grounding.report import GroundingReport, GroundingVerdict
-from bylaw.printable import in_line, safe
+from bylaw.terminal import coloured, counted, in_line, safe, wrapped
 
 EPILOG: Final = f"""\
 An answer is grounded if every file, function and identifier that it names
@@ -66,6 +65,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="a symbol must also be defined in the file that the answer places it in",
     )
+    parser.add_argument(
+        "--definitions-only",
+        action="store_true",
+        help="names must be defined in the evidence, as in the paper; occurring is not enough",
+    )
     add_json(parser, "a JSON object per trace")
 
 
@@ -76,6 +80,7 @@ def run(options: argparse.Namespace) -> int:
         entity_classes(options.classes.split(",")),
         prompt_counts=options.prompt_counts,
         location=options.location,
+        definitions_only=options.definitions_only,
     )
     tally: Counter[GroundingVerdict] = Counter()
     row = f"{'unusable':<{_COLUMN}}"

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from bylaw.cli.arguments import add_json, add_names, add_number
 from bylaw.cli.main import OK, exit_code
-from bylaw.cli.output_options import add_output, check_outputs
-from bylaw.cli.terminal import counted, progress
+from bylaw.cli.options import add_json, add_names, add_number, add_output, check_outputs
 from bylaw.errors import Diagnostic, UsageError
 from bylaw.groundstudy.questions.building import (
     PER_REPOSITORY,
@@ -25,8 +25,8 @@ from bylaw.groundstudy.questions.questions import (
     write_questions,
 )
 from bylaw.groundstudy.repositories.download import index_url
-from bylaw.groundstudy.repositories.pinned import PINNED
-from bylaw.printable import in_line
+from bylaw.groundstudy.repositories.pinned import PINNED, PinnedRepository, package
+from bylaw.terminal import counted, in_line, progress
 
 EPILOG: Final = f"""\
 Each question asks in which file a public function or class is defined. The
@@ -36,6 +36,7 @@ scan of all lines finds no other file that seems to define the name.
   bylaw ground questions build -o questions.json
   bylaw ground questions build -o questions.json --repository flask
   bylaw ground questions build -o questions.json --checkout mine=../mine
+  bylaw ground questions build -o training.json --package attrs==25.3.0
   bylaw ground questions check questions.json
 
 `build` fetches pinned source distributions from the package index that pip
@@ -50,6 +51,9 @@ generated, and that the answers are still right.
 
 Exit code: 0 on success, 1 if a check fails, 2 if an input cannot be used.
 """
+
+_PACKAGE: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._!+-]*")
+"""The name or the version of a package: never a path."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -66,6 +70,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="NAME=DIR",
         help="use the files in this folder; repeatable",
+    )
+    parser.add_argument(
+        "--package",
+        action="append",
+        default=[],
+        metavar="NAME==VERSION",
+        help="ask about this package of the index; repeatable",
     )
     parser.add_argument(
         "--store", metavar="DIR", help="where to unpack (default: repositories, next to FILE)"
@@ -88,11 +99,14 @@ def run(options: argparse.Namespace) -> int:
 def _build(options: argparse.Namespace) -> int:
     output = Path(options.output)
     checkouts = dict(map(_checkout, options.checkout))
-    names = options.repository or _default_repositories(checkouts)
+    packages = {each.name: each for each in map(_package, options.package)}
+    own = {**checkouts, **packages}
+    names = list(dict.fromkeys([*(options.repository or _default_repositories(own)), *own]))
     with progress("repositories", len(names)) as line:
         asked = build_questions(
-            list(dict.fromkeys([*names, *checkouts])),
+            names,
             checkouts,
+            packages,
             output=output,
             store=Path(options.store) if options.store else output.parent / "repositories",
             index=options.index_url or index_url(),
@@ -114,11 +128,22 @@ def _checkout(given: str) -> tuple[str, Path]:
     return name, Path(folder)
 
 
-def _default_repositories(checkouts: dict[str, Path]) -> list[str]:
-    """The repositories by default: the user's own checkouts, or the whole study."""
-    if checkouts and not checkouts.keys() & PINNED.keys():
-        return list(checkouts)
-    return [name for name, each in PINNED.items() if each.project or name in checkouts]
+def _package(given: str) -> PinnedRepository:
+    name, equals, version = given.partition("==")
+    if not (equals and _PACKAGE.fullmatch(name) and _PACKAGE.fullmatch(version)):
+        message = f"'{given}' is not of the form NAME==VERSION"
+        raise UsageError(Diagnostic("E402", message, "For example: --package attrs==25.3.0"))
+    if name in PINNED:
+        message = f"'{name}' is a repository of the study"
+        raise UsageError(Diagnostic("E402", message, f"Write --repository {name}."))
+    return package(name, version)
+
+
+def _default_repositories(own: Mapping[str, object]) -> list[str]:
+    """The repositories by default: the user's own, or the whole study."""
+    if own and not own.keys() & PINNED.keys():
+        return list(own)
+    return [name for name, each in PINNED.items() if each.project or name in own]
 
 
 def _print(asked: QuestionSet, options: argparse.Namespace) -> None:

@@ -14,7 +14,6 @@ from bylaw.agents.protocol import ChatModel
 from bylaw.agents.simulated import PREFIX
 from bylaw.bench.models import model_named
 from bylaw.bench.results import Results
-from bylaw.cli.arguments import add_choice, add_json, add_names, add_number, add_tables
 from bylaw.cli.main import exit_code
 from bylaw.cli.model_runs import (
     add_model_options,
@@ -23,7 +22,7 @@ from bylaw.cli.model_runs import (
     print_failures,
     run_missing,
 )
-from bylaw.cli.output_options import add_output
+from bylaw.cli.options import add_choice, add_json, add_names, add_number, add_output, add_tables
 from bylaw.cli.outputs import write_tables
 from bylaw.errors import Diagnostic, TraceError, UsageError
 from bylaw.groundstudy.agents import AGENTS, SimulatedAgent
@@ -41,8 +40,8 @@ from bylaw.groundstudy.questions.questions import (
     read_questions,
 )
 from bylaw.groundstudy.study import SEEDS, STUDY, StudyRunner, study_jobs
-from bylaw.printable import in_line
 from bylaw.tables import Table
+from bylaw.terminal import in_line
 
 SHORT: Final = ("categories", "strict")
 """The tables that are printed by default."""

@@ -9,7 +9,7 @@ from typing import Final
 
 from bylaw.cli.log.log_options import add_log, checked
 from bylaw.cli.main import VIOLATED, exit_code
-from bylaw.printable import safe
+from bylaw.terminal import safe
 
 EPILOG: Final = """\
 Prints one line of JSON: the number of entries, the hash of the last one, and

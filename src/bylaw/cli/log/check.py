@@ -10,11 +10,11 @@ from typing import Final
 
 from bylaw.audit.anchor import Anchor
 from bylaw.audit.check import LogCheck
-from bylaw.cli.arguments import add_json
 from bylaw.cli.log.log_options import add_log, checked, given_anchors
 from bylaw.cli.main import exit_code
-from bylaw.cli.terminal import coloured, counted, width
-from bylaw.printable import safe
+from bylaw.cli.options import add_json, add_procedure, load_procedure
+from bylaw.enforcement.run_log import procedure_hash
+from bylaw.terminal import coloured, counted, safe, width
 
 EPILOG: Final = """\
 A log is intact, torn or altered. Every entry holds the hash of the entry before
@@ -28,9 +28,15 @@ anchor that was kept elsewhere shows both, up to the entry that it names.
   bylaw log check gate.jsonl
   bylaw log check gate.jsonl --public-key gate.pub
   bylaw log check gate.jsonl --key gate.key --anchor anchors.jsonl
+  bylaw log check gate.jsonl --procedure refund.yaml
 
-Exit code: 0 if the log is intact, 1 if it is torn or altered, 2 if it cannot
-be read or is not a log.
+With --procedure, every run in the log must have been decided by exactly these
+rules, as they are spelt: their hash is in the entry with which a run starts.
+Comments and the order of fields do not count.
+
+Exit code: 0 if the log is intact, and of the procedure that is given; 1 if it
+is torn or altered, or a run was decided by another procedure; 2 if the log or
+the procedure cannot be read, or the file is not a log.
 """
 _TORN: Final = (
     "The writer was interrupted, and the entry was never acknowledged; or the file was cut. "
@@ -50,20 +56,25 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="anchors that `bylaw log anchor` printed, one a line: the log must contain their "
         "entries; repeatable",
     )
+    add_procedure(parser, required=False)
     add_json(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     """Checks the log."""
     anchors = given_anchors(options.anchor)
-    found = checked(options, anchors)
+    procedure = None if options.procedure is None else load_procedure(options)
+    expected = None if procedure is None else procedure_hash(procedure)
+    found = checked(options, anchors, expected)
     if options.json:
         print(json.dumps({"state": found.state, **asdict(found)}))
     else:
         print(f"{coloured(found.state.upper(), _COLOURS[found.state])}  {safe(options.log)}")
         for title, text in _rows(found, anchors):
             print(_row(title, safe(text)))
-    return exit_code(violated=found.state != "intact")
+        if expected is not None:
+            print(_row("rules", safe(_procedure(found, expected))))
+    return exit_code(violated=found.state != "intact" or found.other_procedure is not None)
 
 
 def _row(title: str, text: str) -> str:
@@ -94,6 +105,19 @@ def _rows(found: LogCheck, anchors: Sequence[Anchor]) -> Iterator[tuple[str, str
     elif not anchors:
         yield "anchors", "None given: entries cut off the end would not show."
     yield "head", found.head
+
+
+def _procedure(found: LogCheck, expected: str) -> str:
+    other = found.other_procedure
+    if other is not None:
+        return (
+            f"Run {other.run}, entry {other.entry}, was decided by another procedure, "
+            f"{other.name}, with the hash {other.hash}. The file has the hash {expected}. "
+            f"Runs under another procedure: {found.other_procedures} of {found.runs}."
+        )
+    if not found.runs:
+        return "No run was started, so no procedure decided anything."
+    return f"Every run was decided by the procedure in the file, hash {expected}."
 
 
 def _end(found: LogCheck) -> str:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from typing import Final
 
 from bylaw.cli.log.log_options import add_log, checked, readable
 from bylaw.cli.main import exit_code
-from bylaw.cli.output_options import add_output
+from bylaw.cli.options import add_output
 from bylaw.cli.outputs import write_output
 from bylaw.errors import Diagnostic, TraceError
 from bylaw.trace.files import read_traces
@@ -21,8 +22,8 @@ exported.
 
   bylaw log export gate.jsonl -o runs.jsonl
 
-Exit code: 0, or 1 if the log is torn (what is complete is exported), or 2 if it
-cannot be used.
+Exit code: 0; 1 if the log is torn, or a run in it cannot be read (the others
+are exported); 2 if it cannot be used.
 """
 
 
@@ -40,14 +41,17 @@ def run(options: argparse.Namespace) -> int:
         help = "`bylaw log check` says what is wrong with a log."
         message = f"the log is not intact: {found.problem}"
         raise TraceError(Diagnostic("E411", message, help, source=options.log))
-    lines = []
+    lines, left_out = [], 0
     with readable(options.log):
         for entry in read_traces(options.log):
             if entry.trace is not None:
                 lines.append(json.dumps(entry.trace.to_record()))
+            else:
+                left_out += 1
+                print(entry.error, file=sys.stderr)
     text = "".join(f"{line}\n" for line in lines)
     if options.output is None:
         print(text, end="")
     else:
         write_output(options, "output", text)
-    return exit_code(violated=found.state == "torn")
+    return exit_code(violated=found.state == "torn" or left_out > 0)

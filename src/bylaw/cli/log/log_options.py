@@ -52,10 +52,13 @@ def given_anchors(paths: Sequence[str]) -> list[Anchor]:
     return anchors
 
 
-def checked(options: argparse.Namespace, anchors: Sequence[Anchor] = ()) -> LogCheck:
+def checked(
+    options: argparse.Namespace, anchors: Sequence[Anchor] = (), procedure: str | None = None
+) -> LogCheck:
     """The result of checking the log that the options name."""
     with readable(options.log):
-        return check(options.log, key=given_key(options), anchors=anchors)
+        key = given_key(options)
+        return check(options.log, key=key, anchors=anchors, procedure=procedure)
 
 
 @contextmanager

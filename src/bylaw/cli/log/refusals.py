@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from typing import Final
 
 from bylaw.audit.reader import LogReader
 from bylaw.cli.log.log_options import readable
@@ -18,6 +19,9 @@ from bylaw.trace.files import Entry
 from bylaw.trace.refusal import Refusal
 from bylaw.trace.refusal_mark import checked_against, decision_id
 from bylaw.trace.trace import Trace
+
+_FIELDS: Final = {"run", "turn", "index", "action", "message"}
+"""The fields of a refusal's entry. An allowed call has no message."""
 
 
 def confirmed(entries: Iterable[Entry], log: str) -> Iterator[Entry]:
@@ -34,8 +38,8 @@ def _refusals(log: str) -> dict[str, tuple[str, str]]:
         reader = LogReader(file, log)
         for entry in reader.entries():
             said = entry.content
-            if entry.kind == "decision" and said.get("action") != "allow":
-                id = decision_id(str(said.get("run")), said["turn"], said["index"])
+            if entry.kind == "decision" and said.keys() >= _FIELDS:  # others confirm nothing
+                id = decision_id(str(said["run"]), said["turn"], said["index"])
                 found[id] = str(said["action"]), str(said["message"])
     if reader.problem is not None:
         help = "`bylaw log check` says what is wrong with a log."
@@ -48,14 +52,7 @@ def _confirmed(entry: Entry, trace: Trace, known: dict[str, tuple[str, str]]) ->
         return known.get(refusal.decision or "") == (refusal.action, refusal.message)
 
     events, refusals = checked_against(trace.events, trace.refusals, confirms)
-    checked = Trace(
-        events,
-        answer=trace.answer,
-        metrics=trace.metrics,
-        labels=trace.labels,
-        name=trace.name,
-        refusals=refusals,
-    )
+    checked = trace.with_events(events, refusals=refusals)
     notes = tuple(note for note in entry.notes if note.code != "W523")
     forged = len(trace.refusals) - len(refusals)
     if forged:

@@ -11,12 +11,11 @@ from typing import Any, Final
 
 from bylaw.audit.entry import LogEntry
 from bylaw.audit.reader import LogReader
-from bylaw.cli.arguments import add_json
 from bylaw.cli.log.log_options import add_log, add_run, given_key, readable
 from bylaw.cli.main import exit_code
-from bylaw.cli.terminal import coloured, shortened
+from bylaw.cli.options import add_json
 from bylaw.opening import open_regular
-from bylaw.printable import safe
+from bylaw.terminal import coloured, safe, shortened
 from bylaw.values import write_json
 
 EPILOG: Final = """\

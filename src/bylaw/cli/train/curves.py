@@ -7,9 +7,8 @@ import json
 from pathlib import Path
 from typing import Final
 
-from bylaw.cli.arguments import add_json
 from bylaw.cli.main import OK
-from bylaw.cli.output_options import add_output
+from bylaw.cli.options import add_json, add_output
 from bylaw.cli.outputs import write_output
 from bylaw.cli.train.options import printer
 from bylaw.errors import Diagnostic, TraceError, UsageError

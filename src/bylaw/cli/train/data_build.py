@@ -7,11 +7,10 @@ import json
 from pathlib import Path
 from typing import Final
 
-from bylaw.cli.arguments import add_json, add_number
 from bylaw.cli.main import OK
-from bylaw.cli.output_options import add_output
+from bylaw.cli.options import add_json, add_number, add_output
 from bylaw.cli.outputs import write_folder
-from bylaw.printable import in_line
+from bylaw.terminal import in_line
 from bylaw.training.data.corpus import SEED, TRAIN, corpus
 from bylaw.training.data.rows import rows_text
 from bylaw.training.data.splits import SPLITS, splits

@@ -6,11 +6,11 @@ import argparse
 from pathlib import Path
 from typing import Final
 
-from bylaw.cli.arguments import add_json, add_number
 from bylaw.cli.bench.instance import print_gold, print_rules
 from bylaw.cli.main import OK
-from bylaw.cli.terminal import wrapped
+from bylaw.cli.options import add_json, add_number
 from bylaw.errors import Diagnostic, UsageError
+from bylaw.terminal import wrapped
 from bylaw.training.data.corpus import SEED, corpus
 from bylaw.training.data.example import Example
 from bylaw.training.data.rows import from_row, read_rows, to_row

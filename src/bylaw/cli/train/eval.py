@@ -11,15 +11,22 @@ from typing import Any, Final
 from bylaw.agents.local import fingerprint
 from bylaw.bench.result_fields import FieldCheck, maybe, require_fields, share
 from bylaw.bench.results import Results, read_results
-from bylaw.cli.arguments import add_choice, add_csv, add_json, add_names, add_number, at_least_one
 from bylaw.cli.main import OK
 from bylaw.cli.model_runs import RUN_SETTINGS
-from bylaw.cli.output_options import add_output
+from bylaw.cli.options import (
+    add_choice,
+    add_csv,
+    add_json,
+    add_names,
+    add_number,
+    add_output,
+    at_least_one,
+)
 from bylaw.cli.outputs import write_tables
-from bylaw.cli.terminal import counted, progress
 from bylaw.cli.train.options import add_base, printer, with_libraries, within_memory
 from bylaw.errors import Diagnostic, TraceError
 from bylaw.saved import Damaged, flag, listed, table, text, whole
+from bylaw.terminal import counted, progress
 from bylaw.training.data.corpus import SEED
 from bylaw.training.data.example import PRODUCTION
 from bylaw.training.data.splits import SPLITS
@@ -44,7 +51,9 @@ def _condition(value: Any) -> None:
 
 
 _FIELDS: Final[Mapping[str, FieldCheck]] = {
+    "model": text,
     "name": text,
+    "template": text,
     "trial": whole,
     "compliance": maybe(share),
     "correct": flag,

@@ -8,10 +8,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from bylaw.cli.arguments import add_choice, add_json, add_number, at_least_one
 from bylaw.cli.main import OK
 from bylaw.cli.model_runs import RUN_SETTINGS
-from bylaw.cli.output_options import add_output
+from bylaw.cli.options import add_choice, add_json, add_number, add_output, at_least_one
 from bylaw.cli.outputs import write_file
 from bylaw.cli.train.options import (
     add_adapter_options,

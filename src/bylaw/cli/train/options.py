@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from bylaw.cli.arguments import add_choice, add_number, at_least_one
+from bylaw.cli.options import add_choice, add_number, at_least_one
 from bylaw.errors import Diagnostic, TraceError, UsageError
 from bylaw.training.data.corpus import SEED, corpus
 from bylaw.training.data.example import Example

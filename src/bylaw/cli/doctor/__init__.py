@@ -1,0 +1,1 @@
+"""`bylaw doctor …`: proof that a gate stands in the way."""

@@ -1,0 +1,1 @@
+"""`bylaw hook …`: gates at the hooks of coding agents and gateways."""

@@ -1,0 +1,1 @@
+"""`bylaw install …`: gates written into the settings of other programs."""
