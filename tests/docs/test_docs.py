@@ -10,8 +10,10 @@ import subprocess
 import sys
 from functools import reduce
 from pathlib import Path
+from typing import Any
 
 import pytest
+from declared import declared
 from doc_pages import Page, Runner
 from how_to import Recipe
 
@@ -20,8 +22,8 @@ from bylaw import formulas, parse
 from bylaw.cli.main import COMMANDS
 from bylaw.codes import CODES
 from bylaw.logic.operators import COMPARISONS, KEYWORDS, OPERATORS
-from bylaw.procedure.constraint import SEVERITIES
 from bylaw.procedure.files import CONSTRAINT_FIELDS, PROCEDURE_FIELDS
+from bylaw.procedure.procedure import SEVERITIES
 from bylaw.trace.formats import FORMATS
 from bylaw.trace.record import _CALL_FIELDS, OWN_FIELDS
 from bylaw.vocabulary.predicates import PREDICATES
@@ -36,8 +38,27 @@ def _name(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
 
 
-@pytest.mark.parametrize("path", PAGES, ids=_name)
+PACKAGES = {"report-to-opentelemetry.md": "opentelemetry.sdk"}
+"""Pages, other than those of adapters, that need a package."""
+
+
+def _page(path: Path) -> Any:
+    """A page. Those about a framework need it."""
+    needed = [each.package for each in declared() if each.page == path.name and each.package]
+    needed += [PACKAGES[path.name]] if path.name in PACKAGES else []
+    # Their warnings are the framework's own, some of them when it is cleaned up after.
+    marks = [pytest.mark.frameworks, pytest.mark.filterwarnings("ignore")] if needed else []
+    return pytest.param(path, id=_name(path), marks=marks)
+
+
+@pytest.mark.parametrize("path", [_page(path) for path in PAGES])
 def test_examples(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for adapter in declared():
+        if adapter.page == path.name and not adapter.is_installed:
+            pytest.skip(f"NOT TESTED: {adapter.package} is not installed")
+    if path.name in PACKAGES:
+        missing = f"NOT TESTED: {PACKAGES[path.name]} is not installed"
+        pytest.importorskip(PACKAGES[path.name], reason=missing)
     ignored = shutil.ignore_patterns("__pycache__")
     shutil.copytree(ROOT / "examples", tmp_path / "examples", ignore=ignored)
     monkeypatch.chdir(tmp_path)

@@ -10,12 +10,16 @@ from pathlib import Path
 
 import airline_cases
 import assistant_cases
+import budgets_cases
+import coding_cases
 import pytest
 import retail_cases
 from runs import Pair
 
 from bylaw import Call, Monitor, Outcome, Procedure, Trace, Verdict, verify_trace
+from bylaw.enforcement.replay import replay
 from bylaw.procedure.lint import lint
+from bylaw.procedure.packaged import packaged_file
 from bylaw.semantics.monitors import Monitors
 from bylaw.trace.event import MISSING, Event
 
@@ -24,18 +28,31 @@ PAIRS: dict[str, dict[str, Pair]] = {
     "retail": retail_cases.PAIRS,
     "airline": airline_cases.PAIRS,
     "assistant": assistant_cases.PAIRS,
+    "budgets": budgets_cases.PAIRS,
+    "coding": coding_cases.PAIRS,
 }
-FEWEST_RULES = {"retail": 15, "airline": 15, "assistant": 8}
+FEWEST_RULES = {"retail": 15, "airline": 15, "assistant": 8, "budgets": 12, "coding": 20}
+MOST_LINES = {"retail": 3, "airline": 3, "assistant": 3, "budgets": 2, "coding": 3}
 
 IMPLIED = {
     "swap-once": {"only-delivered"},
     "new-items-looked-up": {"new-items-available"},
     "look-before-change": {"cancel-unflown"},
+    "basic-economy-flights-stay": {"flights-proposed"},
+    "no-downloaded-code": {"opaque-commands"},
+    "tests-before-commit": {"tests-before-finishing"},
+    "devices-untouched": {"no-writing-outside"},
 }
 """An order whose exchange is requested is not a delivered one any more. And what nobody looked up
-is not known to be available, or unflown."""
+is not known to be available, or unflown. A flight that the reservation lacks was not proposed."""
 ABOUT_A_RESULT = {"one-customer", "gift-card-covers-difference", "cancelled-rightly"}
 """Rules that only the result of a call can break: `call(tool, ok) -> …`."""
+
+OBLIGATIONS = {"customer-notified"}
+"""Rules that are violated until something follows."""
+
+NEVER_DOOMED = {"tests-before-finishing"}
+"""Rules that can be met as long as the run lasts."""
 
 each_procedure = pytest.mark.parametrize("name", PAIRS)
 each_rule = pytest.mark.parametrize(
@@ -49,7 +66,7 @@ def load(name: str) -> Procedure:
 
 
 def file_of(name: str) -> Path:
-    return EXAMPLES / name / "procedure.yaml"
+    return packaged_file(name) if name == "coding" else EXAMPLES / name / "procedure.yaml"
 
 
 # ── every rule by example ─────────────────────────────────────────────────────────────────
@@ -140,8 +157,11 @@ def test_live_the_rule_is_violated_by_the_last_event_of_the_other(name: str, rul
     monitor = monitor_of(name, rule)
     *before, last = load(name).marked(PAIRS[name][rule].violates).events
     follow(monitor, Trace(before))
-    assert monitor.verdict.holds_now
+    assert monitor.verdict.holds_now is (rule not in OBLIGATIONS)
     position = propose(monitor, last)
+    if rule in NEVER_DOOMED:
+        assert monitor.verdict is Verdict.PRESUMABLY_VIOLATED
+        return
     if rule in ABOUT_A_RESULT:
         assert monitor.verdict.holds_now
         assert isinstance(last, Call)
@@ -159,9 +179,27 @@ def test_live_all_rules_together_say_what_they_say_of_finished_runs(name: str) -
         for trace, finished in zip(pair, outcomes(name, rule), strict=True):
             monitors = Monitors(formulas, order=procedure.order, events=events)
             follow(monitors, procedure.marked(trace))
-            for verdict, outcome in zip(monitors.verdicts, finished.values(), strict=True):
-                assert (verdict is Verdict.VIOLATED) is (outcome is Outcome.VIOLATED)
+            for verdict, (each, outcome) in zip(monitors.verdicts, finished.items(), strict=True):
+                doomed = outcome is Outcome.VIOLATED and each not in NEVER_DOOMED
+                assert (verdict is Verdict.VIOLATED) is doomed
                 assert verdict.holds_now is outcome.passed
+
+
+# ── behind a gate ─────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("rule", budgets_cases.PAIRS)
+def test_a_gate_lets_the_one_run_pass_and_stops_the_other(rule: str) -> None:
+    """The last call is refused, unless a deadline was lost before it."""
+    kept, broken = PAIRS["budgets"][rule]
+    allowed, stopped = replay(kept, load("budgets")), replay(broken, load("budgets"))
+    assert (allowed.refusals, allowed.lost, allowed.score) == ((), (), 1.0)
+    if rule == "customer-notified":
+        assert (stopped.refusals, stopped.lost) == ((), (rule,))
+    else:
+        (refusal,) = stopped.refusals
+        assert (refusal.call, refusal.constraints) == (len(broken.calls) - 1, (rule,))
+        assert (stopped.lost, stopped.score) == ((), 1.0)
 
 
 # ── the files ─────────────────────────────────────────────────────────────────────────────
@@ -176,10 +214,11 @@ def test_rules_have_a_name_of_their_own_a_reason_and_a_remedy(name: str) -> None
 
 
 @each_procedure
-def test_rules_are_at_most_three_lines_of_a_hundred_columns(name: str) -> None:
+def test_rules_are_a_few_lines_of_a_hundred_columns(name: str) -> None:
     texts = rule_texts(file_of(name).read_text("utf-8"))
     assert len(texts) == len(load(name).constraints)
-    assert [text for text in texts if len(text) > 3 or max(map(len, text)) > 100] == []
+    most = MOST_LINES[name]
+    assert [text for text in texts if len(text) > most or max(map(len, text)) > 100] == []
 
 
 def rule_texts(source: str) -> list[list[str]]:

@@ -69,6 +69,12 @@ _ON_TRACES: Final = (
     "verify -p rules.yaml {} --jobs 1 --force --out out.parquet --json",
     "init {}",
     "init {} --json",
+    "mine {} --force -o out.yaml --page out.html",
+    "mine {} --json",
+    "mine runs.jsonl --bad {} --json",
+    "verify -p rules.yaml {} --format jsonl --format sarif=out.sarif --force",
+    "verify -p rules.yaml {} --format junit=out.xml --force",
+    "verify -p rules.yaml {} --format markdown",
     "explain verified -p rules.yaml {}",
     "explain verified -p rules.yaml {} --json",
     "view {} -p rules.yaml --force -o out.html",
@@ -84,6 +90,7 @@ _ON_PROCEDURES: Final = (
     "verify -p {} run.json",
     "verify -p {} run.json --json",
     "lint {} --json",
+    "log check gate.jsonl --procedure {}",
     "diff {} rules.yaml",
     "replay -p {} run.json",
     "view run.json -p {} --force -o out.html",
@@ -182,6 +189,29 @@ def metrics() -> bytes:
     return "".join(json.dumps(row) + "\n" for row in rows).encode()
 
 
+def evaluations() -> bytes:
+    names = ("unaugmented/chain_then_branch/01", "production/nested_loops/D1/42")
+    rows = [
+        {
+            "bylaw": 1,
+            "key": f"{model} {name}",
+            "model": model,
+            "name": name,
+            "split": name.split("/")[0],
+            "template": name.split("/")[1],
+            "trial": 0,
+            "compliance": 0.5,
+            "correct": True,
+            "calls": 4,
+            "messages": [{"content": "You are an agent."}, {"content": name}],
+            "conditions": {"seed": 42, "setting": "baseline", "adapter": model},
+        }
+        for model in ("base", "tuned")
+        for name in names
+    ]
+    return "".join(json.dumps(row) + "\n" for row in rows).encode()
+
+
 def kinds() -> dict[str, Kind]:
     """All kinds of files that commands read, from a folder that was prepared."""
     texts = [(suffix, text.encode()) for suffix, text in TRACES]
@@ -200,12 +230,14 @@ def kinds() -> dict[str, Kind]:
     on_logs = (
         "log check {}",
         "log check {} --json",
+        "log check {} --procedure rules.yaml",
         "log show {}",
         "log show {} --json",
         "log anchor {}",
         "log export {}",
         "verify -p rules.yaml {}",
         "verify -p rules.yaml {} --json",
+        "verify -p rules.yaml run.json --log {}",
         "view {} -p rules.yaml --force -o out.html",
     )
     journal = Path("unfinished/journal.json").read_bytes()
@@ -262,8 +294,25 @@ def kinds() -> dict[str, Kind]:
         ),
         "examples": Kind(
             [(".jsonl", Path("examples.jsonl").read_bytes())],
-            ("train data inspect {} 0", "train data inspect {} 1 --json"),
-            share=2,
+            (
+                "train data inspect {} 1",
+                "train data inspect {} 2 --json",
+                "train sft no-model -o out.warm --data {}",
+                "train sft no-model -o out.warm --teach notes --data {}",
+                "train grpo no-model -o out.grpo --prompts 2 --data {}",
+            ),
+            share=3,
+        ),
+        "evaluations": Kind(
+            [(".jsonl", evaluations())],
+            (
+                "train eval --tables -o {}",
+                "train eval --tables --json -o {}",
+                "train eval --tables --force --csv tables -o {}",
+                "train eval no-model -o {}",
+                "bench report {}",
+            ),
+            share=3,
         ),
         "metrics": Kind(
             [("", metrics())],
@@ -419,6 +468,7 @@ def limit_memory() -> None:
 def run_here(folder: Path, numbers: range) -> None:
     """Runs these mutants in this process, and prints a line for each."""
     os.chdir(folder)
+    sys.modules["torch"] = None  # type: ignore[assignment]  # files are read, no model is loaded
     all_kinds = kinds()
     for kind in all_kinds.values():  # everything is imported before memory is limited
         suffix, content = kind.samples[0]

@@ -18,7 +18,7 @@ from every_engine import FORBIDDEN, new_guard
 from saved_states import KEY, damaged, states
 
 from bylaw import Call, Guard, UsageError
-from bylaw.enforcement.saved_run import _seal
+from bylaw.enforcement.seal import seal
 from bylaw.values import MAX_DEPTH, canonical
 
 STATES = int(os.environ.get("BYLAW_FUZZ_STATES", "500"))
@@ -91,7 +91,7 @@ def test_nothing_gets_past_a_key() -> None:
 
 def _sealed(mutant: Any, key: bytes | None) -> Any:
     state = {name: part for name, part in mutant.items() if name != "seal"}
-    return {**state, "seal": _seal(canonical(state), key)}
+    return {**state, "seal": seal(canonical(state), key)}
 
 
 def _use(guard: Guard) -> None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import pytest
 
@@ -24,6 +24,7 @@ FLAGS = [
     "--disable-sync",
 ]
 WIDE, NARROW = (1280, 800), (390, 844)
+_Page = TypeVar("_Page", bound="Opened")
 
 
 def launched(what: str) -> Iterator[Browser]:
@@ -39,6 +40,22 @@ def launched(what: str) -> Iterator[Browser]:
         browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
         yield browser
         browser.close()
+
+
+def pages(kind: type[_Page], browser: Browser, folder: Path) -> Iterator[Callable[..., _Page]]:
+    """Opens pages from files. What one complains about or loads fails the test at its end."""
+    opened: list[_Page] = []
+
+    def open_(html: str, fragment: str = "", size: tuple[int, int] = WIDE) -> _Page:
+        file = folder / f"page{len(opened)}.html"
+        file.write_text(html, encoding="utf-8")
+        opened.append(kind.in_(browser, size))
+        opened[-1].go(file, fragment)
+        return opened[-1]
+
+    yield open_
+    for each in opened:
+        each.close()
 
 
 @dataclass

@@ -7,6 +7,8 @@ from typing import Any
 
 from bylaw import Call, Guard, Procedure, Trace, Vocabulary
 
+NOON = 1_763_294_400.0
+"""The time: it stands still, so that runs can be compared."""
 FORBIDDEN = "forbidden"
 """No history lets a call of this tool pass."""
 
@@ -25,6 +27,9 @@ RULES = {
     "evidence": "SOFT_BLOCK: G(refund -> let i = args.code: earlier (verify & text contains i))",
     "members": "TOLERATE: G(refund -> let i = args.id: earlier (verify & i in result.ids))",
     "once": "SOFT_BLOCK: G(close -> length(sofar(close)) <= 1)",
+    "recent": "SOFT_BLOCK: G(refund -> O verify within 1 h)",
+    "budget": "SOFT_BLOCK: G(refund -> sum(sofar(refund, 1 d).args.amount) <= 9000)",
+    "deadline": "TOLERATE: G(lookup -> F verify within 1 h)",
     "local": "BLOCK_AND_WARN: G(refund -> args.amount < 50)",
     "history": "ASK: G(wire -> plausible(args.amount))",
 }
@@ -52,6 +57,7 @@ def procedure() -> Procedure:
 
 
 def new_guard(**options: Any) -> Guard:
+    options = {"clock": lambda: NOON, **options}
     return Guard(procedure(), outstanding="hope", **options)
 
 

@@ -17,7 +17,7 @@ CASES = Path(__file__).parent.parent / "cases"
 
 _MARK = re.compile(r"[\[\]]")
 _MESSAGE = re.compile(r"(user|assistant|system):")
-_TOOL = re.compile(r"""[^\s\[\]{}=!"]+""")
+_TOOL = re.compile(r"""[^\s\[\]{}=!"@]+""")
 _JSON = json.JSONDecoder()
 
 
@@ -51,7 +51,9 @@ class _Line:
 
 
 def trace(text: str, labels: Mapping[str, object] | None = None) -> Trace:
-    """The trace that a line writes: `user:"hi" a [b c] d{"x":1}=>{"ok":true} "answer"`.
+    """The trace that a line writes: `user:"hi" a [b c] d{"x":1}=>{"ok":true}@5 "answer"`.
+
+    `@5` is the start; `@{"start":5,"end":7,"agent":"x","usage":{}}` gives more of an event.
 
     A message of a user or the system has a step of its own; an assistant's shares that of the
     calls that follow it directly.
@@ -70,7 +72,8 @@ def trace(text: str, labels: Mapping[str, object] | None = None) -> Trace:
             answer = line.value('"')
         elif role := line.take(_MESSAGE):
             step += speaking  # what was said before stands alone
-            events.append(Message(cast(Role, role[:-1]), line.value('"'), step))
+            text = line.value('"')
+            events.append(Message(cast(Role, role[:-1]), text, step, **_details(line)))
             speaking = role == "assistant:"
             step += not speaking
         else:
@@ -89,7 +92,16 @@ def _call(line: _Line, step: int) -> Call:
         result,
         step,
         None if error is MISSING else error,
+        **_details(line),
     )
+
+
+def _details(line: _Line) -> dict[str, Any]:
+    """The start of an event, or more of it."""
+    found = line.value("@")
+    if found is MISSING:
+        return {}
+    return found if isinstance(found, dict) else {"start": found}
 
 
 @dataclass(frozen=True)

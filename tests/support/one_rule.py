@@ -15,4 +15,5 @@ def procedure(rule: str, severity: str = "SOFT_BLOCK", **more: Any) -> Procedure
 
 
 def small_payments(rule: str = "G(pay -> args.amount < 10)", **options: Any) -> Guard:
+    options = {"clock": lambda: 0.0, **options}
     return Guard(procedure(rule), **options)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -35,8 +36,8 @@ from bylaw.logic.terms import (
     term_of,
     tool_of,
 )
-from bylaw.trace.event import ROLES
-from bylaw.vocabulary.function import PATTERN
+from bylaw.trace.event import MISSING, ROLES, Event
+from bylaw.vocabulary.function import PATTERN, ZONE
 from bylaw.vocabulary.functions import FUNCTIONS
 
 TOOLS = ("a", "b", "c")
@@ -108,8 +109,27 @@ def traces(
 def data_traces(draw: st.DrawFn, max_size: int = 6) -> Trace:
     """A trace with messages, labels, and arguments to look into."""
     found = draw(traces(max_size, messages=True, values=data_values))
+    timed = draw(_timed(found)) if draw(st.booleans()) else found.events
     labels = draw(st.dictionaries(st.sampled_from(KEYS), data_values, max_size=2))
-    return Trace(found.events, answer=found.answer, metrics=found.metrics, labels=labels)
+    return Trace(timed, answer=found.answer, metrics=found.metrics, labels=labels)
+
+
+@st.composite
+def _timed(draw: st.DrawFn, trace: Trace) -> list[Event]:
+    """The events with starts that do not decrease; few have none."""
+    now, events = 0.0, list[Event]()
+    for event in trace.events:
+        now += draw(st.sampled_from([0, 0.1, 0.2, 0.3, 1, 2, 5]))
+        details: dict[str, Any] = {"start": now if draw(st.integers(0, 9)) else None}
+        details["agent"] = draw(st.sampled_from([None, "a", "b"]))
+        details["usage"] = draw(st.sampled_from([None, {"i": 1}, {"i": 2}]))
+        if isinstance(event, Call) and event.result is not MISSING:
+            details["end"] = draw(st.sampled_from([None, now, now + 1]))
+        events.append(replace(event, **details))
+    return events
+
+
+WINDOWS = st.sampled_from([0, 0.3, 1, 2, 7]).map(Literal.of)
 
 
 # ── formulas ──────────────────────────────────────────────────────────────────────────────
@@ -274,6 +294,7 @@ def quantified(draw: st.DrawFn) -> f.Formula:
 
 EXPRESSIONS = ("a", "^h", "e.|b", r"\d", "")
 """Regular expressions."""
+ZONES = ("UTC", "Europe/Berlin")
 _PATHS = (("args",), ("args", "i"), ("args", "j"), ("result",), ("result", "i"))
 
 
@@ -310,8 +331,10 @@ def data_terms(
         name = draw(st.sampled_from(sorted(FUNCTIONS)))
         operands = []
         for place in FUNCTIONS[name].takes:
-            written = place is PATTERN
-            operands.append(Literal.of(draw(st.sampled_from(EXPRESSIONS))) if written else inner())
+            written = {PATTERN: EXPRESSIONS, ZONE: ZONES}.get(place)
+            operands.append(
+                inner() if written is None else Literal.of(draw(st.sampled_from(written)))
+            )
         return Apply(name, tuple(operands))
     if kind == 9:
         return term_of([inner(), inner()] if draw(st.booleans()) else {"i": inner()})
@@ -320,7 +343,8 @@ def data_terms(
         return path_term(Last(condition()), *path)
     if kind <= 12:
         members = st.sampled_from([(), ("args", "i"), ("result",), ("step",), (0,), (-1, "args")])
-        listed = path_term(Sofar(condition()), *draw(members))
+        window = draw(st.none() | st.none() | WINDOWS)
+        listed = path_term(Sofar(condition(), window), *draw(members))
         function = draw(st.sampled_from([None, "length", "length", "sum", "max", "min", "unique"]))
         return listed if function is None else Apply(function, (listed,))
     name = draw(st.sampled_from(["x", "y"]))
@@ -384,6 +408,10 @@ def data_formulas(
         return draw(_data_atoms(max(depth - 1, 0), variables, future))
     if kind <= 6:
         operators = (*_NOW, *_PAST, *(_FUTURE if future else ()))
+        if draw(st.integers(0, 4)) == 0:
+            ahead = (f.EventuallyWithin, f.LaterWithin) if future else ()
+            within: type[f.Within] = draw(st.sampled_from((f.OnceWithin, f.EarlierWithin, *ahead)))
+            return within(inner(), draw(WINDOWS))
         node: Callable[..., f.Formula] = draw(st.sampled_from(operators))
         if node in (f.And, f.Or):
             return node((inner(), inner()))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 
-CALLS: Final = ("write", "fdatasync", "fstat", "stat", "ftruncate")
+CALLS: Final = ("stat", "write", "fdatasync", "ftruncate")
 """The system calls of the writing path, in the order of their use."""
 
 

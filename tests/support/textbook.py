@@ -107,6 +107,22 @@ def _at(formula: f.Formula, view: View, i: int, env: Environment) -> bool:
             return any(at(a, j) for j in range(n) if i < n and _step(view, j) < _step(view, i))
         case f.Later(a):
             return any(at(a, j) for j in range(n) if i < n and _step(view, j) > _step(view, i))
+        case f.EventuallyWithin(a, limit):
+            return any(at(a, j) and _apart(view, i, j, limit) for j in range(i, n))
+        case f.OnceWithin(a, limit):
+            return any(at(a, j) and _apart(view, j, i, limit) for j in range(i + 1) if i < n)
+        case f.LaterWithin(a, limit):
+            return any(
+                at(a, j) and _apart(view, i, j, limit)
+                for j in range(n)
+                if i < n and _step(view, j) > _step(view, i)
+            )
+        case f.EarlierWithin(a, limit):
+            return any(
+                at(a, j) and _apart(view, j, i, limit)
+                for j in range(n)
+                if i < n and _step(view, j) < _step(view, i)
+            )
         case f.ForAll(x, domain, body):
             return all(_at(body, view, i, {**env, x: v}) for v in _values(domain, view, i, env))
         case f.Exists(x, domain, body):
@@ -115,6 +131,12 @@ def _at(formula: f.Formula, view: View, i: int, env: Environment) -> bool:
             return _at(body, view, i, {**env, x: _value(term, view, i, env)})
         case f.OpenPredicate():
             raise AssertionError("not generated")
+
+
+def _apart(view: View, first: int, second: int, limit: t.Literal) -> bool:
+    """Is the start of the second event at most so many seconds after that of the first?"""
+    one, other = view.events[first].start, view.events[second].start
+    return one is not None and other is not None and other - one <= limit.value
 
 
 def _bound(node: Node, env: Environment) -> Node:
@@ -175,12 +197,14 @@ def _value(term: t.Term, view: View, i: int, env: Environment) -> Any:
                 and _at(condition, view, j, env)
             ]
             return _as_object(view.events[max(found)]) if found else MISSING
-        case t.Sofar(condition):
-            return [
-                _as_object(view.events[j])
-                for j in range(min(i + 1, len(view)))
-                if _at(condition, view, j, env)
-            ]
+        case t.Sofar(condition, window):
+            found = [j for j in range(min(i + 1, len(view))) if _at(condition, view, j, env)]
+            if window is not None:
+                dated = [view.events[j].start is not None for j in (i, *found) if j < len(view)]
+                if i >= len(view) or not all(dated):
+                    return MISSING
+                found = [j for j in found if _apart(view, j, i, window)]
+            return [_as_object(view.events[j]) for j in found]
         case t.Counted(x, domain, body):
             if isinstance(domain, f.Found) and value(domain.term) is MISSING:
                 return MISSING
@@ -198,12 +222,23 @@ def _value(term: t.Term, view: View, i: int, env: Environment) -> Any:
             return view.trace.labels
 
 
-_FIELDS = ("args", "result", "tool", "step", "text", "error")
+_FIELDS = (
+    *("args", "result", "tool", "step", "text", "error"),
+    *("start", "end", "duration", "agent", "usage"),
+)
 
 
 def _read(event: Event, field: str) -> Any:
+    known = {name: getattr(event, name) for name in ("start", "agent", "usage")}
+    known = {name: value for name, value in known.items() if value is not None}
     if not isinstance(event, Call):
-        return {"text": event.text, "step": event.step}.get(field, MISSING)
+        return {"text": event.text, "step": event.step, **known}.get(field, MISSING)
+    if event.end is not None:
+        known["end"] = event.end
+        if event.start is not None:
+            known["duration"] = event.end - event.start
+    if field in ("start", "end", "duration", "agent", "usage"):
+        return known.get(field, MISSING)
     raw = event.result
     if raw is not MISSING and not isinstance(raw, str):
         raw = json.dumps(raw, ensure_ascii=False)

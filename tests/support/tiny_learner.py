@@ -15,8 +15,9 @@ from typing import Any
 
 import torch
 import trl
+from tiny_model import tiny_config
 from tokenizers import ByteLevelBPETokenizer
-from transformers import AutoTokenizer, PreTrainedTokenizerFast, Qwen2Config, Qwen2ForCausalLM
+from transformers import AutoTokenizer, PreTrainedTokenizerFast, Qwen2ForCausalLM
 
 from bylaw.agents.hf.chat_tokenizer import ChatTokenizer
 from bylaw.agents.hf.loading import turn_ends
@@ -39,17 +40,7 @@ def save(folder: Path, transcripts: int = 2) -> Path:
     examples = corpus()[:transcripts]
     _tokenizer(examples).save_pretrained(folder)
     tokenizer = AutoTokenizer.from_pretrained(folder)
-    model = Qwen2ForCausalLM(
-        Qwen2Config(
-            vocab_size=len(tokenizer) + 7,  # as in real ones, there are more rows than tokens
-            hidden_size=64,
-            intermediate_size=128,
-            num_hidden_layers=2,
-            num_attention_heads=4,
-            num_key_value_heads=2,
-            max_position_embeddings=4096,
-        )
-    )
+    model = Qwen2ForCausalLM(tiny_config(len(tokenizer), 4096))
     chat = ChatTokenizer(tokenizer, turn_ends(model, tokenizer), takes_tools=True)
     _teach(model, [tokenize(chat, transcript(example)) for example in examples])
     model.save_pretrained(folder)

@@ -40,19 +40,24 @@ def asked(text: str, seed: str = "") -> Chat:
     return Chat("run", TOOLS, [{"role": "user", "content": text}], seed)
 
 
-def save(folder: Path, *, taught: bool, template: str | None = CHATML) -> Path:
-    """Makes a model and writes it to a folder, in the form of transformers."""
-    torch.manual_seed(0)
-    tokenizer = _tokenizer()
-    config = Qwen2Config(
-        vocab_size=len(tokenizer) + 7,  # as in real ones, there are more rows than tokens
+def tiny_config(tokens: int, positions: int) -> Qwen2Config:
+    """A model of two layers, for so many tokens."""
+    return Qwen2Config(
+        vocab_size=tokens + 7,  # as in real ones, there are more rows than tokens
         hidden_size=64,
         intermediate_size=128,
         num_hidden_layers=2,
         num_attention_heads=4,
         num_key_value_heads=2,
-        max_position_embeddings=2048,
+        max_position_embeddings=positions,
     )
+
+
+def save(folder: Path, *, taught: bool, template: str | None = CHATML) -> Path:
+    """Makes a model and writes it to a folder, in the form of transformers."""
+    torch.manual_seed(0)
+    tokenizer = _tokenizer()
+    config = tiny_config(len(tokenizer), 2048)
     tokenizer.chat_template = template
     tokenizer.save_pretrained(folder)
     config.save_pretrained(folder)
