@@ -32,7 +32,7 @@ from bylaw.bench.tools import TOOLS
 from bylaw.cli.main import COMMANDS, module_of
 from bylaw.codes import CODES
 from bylaw.errors import MAX_DIAGNOSTICS
-from bylaw.logic.formula import Compare, Formula, Truth
+from bylaw.logic.formula import Compare, Formula, Truth, applied
 from bylaw.logic.node import MAX_DEPTH
 from bylaw.logic.operators import (
     ARITHMETIC,
@@ -42,20 +42,32 @@ from bylaw.logic.operators import (
     RELATIONS,
     Operator,
 )
-from bylaw.procedure.constraint import LARGEST_WEIGHT, LAYERS
-from bylaw.procedure.document import MAX_BYTES, MAX_NESTING, MAX_NODES
+from bylaw.procedure.document import MAX_BYTES, MAX_NESTING
+from bylaw.procedure.procedure import LARGEST_WEIGHT, LAYERS
 from bylaw.procedure.toolset.compiling import ANNOTATIONS
 from bylaw.procedure.toolset.schema import SCHEMA_KEYWORDS
+from bylaw.procedure.yaml_document import MAX_NODES
 from bylaw.reports.html.viewer import MAX_EXPLAINED
 from bylaw.scoring.explain import MAX_TRIALS, MAX_WORK
 from bylaw.semantics.evaluation import evaluate, view_of
 from bylaw.semantics.verdict import Value
+from bylaw.serve.application import BODY_SECONDS, MAX_BODY, MAX_WAIT
+from bylaw.serve.operations import MAX_CALLS
+from bylaw.serve.resident import MAX_KEY, MAX_LIVE, TIMEOUT
+from bylaw.serve.resident_run import REMEMBERED
+from bylaw.serve.routes import ROUTES, STATUS
 from bylaw.trace.files import MAX_DOCUMENT, MAX_LINE, MEGABYTE
 from bylaw.values import LARGEST, write_json
 from bylaw.values import MAX_DEPTH as MAX_VALUE_DEPTH
 from bylaw.vocabulary.functions import FUNCTIONS, Function
 from bylaw.vocabulary.predicates import PREDICATES
 from bylaw.vocabulary.reading import written_value
+
+for folder in ("support", "conformance"):
+    sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / folder))
+
+from declared import Declared, declared  # noqa: E402  # found in a folder of the tests
+from scenarios import SCENARIOS  # noqa: E402  # as above
 
 DOCS: Final = Path(__file__).parent
 _REGION: Final = re.compile(r"(<!-- generated: (?P<name>[^>]+?) -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -131,7 +143,7 @@ def _on_nothing(operator: Operator) -> str:
     operands = 1 if operator.fixity == "prefix" else 2
     values = {
         evaluate(formula, view_of(formula, Trace())).value
-        for formula in (operator.build(*[truth] * operands) for truth in _truths())
+        for formula in (applied(operator.node, [truth] * operands) for truth in _truths())
     }
     (value,) = values
     return "false" if value is Value.FALSE else "true"
@@ -210,6 +222,10 @@ _RELATIONS: Final = {
         "1 in [1, 2]",
     ),
     "contains": ("the same, the other way round", '"abc" contains "b"'),
+    "mentions": (
+        "every text and number on the right occurs on the left, as a whole",
+        '"Pay $5 to Ann." mentions ["ann", 5]',
+    ),
     "~": ("the text on the left holds a match of the regular expression", '"abc" ~ /^a/'),
 }
 """The meaning of each comparison of two defined values, and an example that holds."""
@@ -484,7 +500,128 @@ def bench_agents() -> str:
     return agents + "\n\n" + table(["habit", ""], habits)
 
 
+# ── adapters ──────────────────────────────────────────────────────────────────────────────
+
+
+def adapters() -> str:
+    """The adapters: how each is used, and with which versions the suite ran."""
+    rows = [
+        [
+            f"[{each.title}](../how-to/{each.page})",
+            code(each.use),
+            "" if each.extra is None else code(f"bylaw[{each.extra}]"),
+            " and ".join(each.tried),
+            ", ".join(each.modes),
+        ]
+        for each in declared()
+    ]
+    return table(["framework", "use", "extra", "tried with", "modes"], rows)
+
+
+def promises() -> str:
+    """The scenarios of the conformance suite, and the adapters that keep each promise."""
+    listed = declared()
+    reasons: list[str] = []
+    rows = [
+        [each.promise, *(_kept(adapter, each.name, reasons) for adapter in listed)]
+        for each in SCENARIOS.values()
+    ]
+    notes = "\n".join(f"{number}. {reason}" for number, reason in enumerate(reasons, 1))
+    return table(["promise", *(each.title for each in listed)], rows) + "\n\n" + notes
+
+
+def _kept(adapter: Declared, scenario: str, reasons: list[str]) -> str:
+    """Yes, or the number of the reason why not; new reasons are added."""
+    missing = {mode: adapter.why_not(scenario, mode) for mode in adapter.modes}
+    cells = []
+    for mode, reason in missing.items():
+        if reason is not None:
+            told = f"{adapter.title}: {reason}"
+            if told not in reasons:
+                reasons.append(told)
+            alone = None in missing.values()
+            cells.append(f"{f'{mode}: ' if alone else ''}no ({reasons.index(told) + 1})")
+    return ", ".join(dict.fromkeys(cells)) or "yes"
+
+
+_NOT_IN_DOGWOOD: Final = {
+    "exports-a-day": "no calendar: windows slide",
+    "cost-cap": "a window is mandatory, and sums are of whole numbers",
+    "office-hours": "no time zones, no weekdays",
+    "customer-notified": "no future",
+}
+"""The reasons why a policy has no form in Dogwood."""
+
+
+def budgets() -> str:
+    """The policies of the example, and their length beside Dogwood's."""
+    folder = DOCS.parent / "examples" / "budgets"
+    parts = re.split(r"^// (\S+)$", (folder / "dogwood.dw").read_text("utf-8"), flags=re.MULTILINE)
+    others = {
+        name: " ".join(text.split()) for name, text in zip(parts[1::2], parts[2::2], strict=True)
+    }
+    rows = []
+    for rule in bylaw.Procedure.load(folder / "procedure.yaml").constraints:
+        other = others.get(rule.name)
+        theirs = _NOT_IN_DOGWOOD[rule.name] if other is None else f"{len(other)} characters"
+        text = bylaw.to_text(rule.formula)
+        rows.append([rule.why or "", code(text), f"{len(text)}", theirs])
+    return table(["policy", "rule", "characters", "in Dogwood"], rows)
+
+
+# ── the HTTP interface ────────────────────────────────────────────────────────────────────
+
+
+def http_routes() -> str:
+    """The routes of a resident gate."""
+    rows = [
+        [code(f"{each.method} {each.path}"), each.about.rstrip("."), each.access, each.answers]
+        for each in ROUTES
+    ]
+    return table(["request", "", "token", "answer"], rows)
+
+
+def http_fields() -> str:
+    """The fields of each request that has any."""
+    rows = [
+        [
+            code(f"{each.method} {each.path}"),
+            code(field.name),
+            "any JSON" if field.kind == "anything" else field.kind,
+            f"{field.about}{'' if field.required else '; optional'}",
+        ]
+        for each in ROUTES
+        for field in each.fields
+    ]
+    return table(["request", "field", "", ""], rows)
+
+
+def http_errors() -> str:
+    """The status of each diagnostic."""
+    rows = [[str(STATUS[name]), code(name), CODES[name].title] for name in STATUS]
+    return table(["status", "code", ""], sorted(rows))
+
+
+def http_limits() -> str:
+    """The limits of requests."""
+    rows = [
+        ["size of a request", f"{MAX_BODY:,} bytes, or `--max-body`"],
+        ["time to send it", f"{BODY_SECONDS:g} s"],
+        ["time to decide it", f"{TIMEOUT:g} s, or `--timeout`"],
+        ["calls of one turn", str(MAX_CALLS)],
+        ["an idempotency key", f"{MAX_KEY} characters"],
+        ["answers that are remembered", f"the latest {REMEMBERED} of a run"],
+        ["waiting for a person", f"{MAX_WAIT:g} s in one request"],
+        ["runs in memory", f"{MAX_LIVE:,}, or `--live`; the others are in the store"],
+    ]
+    return table(["what", "limit"], rows)
+
+
 GENERATORS: Final[dict[str, Callable[[], str]]] = {
+    "http routes": http_routes,
+    "http fields": http_fields,
+    "http errors": http_errors,
+    "http limits": http_limits,
     "operators": operators,
     "binding": binding,
     "predicates": predicates,
@@ -508,6 +645,9 @@ GENERATORS: Final[dict[str, Callable[[], str]]] = {
     "benchmark layers": bench_layers,
     "benchmark numbers": bench_numbers,
     "simulated agents": bench_agents,
+    "adapters": adapters,
+    "promises of adapters": promises,
+    "budgets": budgets,
 }
 
 
