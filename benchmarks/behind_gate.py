@@ -23,7 +23,7 @@ from bylaw.bench.analysis.layers import pass_rate
 from bylaw.bench.instance import instance
 from bylaw.enforcement.severity import SETTINGS
 from bylaw.procedure.procedure import LAYERS
-from bylaw.tables import Table
+from bylaw.tables import Table, as_number
 from bylaw.training.data.example import PRODUCTION
 from bylaw.training.run.eval_tables import gains_table, splits_table
 
@@ -163,7 +163,7 @@ def _level(setting: str, runs: Sequence[Run], compliance: str = "", points: str 
         *(setting, f"{fmean(run['score'] for run in runs):.3f}", compliance),
         *(percent(fmean(run["correct"] for run in runs)), points),
         *(percent(faultless), f"{fmean(run['calls'] for run in runs):.1f}", percent(silent)),
-        "" if rate is None or setting == UNGATED else percent(float(rate)),
+        "" if rate is None or setting == UNGATED else percent(as_number(rate)),
     ]
 
 

@@ -29,6 +29,7 @@ from typing import Any, Final, TypeAlias
 
 from page_tables import page_table, percent, read_runs
 
+from bylaw.bench.analysis.intervals import interval
 from bylaw.bench.analysis.runs import grouped
 from bylaw.grounding import Grounding
 from bylaw.groundstudy.analysis import ANALYSES
@@ -38,7 +39,6 @@ from bylaw.groundstudy.questions.questions import read_questions
 from bylaw.groundstudy.repositories.pinned import BUCKETS
 from bylaw.groundstudy.study import CATEGORIES, category
 from bylaw.trace.trace import Trace
-from bylaw.training.run.eval_tables import interval
 from bylaw.training.run.metrics import METRICS, read_metrics
 
 PAGE: Final = Path(__file__).parents[1] / "docs" / "results" / "grounding.md"

@@ -12,9 +12,21 @@ from typing import Final, Literal, TypeAlias
 from bylaw.terminal import in_line
 from bylaw.values import Json
 
-Cell: TypeAlias = str | int | float | None
+Interval: TypeAlias = tuple[float, float]
+Cell: TypeAlias = str | int | float | Interval | None
 ColumnKind: TypeAlias = Literal[
-    "text", "count", "share", "percent", "change", "number", "difference"
+    "text",
+    "count",
+    "share",
+    "rate",
+    "percent",
+    "change",
+    "number",
+    "difference",
+    "share interval",
+    "percent interval",
+    "change interval",
+    "difference interval",
 ]
 Mark: TypeAlias = Literal["best", "worst"]
 
@@ -22,15 +34,26 @@ _FORMATS: Final[dict[ColumnKind, str]] = {
     "text": "{}",
     "count": "{:,}",
     "share": "{:.3f}",
+    "rate": "{:.2f}",
     "percent": "{:.2%}",
     "change": "{:+z.3f}",
     "number": "{:,.1f}",
     "difference": "{:+z,.1f}",
+    "share interval": "[{0[0]:.3f}, {0[1]:.3f}]",
+    "percent interval": "[{0[0]:.1%}, {0[1]:.1%}]",
+    "change interval": "[{0[0]:+.3f}, {0[1]:+.3f}]",
+    "difference interval": "[{0[0]:+.1f}, {0[1]:+.1f}]",
 }
 MARKS: Final[dict[Mark, str]] = {"best": "▲", "worst": "▼"}
 NO_VALUE: Final = "—"
 WIDTH: Final = 80
 """The widest table that is not folded."""
+
+
+def as_number(cell: Cell) -> float:
+    """The number in a cell."""
+    assert isinstance(cell, int | float), cell
+    return float(cell)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,15 +134,17 @@ class Table:
     def to_dict(self) -> dict[str, Json]:
         """The table as JSON: an object for each row."""
         names = [column.name for column in self.columns]
-        rows = [dict(zip(names, row, strict=True)) for row in self.rows]
+        rows: list[Json] = [dict(zip(names, row, strict=True)) for row in self.rows]
         return {"title": self.title, "rows": rows, "notes": list(self.notes)}
 
     def csv(self) -> str:
-        """The table as CSV: unformatted values, and empty cells without one."""
+        """The table as CSV: plain numbers, intervals in brackets, empty cells for no value."""
         out = io.StringIO()
         writer = csv.writer(out, lineterminator="\n")
         writer.writerow(column.name for column in self.columns)
-        writer.writerows(self.rows)
+        for row in self.rows:
+            cells = zip(self.columns, row, strict=True)
+            writer.writerow(column.text(v) if isinstance(v, tuple) else v for column, v in cells)
         return out.getvalue()
 
 

@@ -27,24 +27,27 @@ from bylaw import Call, Trace, holds
 from bylaw.agents.simulated import simulated
 from bylaw.bench.analysis import ANALYSES
 from bylaw.bench.analysis.breakdowns import correlations, pearson
-from bylaw.bench.analysis.gate import above, effects, floor, gap, resolution_cells, summary
+from bylaw.bench.analysis.certainty import guessable, intervals, models
+from bylaw.bench.analysis.gate import above, effects, events, floor, gap, resolution_cells, summary
 from bylaw.bench.analysis.layers import (
+    layers,
     loss,
     lost,
     passed_of_reached,
     places,
+    pooled,
     reached,
     shares,
 )
-from bylaw.bench.analysis.overview import extremes, overview
-from bylaw.bench.analysis.runs import FLOOR, averaged, difference, pairs
+from bylaw.bench.analysis.overview import overview
+from bylaw.bench.analysis.runs import FLOOR, averaged, difference, extremes, pairs
 from bylaw.bench.constraints import WEIGHTS
 from bylaw.bench.instance import instance, instances
 from bylaw.bench.jobs import jobs, script_for
 from bylaw.bench.results import Results, RunRecord, read_results
 from bylaw.bench.runner import BenchRunner
 from bylaw.procedure.procedure import LAYERS
-from bylaw.tables import Cell, Column, Table
+from bylaw.tables import Cell, Column, Table, as_number
 
 MODELS = ("sim:careless", "sim:stubborn", FLOOR)
 
@@ -203,7 +206,12 @@ def test_csv_holds_every_value(name: str, runs: Sequence[RunRecord]) -> None:
     head, *rows = csv.reader(io.StringIO(table.csv()))
     assert head == [column.name for column in table.columns]
     assert len(set(head)) == len(head)
-    assert rows == [["" if cell is None else str(cell) for cell in row] for row in table.rows]
+    for written, row in zip(rows, table.rows, strict=True):
+        cells = zip(table.columns, row, strict=True)
+        assert written == [
+            "" if cell is None else column.text(cell) if isinstance(cell, tuple) else str(cell)
+            for column, cell in cells
+        ]
 
 
 @pytest.mark.parametrize("name", ANALYSES)
@@ -305,7 +313,7 @@ def test_losses_of_layers_add_up_to_the_loss_of_the_score(runs: Sequence[RunReco
         assert sum(lost(run).values()) == pytest.approx(1 - run["score"])
     table = loss(runs)
     for row_ in table.rows:
-        found = [float(share) for share in row_[3:] if share is not None]
+        found = [as_number(share) for share in row_[3:] if share is not None]
         assert not found or sum(found) == pytest.approx(1)
 
 
@@ -324,6 +332,90 @@ def test_correlation_over_cells() -> None:
 def test_correlation_across_models_is_over_models_and_templates(runs: Sequence[RunRecord]) -> None:
     found = cells(correlations(runs), model="all simulated agents", setting=BASELINE)
     assert found["n"] == 24, "two agents, twelve templates; the floor is left out"
+
+
+# ── certainty ────────────────────────────────────────────────────────────────────────────────
+
+
+def test_half_of_the_tasks_share_their_prompt_with_another() -> None:
+    made = [
+        a_run(template=task.template.name, difficulty=task.difficulty, seed=task.seed)
+        for task in instances()
+    ]
+    (note, *_) = intervals(made).notes
+    assert "The 120 tasks have 55 distinct prompts" in note
+
+
+def test_intervals_resample_prompts_and_not_runs() -> None:
+    """Trials that only repeat each other make nothing more certain."""
+    seeds = {42: 1.0, 123: 0.0, 7: 1.0, 8: 0.0}
+    once = [a_run(template="fan_out_fan_in", seed=s, score=v) for s, v in seeds.items()]
+    often = [run | {"trial": trial} for run in once for trial in range(20)]
+    alone, repeated = (cells(intervals(runs))["compliance interval"] for runs in (once, often))
+    assert alone == repeated
+    assert isinstance(alone, tuple)
+    low, high = alone
+    assert low < 0.5 < high
+
+
+def test_five_tasks_have_answers_that_can_be_guessed() -> None:
+    assert [task.name for task in instances() if task.guessable] == [
+        "loop_termination/D4/42",
+        "loop_termination/D4/123",
+        "dynamic_expansion/D1/123",
+        "dynamic_expansion/D2/123",
+        "dynamic_expansion/D5/123",
+    ]
+
+
+def test_accuracy_is_given_without_the_answers_that_can_be_guessed() -> None:
+    easy = a_run(template="dynamic_expansion", seed=123, correct=True)
+    table = guessable([easy, a_run(correct=True), a_run(trial=1, correct=False)])
+    found = cells(table)
+    assert found["accuracy"] == pytest.approx(2 / 3)
+    assert (found["without"], found["guessable"], found["of them right"]) == (0.5, 1, 1.0)
+    assert "these tasks: dynamic_expansion/D1/123" in table.notes
+
+
+def test_models_are_listed_with_their_size() -> None:
+    about = {"parameters": 494_032_768, "dtype": "bfloat16", "constrained": True}
+    run = a_run(conditions={"harness": "loop", "about": about}, turns=3)
+    assert cells(models([run])) == {
+        "model": "m",
+        "parameters": "0.49 B",
+        "weights": "bfloat16",
+        "temp.": None,
+        "grammar": "yes",
+        "harness": "loop",
+        "turns": 3,
+    }
+
+
+# ── layers ───────────────────────────────────────────────────────────────────────────────────
+
+
+def test_macro_counts_runs_and_micro_counts_rules() -> None:
+    short = a_run(layers={"L1": [1, 1], "L3": [0, 1]}, score=0.5)
+    long = a_run(seed=123, layers={"L1": [2, 4], "L3": [0, 1]}, score=0.25)
+    assert cells(layers([short, long]))["L1"] == pytest.approx((1 + 0.5) / 2)
+    found = cells(pooled([short, long]))
+    assert found["L1"] == pytest.approx(3 / 5)
+    weight = 5 * WEIGHTS["L1"] + 2 * WEIGHTS["L3"]
+    assert found["compliance"] == pytest.approx(3 * WEIGHTS["L1"] / weight)
+
+
+def test_the_best_and_the_worst_layer_of_a_row_are_marked() -> None:
+    table = layers([a_run(layers={"L1": [1, 2], "L3": [0, 1], "L5": [1, 1]})])
+    marked = {table.columns[place].title: mark for (_, place), mark in table.marks.items()}
+    assert marked == {"L5": "best", "L3": "worst"}
+
+
+def test_layers_without_events_are_listed_too() -> None:
+    event = {"layer": "L4", "action": "warn", "resolution": "listened"}
+    table = events([a_run(setting=WARN, events=[event]), a_run("n", WARN)])
+    counts = {row[1]: row[2] for row in table.rows}
+    assert counts == dict.fromkeys(LAYERS, 0) | {"L4": 1, "all": 1}
+    assert "all models together: m, n" in table.notes
 
 
 # ── rules that were reached ──────────────────────────────────────────────────────────────────

@@ -25,6 +25,7 @@ from bylaw.bench.jobs import jobs, script_for
 from bylaw.bench.results import Results, RunRecord, read_results
 from bylaw.bench.runner import BenchRunner
 from bylaw.cli.main import main
+from bylaw.procedure.procedure import LAYERS
 from bylaw.reports.figures import FIGURES, Figure, standalone
 from bylaw.reports.html.bench import SECTIONS, render_bench
 
@@ -66,8 +67,13 @@ def _judged(run: RunRecord) -> Any:
 # ── figures ──────────────────────────────────────────────────────────────────────────────────
 
 
+WITHOUT_A_FIGURE = {"intervals", "guessable", "models", "pooled", "events"}
+"""Tables about certainty and conditions, and those that repeat another one in another way."""
+
+
 def test_every_table_has_a_figure_and_a_place_in_the_report() -> None:
-    assert {figure.shown_with or figure.table for figure in FIGURES} == set(ANALYSES)
+    shown = {figure.shown_with or figure.table for figure in FIGURES}
+    assert shown == set(ANALYSES) - WITHOUT_A_FIGURE
     assert sorted(name for names in SECTIONS.values() for name in names) == sorted(ANALYSES)
 
 
@@ -98,8 +104,21 @@ def test_every_value_of_a_table_is_in_its_figure(runs: Sequence[RunRecord]) -> N
     (figure,) = [figure for figure in FIGURES if figure.name == "layers"]
     root = ET.fromstring(figure.svg(table) or "")
     told = [title.text or "" for title in root.iter(f"{SVG}title")][1:]
-    values = [cell for row in table.cells() for cell in row[2:]]
+    values = [cell for row in table.cells() for cell in row[-len(LAYERS) :]]
     assert [text.rpartition(": ")[2] for text in told] == values
+
+
+def test_intervals_are_drawn_and_can_be_read(runs: Sequence[RunRecord]) -> None:
+    table = ANALYSES["intervals"](runs)
+    (figure,) = [figure for figure in FIGURES if figure.name == "overview"]
+    root = ET.fromstring(figure.svg(table) or "")
+    whiskers = [each for each in root.iter(f"{SVG}line") if each.get("class") == "whisker"]
+    assert len(whiskers) == 2 * len(table.rows)
+    told = [title.text or "" for title in root.iter(f"{SVG}title")][1:]
+    around = table.rows[0][3]
+    assert isinstance(around, tuple)
+    low, high = around
+    assert told[0].endswith(f"({low:.3f} to {high:.3f})")
 
 
 @pytest.mark.parametrize("name", ["<script>alert(1)</script>", '"><b x="', "a & b", "x" * 200])
@@ -127,7 +146,7 @@ def test_the_command_prints_the_short_tables(
     printed = _run(capsys, results)
     assert "Compliance and accuracy by model and setting" in printed
     assert "by template" not in printed
-    assert "8 more tables: --table NAME, or -o report.html" in printed
+    assert "12 more tables: --table NAME, or -o report.html" in printed
 
 
 def test_the_command_prints_the_tables_that_are_asked_for(

@@ -121,12 +121,12 @@ class Episode:
             (proposed if free or left > 0 else beyond).append(call)
             left -= not free
         for call, decision in zip(proposed, self.guard.propose(proposed), strict=True):
-            self._answer_call(call, self._outcome(call, decision))
+            self.answer_call(call, self._outcome(call, decision))
         for call in beyond:
             used_up = f"The budget of {self.budget} calls is used up: give your answer."
             message = f"Not executed. {used_up}"
             self.refused.append(RefusedCall(self.turns - 1, call, "budget", message))
-            self._answer_call(call, json.dumps({"error": message}))
+            self.answer_call(call, json.dumps({"error": message}))
 
     def _outcome(self, call: Call, decision: Decision) -> str:
         """Runs a call if it is allowed. Returns the text that the model reads."""
@@ -135,7 +135,7 @@ class Episode:
             # Without the gate's mark: it is random, and a run is to be repeatable.
             reason, message = decision.action, unmarked(decision.message)
             self.refused.append(RefusedCall(decision.turn, call, reason, message, broken))
-            return json.dumps({"error": message, "violation_type": reason})
+            return refusal_text(reason, message)
         if call.tool == FINAL_ANSWER:
             self.answer, self.ending = call.args.get("answer"), "answered"
             return "{}"
@@ -144,7 +144,7 @@ class Episode:
         made = Call(call.tool, call.args, result, decision.call.step, error_text, call.id)
         self.executed.append(made)
         self.events.append(made)
-        return result if error_text is None else json.dumps({"error": error_text})
+        return outcome_text(result, error_text)
 
     def _run(self, call: Call) -> tuple[Any, str | None]:
         if call.tool not in self.tools:
@@ -154,7 +154,8 @@ class Episode:
         except Exception as error:  # the model reads what was wrong with its arguments
             return MISSING, str(error)
 
-    def _answer_call(self, call: Call, content: str) -> None:
+    def answer_call(self, call: Call, content: str) -> None:
+        """Adds the outcome of a call to the conversation."""
         self.conversation.messages.append(
             {"role": "tool", "tool_call_id": call.id, "name": call.tool, "content": content}
         )
@@ -174,6 +175,16 @@ class Episode:
             self.ending = "silent"
         elif self.turns >= self.max_turns:
             self.ending = "truncated"
+
+
+def refusal_text(action: str, message: str) -> str:
+    """The text that a model reads instead of a result."""
+    return json.dumps({"error": message, "violation_type": action})
+
+
+def outcome_text(result: Any, error: str | None) -> str:
+    """The text that a model reads about a call that was executed."""
+    return result if error is None else json.dumps({"error": error})
 
 
 def new_chat(key: str, seed: str, system: str, prompt: str, tools: Sequence[ToolSpec]) -> Chat:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -17,6 +18,7 @@ from bylaw.values import Json
 
 SEEDS: Final = (42, 123)
 TRIALS: Final = 3
+_NUMBER: Final = re.compile(r"\d+")
 MAX_GOLD_CALLS: Final = 50
 """The maximum length of a gold trace."""
 
@@ -40,6 +42,11 @@ class TaskInstance:
     def name(self) -> str:
         """`loop_termination/D1/42`."""
         return f"{self.template.name}/D{self.difficulty}/{self.seed}"
+
+    @property
+    def guessable(self) -> bool:
+        """Is the answer 0, or a number in the prompt? Then it can be right without the work."""
+        return self.answer == 0 or str(self.answer) in _NUMBER.findall(self.prompt)
 
     @property
     def budget(self) -> int:

@@ -23,7 +23,7 @@ from smolagents.monitoring import TokenUsage
 from smolagents.utils import AgentGenerationError, AgentMaxStepsError
 
 from bylaw.adapters.smolagents import GuardSource, guarded
-from bylaw.agents.loop import Episode, RefusedCall
+from bylaw.agents.loop import Episode, RefusedCall, outcome_text, refusal_text
 from bylaw.agents.protocol import Chat, ChatModel, Reply, ToolSpec
 from bylaw.enforcement.decision import Decision
 from bylaw.enforcement.guard import Guard
@@ -98,6 +98,7 @@ class _RecordingGuard(Guard):
             return decision
         broken = tuple(each.constraint.name for each in decision.violations)
         decision = replace(decision, message=unmarked(decision.message))
+        self._episode.answer_call(decision.call, refusal_text(decision.action, decision.message))
         self._episode.refused.append(
             RefusedCall(decision.turn, decision.call, decision.action, decision.message, broken)
         )
@@ -113,6 +114,7 @@ class _RecordingGuard(Guard):
             made = Call(call.tool, call.args, result, call.step, error, call.id)
             self._episode.executed.append(made)
             self._episode.events.append(made)
+            self._episode.answer_call(call, outcome_text(result, error))
 
 
 class _EpisodeSource(GuardSource):
@@ -159,6 +161,8 @@ class _EpisodeModel(Model):
         """The model's next turn."""
         asked = self._episode.conversation
         said = [{"role": _ROLES[m.role], "content": _text(m.content)} for m in messages]
+        if self._inner.about.get("simulated"):  # these read the outcomes of calls, and not prose
+            said = asked.messages
         (reply,) = self._inner.reply([Chat(asked.key, asked.tools, said, asked.seed)])
         return self._taken(reply)
 
@@ -170,6 +174,7 @@ class _EpisodeModel(Model):
                 raise _BudgetSpentError
             raise RuntimeError(reply.failure)
         episode.turns += 1
+        episode.conversation.messages.append(reply.to_message())
         episode.malformed += len(reply.malformed)
         episode.input_tokens += reply.input_tokens
         episode.output_tokens += reply.output_tokens

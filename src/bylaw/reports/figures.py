@@ -66,10 +66,10 @@ _PANELS: Final = (MEASURE, "setting")
 FIGURES: Final = (
     Figure(
         "overview",
-        "overview",
-        "Compliance, accuracy, and runs without a violation",
+        "intervals",
+        "Compliance and accuracy, with 95 % intervals by prompt",
         BarChart("model", "setting"),
-        ("compliance", "accuracy", "full"),
+        shown_with="overview",
     ),
     Figure(
         "effects",
@@ -92,7 +92,13 @@ FIGURES: Final = (
         BarChart("model", "setting"),
         ("above", "of the rest"),
     ),
-    Figure("layers", "layers", "Pass rate per layer", HeatMap(_BY_MODEL_AND_SETTING)),
+    Figure(
+        "layers",
+        "layers",
+        "Pass rate per layer",
+        HeatMap(_BY_MODEL_AND_SETTING),
+        tuple(LAYERS),
+    ),
     Figure(
         "reached",
         "reached",

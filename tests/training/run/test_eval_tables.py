@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from bylaw import BylawError
+from bylaw.bench.analysis.intervals import interval
 from bylaw.cli.main import OK, UNUSABLE, main
 from bylaw.reports.figures import curves_svg
-from bylaw.training.run.eval_tables import interval, tables
+from bylaw.training.run.eval_tables import tables
 from bylaw.training.run.metrics import METRICS, MetricsLog, curves, read_metrics
 
 
@@ -63,9 +64,9 @@ def test_each_set_has_a_row_for_each_model() -> None:
         "model": "base",
         "n": 2,
         "compliance": 0.5,
-        "compliance interval": "[0.250, 0.750]",
+        "compliance interval": (0.25, 0.75),
         "accuracy": 0.0,
-        "accuracy interval": "[0.0%, 0.0%]",
+        "accuracy interval": (0.0, 0.0),
         "calls": 7.0,
     }
 
@@ -87,7 +88,7 @@ def test_a_gain_compares_models_example_by_example() -> None:
     gains = {row["set"]: row for row in rows("gains")}
     assert gains["unaugmented"]["model"] == "tuned over base"
     assert gains["unaugmented"]["compliance"] == 0.5
-    assert gains["unaugmented"]["compliance interval"] == "[+0.250, +0.750]"
+    assert gains["unaugmented"]["compliance interval"] == (0.25, 0.75)
     assert gains["unaugmented"]["accuracy"] == 100.0
     assert gains["unaugmented"]["calls"] == -3.0
     assert gains["unseen-pattern"]["accuracy"] == -100.0
@@ -154,8 +155,8 @@ def test_tasks_that_read_alike_count_as_one() -> None:
         ]
         (row,) = rows("splits", results)
         assert (row["n"], row["accuracy"]) == (80, 0.5)
-        low, high = (float(part.rstrip("%")) for part in row["accuracy interval"][1:-1].split(", "))
-        return high - low
+        low, high = row["accuracy interval"]
+        return float(high - low)
 
     assert 1.6 < width(asked_alike=True) / width(asked_alike=False) < 2.4
 

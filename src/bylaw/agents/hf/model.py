@@ -106,6 +106,7 @@ class HFModel:
             pad_token_id=self._ends[0],
         )
         share_keys(self._model)
+        parameters = self._model.num_parameters()
         if adapter is not None:
             self._model = with_adapter(self._model, existing_path(Path(adapter)))
         self._model.to(self._device).eval()
@@ -122,6 +123,7 @@ class HFModel:
         self.about: dict[str, Json] = {
             "model": path.name,
             "weights": fingerprint(path),
+            "parameters": parameters,
             "adapter": Path(adapter).name if adapter else None,
             "adapter_weights": fingerprint(Path(adapter)) if adapter else None,
             "device": torch.cuda.get_device_name() if gpu else "cpu",

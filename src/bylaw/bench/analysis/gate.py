@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from bylaw.bench.analysis.runs import (
     BASELINE,
@@ -23,12 +24,13 @@ from bylaw.bench.analysis.runs import (
     floor_note,
     mean,
     pairs,
+    settings_of,
     simulated_note,
 )
 from bylaw.bench.results import RunRecord
 from bylaw.enforcement.events import NO_CHOICE
 from bylaw.procedure.procedure import LAYERS
-from bylaw.tables import Cell, Column, Table
+from bylaw.tables import Cell, Column, Table, as_number
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +98,7 @@ def _summaries(rows: Sequence[Sequence[Cell]], kind: str, models: Sequence[str])
 
 def summary(changes: Mapping[str, Cell]) -> MeanChange:
     """The mean change over models, each counted once."""
-    known = [float(change) for change in changes.values() if change is not None]
+    known = [as_number(change) for change in changes.values() if change is not None]
     return MeanChange(mean(known) or 0.0, sum(change > 0 for change in known), len(known))
 
 
@@ -175,26 +177,51 @@ def above(own: float | None, floor: float | None) -> float | None:
 
 def enforcement(runs: Sequence[RunRecord]) -> Table:
     """Interventions by model, setting and layer. Tolerated violations are not interventions."""
-    rows = []
+    rows: list[list[Cell]] = []
     for (model, setting), group in by_model_and_setting(runs).items():
         if setting == BASELINE:
             continue
-        counts = resolutions(group)
-        for layer in LAYERS:
-            if counts[layer]:
-                rows.append([model, setting, layer, *resolution_cells(counts[layer])])
-        total = sum(counts.values(), Counter[str]())
-        rows.append([model, setting, "all", *resolution_cells(total)])
-    columns = [
-        *MODEL_AND_SETTING,
-        Column("layer"),
-        Column("events", "count"),
-        Column("resolved", "count"),
-        Column("insisted", "count"),
-        Column("listened", "count"),
-        Column("insist rate", "percent"),
-    ]
+        rows += [[model, setting, *cells] for cells in _by_layer(group)]
+    columns = [*MODEL_AND_SETTING, *_RESOLUTIONS]
     return Table("enforcement", "Interventions of the gate", columns, rows, simulated_note(runs))
+
+
+def events(runs: Sequence[RunRecord]) -> Table:
+    """Interventions by setting and layer, over all models together."""
+    kind, models = averaged(runs)
+    among = [run for run in runs if run["model"] in models]
+    rows: list[list[Cell]] = []
+    for setting in settings_of(among):
+        if setting != BASELINE:
+            group = [run for run in among if run["setting"] == setting]
+            rows += [[setting, *cells] for cells in _by_layer(group)]
+    notes = [
+        f"all {kind} together: {', '.join(models)}" if models else "the floor is not counted",
+        "resolved: followed by another turn with calls, in which the agent insisted or listened",
+        *simulated_note(runs),
+    ]
+    columns = [Column("setting"), *_RESOLUTIONS]
+    return Table("events", "Interventions of the gate, pooled", columns, rows, notes)
+
+
+_RESOLUTIONS: Final = (
+    Column("layer"),
+    Column("events", "count"),
+    Column("resolved", "count"),
+    Column("insisted", "count"),
+    Column("listened", "count"),
+    Column("insist rate", "percent"),
+)
+
+
+def _by_layer(runs: Sequence[RunRecord]) -> list[list[Cell]]:
+    """A row for each layer, those without events included, and one for all of them."""
+    counts = resolutions(runs)
+    total = sum(counts.values(), Counter[str]())
+    return [
+        *([layer, *resolution_cells(counts[layer])] for layer in LAYERS),
+        ["all", *resolution_cells(total)],
+    ]
 
 
 def resolutions(runs: Sequence[RunRecord]) -> dict[str, Counter[str]]:

@@ -6,27 +6,87 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from typing import Final
 
-from bylaw.bench.analysis.runs import MODEL_AND_SETTING, by_model_and_setting, mean, simulated_note
+from bylaw.bench.analysis.runs import (
+    MODEL_AND_SETTING,
+    accuracy,
+    by_model_and_setting,
+    compliance,
+    extremes,
+    mean,
+    simulated_note,
+)
 from bylaw.bench.constraints import WEIGHTS
 from bylaw.bench.instance import TaskInstance, instance
 from bylaw.bench.results import RunRecord
 from bylaw.procedure.procedure import LAYERS, Constraint
 from bylaw.scoring.verify import CheckedTrace
-from bylaw.tables import Column, Table
+from bylaw.tables import Cell, Column, Mark, Table, as_number
 from bylaw.trace.event import Call
 from bylaw.trace.trace import Trace
 
+_RATES: Final = (
+    *MODEL_AND_SETTING,
+    Column("C", "share", {"measure": "compliance"}),
+    Column("A", "share", {"measure": "accuracy"}),
+    *(Column(layer, "rate") for layer in LAYERS),
+)
+_MARKED: Final = "▲ and ▼: the best and the worst layer; C: compliance, A: accuracy"
+
 
 def layers(runs: Sequence[RunRecord]) -> Table:
-    """The mean share of each layer's rules that hold."""
-    rows = [
-        [model, setting, *(pass_rate(group, layer) for layer in LAYERS)]
+    """The mean, over runs, of the share of each layer's rules that hold (macro average)."""
+    rows: list[list[Cell]] = [
+        [
+            *(model, setting, compliance(group), accuracy(group)),
+            *(pass_rate(group, layer) for layer in LAYERS),
+        ]
         for (model, setting), group in by_model_and_setting(runs).items()
     ]
-    columns = [*MODEL_AND_SETTING, *(Column(layer, "share") for layer in LAYERS)]
-    notes = [*(f"{layer}: {about}" for layer, about in LAYERS.items()), *simulated_note(runs)]
-    return Table("layers", "Pass rate per layer", columns, rows, notes)
+    notes = [
+        "macro average: every run counts the same",
+        _MARKED,
+        *(f"{layer}: {about}" for layer, about in LAYERS.items()),
+        *simulated_note(runs),
+    ]
+    return Table("layers", "Pass rate per layer", _RATES, rows, notes, _extreme_layers(rows))
+
+
+def pooled(runs: Sequence[RunRecord]) -> Table:
+    """The share of all rules of a layer that hold, in all runs together (micro average)."""
+    rows: list[list[Cell]] = []
+    for (model, setting), group in by_model_and_setting(runs).items():
+        sums = {layer: _sums(group, layer) for layer in LAYERS}
+        weight = sum(WEIGHTS[layer] * total for layer, (_, total) in sums.items())
+        held = sum(WEIGHTS[layer] * passed for layer, (passed, _) in sums.items())
+        rates = [passed / total if total else None for passed, total in sums.values()]
+        rows.append([model, setting, held / weight if weight else None, accuracy(group), *rates])
+    notes = [
+        "micro average: every rule counts the same, so long tasks count more; C: by weight",
+        _MARKED,
+        *simulated_note(runs),
+    ]
+    title = "Pass rate per layer, all rules pooled"
+    return Table("pooled", title, _RATES, rows, notes, _extreme_layers(rows))
+
+
+def _sums(runs: Sequence[RunRecord], layer: str) -> tuple[int, int]:
+    """The rules of a layer that hold, and all of them, over all runs."""
+    counts = [run["layers"].get(layer, (0, 0)) for run in runs]
+    return sum(passed for passed, _ in counts), sum(total for _, total in counts)
+
+
+def _extreme_layers(rows: Sequence[Sequence[Cell]]) -> dict[tuple[int, int], Mark]:
+    """The best and the worst layer of each row."""
+    first = len(_RATES) - len(LAYERS)
+    return {
+        (number, place): mark
+        for number, row in enumerate(rows)
+        for place, mark in extremes(
+            {p: as_number(row[p]) for p in range(first, len(_RATES)) if row[p] is not None}
+        ).items()
+    }
 
 
 def pass_rate(runs: Sequence[RunRecord], layer: str) -> float | None:

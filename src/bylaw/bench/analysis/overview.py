@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TypeVar
 
 from bylaw.bench.analysis.runs import (
     BASELINE,
@@ -12,6 +11,7 @@ from bylaw.bench.analysis.runs import (
     accuracy,
     by_model_and_setting,
     compliance,
+    extremes,
     floor_note,
     mean,
     pairs,
@@ -19,8 +19,6 @@ from bylaw.bench.analysis.runs import (
 )
 from bylaw.bench.results import RunRecord
 from bylaw.tables import Column, Mark, Table
-
-K = TypeVar("K")
 
 
 def overview(runs: Sequence[RunRecord]) -> Table:
@@ -89,11 +87,3 @@ def _marks(groups: Mapping[tuple[str, str], Sequence[RunRecord]]) -> dict[tuple[
         if score is not None:
             scores.setdefault(model, {})[row] = score
     return {(row, 2): mark for rows in scores.values() for row, mark in extremes(rows).items()}
-
-
-def extremes(scores: Mapping[K, float]) -> dict[K, Mark]:
-    """The best and the worst of some scores; empty if all are equal."""
-    if len(set(scores.values())) < 2:
-        return {}
-    best = max(scores, key=scores.__getitem__)
-    return {best: "best", min(scores, key=scores.__getitem__): "worst"}

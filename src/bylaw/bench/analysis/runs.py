@@ -10,9 +10,10 @@ from bylaw.agents.profiles import OBEDIENT_RANDOM
 from bylaw.agents.simulated import PREFIX
 from bylaw.bench.results import RunRecord
 from bylaw.enforcement.severity import SETTINGS, Setting
-from bylaw.tables import Column, Table
+from bylaw.tables import Column, Mark, Table
 
 T = TypeVar("T")
+K = TypeVar("K")
 Analysis: TypeAlias = Callable[[Sequence[RunRecord]], Table]
 Measure: TypeAlias = Callable[[Sequence[RunRecord]], float | None]
 
@@ -138,3 +139,11 @@ def averaged(runs: Sequence[RunRecord]) -> tuple[str, list[str]]:
     if models:
         return "models", models
     return "simulated agents", [name for name in names if name != FLOOR]
+
+
+def extremes(scores: Mapping[K, float]) -> dict[K, Mark]:
+    """The best and the worst of some scores; empty if all are equal."""
+    if len(set(scores.values())) < 2:
+        return {}
+    best = max(scores, key=scores.__getitem__)
+    return {best: "best", min(scores, key=scores.__getitem__): "worst"}

@@ -21,7 +21,7 @@ from bylaw.reports.provenance import provenance
 from bylaw.tables import Table
 from bylaw.terminal import counted, in_line, progress
 
-SHORT: Final = ("overview", "effects", "layers", "enforcement")
+SHORT: Final = ("overview", "intervals", "effects", "layers", "events")
 """The tables that are printed by default."""
 
 EPILOG: Final = f"""\

@@ -12,7 +12,7 @@ from bylaw.bench.analysis.overview import overview
 from bylaw.bench.analysis.runs import BASELINE, FLOOR
 from bylaw.bench.instance import SEEDS, TRIALS, template_named
 from bylaw.bench.jobs import jobs
-from bylaw.bench.models import model_named
+from bylaw.bench.models import check_model, model_named
 from bylaw.bench.result_fields import read_runs
 from bylaw.bench.results import Results
 from bylaw.bench.runner import HARNESSES, BenchRunner
@@ -96,6 +96,8 @@ def run(options: argparse.Namespace) -> int:
     if enforced and not options.no_floor:
         planned.setdefault(FLOOR, enforced)
     how = {"hints": options.hints, "harness": options.harness}
+    for name in planned:  # a mistyped name is found now, and not after hours of other runs
+        check_model(name, model_options(options))
     done: dict[str, BenchRunner] = {}
     with Results(options.output) as results:
         for name, under in planned.items():

@@ -1,4 +1,4 @@
-"""Horizontal bars in groups, with a panel for each measure."""
+"""Horizontal bars in groups, with a panel for each measure. Lines show intervals."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from bylaw.reports.charts.axes import Scale, scale
 from bylaw.reports.charts.frame import TITLE, Drawing, legend, side_by_side, stacked, titled, tone
 from bylaw.reports.charts.points import MEASURE, Point, facet, having
-from bylaw.reports.charts.svg import mark, tag, text, width_of
+from bylaw.reports.charts.svg import line, mark, tag, text, width_of
 
 THICK, GAP, GROUP_GAP = 12.0, 2.0, 10.0
 LENGTH = 250.0
@@ -52,7 +52,8 @@ class BarChart:
         places: Mapping[str, Mapping[str, float]],
         height: float,
     ) -> Drawing:
-        axis = scale((point.value for point in points if point.value is not None), LENGTH)
+        ends = (end for point in points for end in (point.value, *(point.interval or ())))
+        axis = scale((end for end in ends if end is not None), LENGTH)
         bars = [
             _bar(
                 point,
@@ -79,8 +80,11 @@ def _bar(point: Point, axis: Scale, y: float, kind: str) -> str:
         return mark(point, text(axis.at(0) + 4, y + 10, point.written, kind="value"))
     start, end = sorted((axis.at(0), axis.at(point.value)))
     shape = {"x": start, "y": y, "width": max(end - start, 1.0), "height": THICK, "rx": 2}
+    low, high = (axis.at(value) for value in point.interval or (point.value, point.value))
+    whisker = [line(low, y + THICK / 2, high, y + THICK / 2, "whisker")] * bool(point.interval)
     return mark(
         point,
         tag("rect", {"class": f"fill {kind}", **shape}),
-        text(max(end, axis.at(0)) + 4, y + 10, point.written, kind="value"),
+        *whisker,
+        text(max(end, high, axis.at(0)) + 4, y + 10, point.written, kind="value"),
     )

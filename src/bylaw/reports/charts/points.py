@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from bylaw.procedure.procedure import LAYERS
-from bylaw.tables import Column, Table
+from bylaw.tables import Column, Interval, Table, as_number
 
 MEASURE: Final = "measure"
 """The facet that names the column of a value."""
@@ -22,10 +22,13 @@ class Point:
     value: float | None
     written: str
     """The value as the table writes it."""
+    interval: Interval | None = None
+    """Where the true value lies, if the table says so."""
 
     def tooltip(self) -> str:
-        """The facets and the value as text."""
-        return f"{' · '.join(self.at.values())}: {self.written}"
+        """The facets and the value as text, with the interval if there is one."""
+        around = "" if self.interval is None else " ({:.3f} to {:.3f})".format(*self.interval)
+        return f"{' · '.join(self.at.values())}: {self.written}{around}"
 
 
 def points(table: Table) -> list[Point]:
@@ -34,10 +37,14 @@ def points(table: Table) -> list[Point]:
     found = []
     for row in table.rows:
         at = {table.columns[place].title: str(row[place]) for place in texts}
-        for column, value in zip(table.columns, row, strict=True):
-            if column.kind != "text":
-                number = None if value is None else float(value)
-                found.append(Point({**at, **_about(column)}, number, column.text(value)))
+        cells = list(zip(table.columns, row, strict=True))
+        intervals = {column.name: cell for column, cell in cells if isinstance(cell, tuple)}
+        for column, value in cells:
+            if column.kind != "text" and not column.kind.endswith("interval"):
+                number = None if value is None else as_number(value)
+                around = intervals.get(f"{column.name} interval")
+                facets = {**at, **_about(column)}
+                found.append(Point(facets, number, column.text(value), around))
     return found
 
 

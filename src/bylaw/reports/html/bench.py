@@ -34,9 +34,9 @@ SCRIPTS: Final = (
 )
 
 SECTIONS: Final[Mapping[str, tuple[str, ...]]] = {
-    "Overview": ("overview",),
-    "Enforcement": ("effects", "gap", "floor", "enforcement"),
-    "Layers": ("layers", "reached", "loss"),
+    "Overview": ("overview", "intervals", "guessable", "models"),
+    "Enforcement": ("effects", "gap", "floor", "events", "enforcement"),
+    "Layers": ("layers", "pooled", "reached", "loss"),
     "Tasks": ("templates", "structures", "difficulties"),
     "Correlation": ("correlations",),
 }

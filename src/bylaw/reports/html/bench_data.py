@@ -47,7 +47,8 @@ def run_rows(runs: Sequence[RunRecord]) -> dict[str, Json]:
     """The rows, field by field, and the names of simulated models."""
     fields: dict[str, Json] = {field: [run[field] for run in runs] for field in ROW_FIELDS}
     counts = {field: [len(run[field]) for run in runs] for field in ("refused", "violated")}
-    return {"fields": fields | counts | _spots(runs), "simulated": sorted(simulated(runs))}
+    easy = {"guessable": [instance(*_task(run)).guessable for run in runs]}
+    return {"fields": fields | counts | easy | _spots(runs), "simulated": sorted(simulated(runs))}
 
 
 def _spots(runs: Sequence[RunRecord]) -> dict[str, Json]:

@@ -1,17 +1,15 @@
 """The paper's tables of fine-tuning: splits, transfer groups, gains per template, mean calls.
 
-Intervals are 95 % bootstrap intervals over prompts with a fixed seed: runs of the same prompt are
-correlated, whether they are trials or tasks with equal texts. A gain compares two models example by
-example.
+Intervals are 95 % bootstrap intervals over prompts. A gain compares two models example by example.
 """
 
 from __future__ import annotations
 
-import random
 from collections.abc import Mapping, Sequence
 from statistics import fmean
 from typing import Any, Final
 
+from bylaw.bench.analysis.intervals import interval
 from bylaw.tables import Cell, Column, ColumnKind, Table
 from bylaw.training.data.example import PRODUCTION
 from bylaw.training.data.splits import SPLITS
@@ -20,7 +18,6 @@ from bylaw.training.data.transfer_groups import GROUPS
 EvalResult = Mapping[str, Any]
 """One row of an evaluation's results."""
 
-DRAWS: Final = 2000
 EVERYTHING: Final = "everything"
 _SETS: Final = (*SPLITS, PRODUCTION, *sorted(set(GROUPS.values())), EVERYTHING)
 """The rows of the paper's table: the splits, the benchmark, its transfer groups, everything."""
@@ -58,9 +55,9 @@ def splits_table(by_model: Mapping[str, Sequence[EvalResult]]) -> Table:
             Column("model"),
             Column("n", "count"),
             Column("compliance", "share"),
-            _named("95 %", "compliance interval"),
+            _named("95 %", "compliance interval", "share interval"),
             Column("accuracy", "percent"),
-            _named("95 %", "accuracy interval"),
+            _named("95 %", "accuracy interval", "percent interval"),
             Column("calls", "number"),
         ],
         rows,
@@ -87,9 +84,9 @@ def gains_table(by_model: Mapping[str, Sequence[EvalResult]]) -> Table:
             Column("model"),
             Column("n", "count"),
             Column("compliance", "change"),
-            _named("95 %", "compliance interval"),
+            _named("95 %", "compliance interval", "change interval"),
             _named("points", "accuracy", "difference"),
-            _named("95 %", "accuracy interval"),
+            _named("95 %", "accuracy interval", "difference interval"),
             Column("calls", "difference"),
         ],
         rows,
@@ -142,17 +139,6 @@ def _sets(by_model: Mapping[str, Sequence[EvalResult]]) -> Sequence[str]:
     return _SETS if len(found) > 1 else _SETS[:-1]
 
 
-def interval(groups: Sequence[Sequence[float]]) -> tuple[float, float]:
-    """The 95 % bootstrap interval of the mean; groups are resampled with replacement."""
-    rng = random.Random(0)
-    summed = [(sum(group), len(group)) for group in groups]
-    means = sorted(
-        sum(total for total, _ in drawn) / sum(size for _, size in drawn)
-        for drawn in (rng.choices(summed, k=len(summed)) for _ in range(DRAWS))
-    )
-    return means[round(0.025 * (DRAWS - 1))], means[round(0.975 * (DRAWS - 1))]
-
-
 def _models(results: Sequence[EvalResult]) -> list[str]:
     return list(dict.fromkeys(result["model"] for result in results))
 
@@ -186,8 +172,8 @@ def _changed(pairs: Sequence[tuple[EvalResult, EvalResult]]) -> list[float]:
 
 def _measured(group: Sequence[EvalResult]) -> list[Cell]:
     return [
-        *_with_interval(group, [each["compliance"] for each in group], ".3f"),
-        *_with_interval(group, [float(each["correct"]) for each in group], ".1%"),
+        *_with_interval(group, [each["compliance"] for each in group]),
+        *_with_interval(group, [float(each["correct"]) for each in group]),
         fmean(each["calls"] for each in group),
     ]
 
@@ -197,18 +183,15 @@ def _gained(pairs: Sequence[tuple[EvalResult, EvalResult]]) -> list[Cell]:
     compliance = [after["compliance"] - before["compliance"] for before, after in pairs]
     points = [100.0 * (after["correct"] - before["correct"]) for before, after in pairs]
     return [
-        *_with_interval(first, compliance, "+.3f"),
-        *_with_interval(first, points, "+.1f"),
+        *_with_interval(first, compliance),
+        *_with_interval(first, points),
         fmean(after["calls"] - before["calls"] for before, after in pairs),
     ]
 
 
-def _with_interval(
-    results: Sequence[EvalResult], values: Sequence[float], format: str
-) -> list[Cell]:
+def _with_interval(results: Sequence[EvalResult], values: Sequence[float]) -> list[Cell]:
     """The mean and its interval."""
-    low, high = interval(_by_prompt(results, values))
-    return [fmean(values), f"[{low:{format}}, {high:{format}}]"]
+    return [fmean(values), interval(_by_prompt(results, values))]
 
 
 def _by_prompt(results: Sequence[EvalResult], values: Sequence[float]) -> list[list[float]]:

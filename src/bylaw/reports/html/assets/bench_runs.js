@@ -11,7 +11,7 @@ const COLUMNS = [
   { name: "seed", text: (run) => `${run.seed}/${run.trial}`, title: "seed/trial" },
   { name: "score", text: scoreBar, number: true },
   { name: "label", text: (run) => el("span.label-mark", { "data-label": run.label }, run.label) },
-  { name: "answer", text: (run) => el("span", { "data-answer": run.answer }, run.answer) },
+  { name: "answer", text: answerMark },
   { name: "ending" },
   { name: "calls", text: (run) => `${run.calls}/${run.gold_calls}`, title: "calls/gold", number: true },
   { name: "violated", number: true },
@@ -94,6 +94,12 @@ function addressOf(run) {
 
 function simulatedBadge() {
   return el("span.badge-sim", { title: "a simulated agent, not a model" }, "simulated");
+}
+
+function answerMark(run) {
+  const answer = el("span", { "data-answer": run.answer }, run.answer);
+  const title = "the answer is 0 or a number in the prompt";
+  return run.guessable ? [answer, el("span.badge-sim", { title }, "guessable")] : answer;
 }
 
 function scoreBar(run) {
