@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from bylaw.tables import Cell, Table
+from bylaw.tables import Cell, Interval, Table
 
 
 def read_runs(path: Path) -> list[dict[str, Any]]:
@@ -34,8 +34,8 @@ def percent(share: float) -> str:
     return f"{share:.1%}".replace("%", " %")
 
 
-def change(value: float, interval: str, format: str) -> str:
-    """A difference and its interval; bold where zero is outside."""
-    low, high = map(float, interval.strip("[]").split(","))
-    number = f"**{value:{format}}**" if low > 0 or high < 0 else f"{value:{format}}"
-    return f"{number} {interval}".replace("-", "−")
+def change(value: float, interval: Interval, format: str) -> str:
+    """A difference and its interval; bold where zero is outside, as both are written."""
+    number, low, high = (f"{each:{format}}" for each in (value, *interval))
+    shown = f"**{number}**" if float(low) > 0 or float(high) < 0 else number
+    return f"{shown} [{low}, {high}]".replace("-", "−")

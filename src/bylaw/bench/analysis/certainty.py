@@ -1,4 +1,4 @@
-"""What the figures can be relied on for: intervals, answers that can be guessed, conditions."""
+"""The certainty of a benchmark's figures: intervals, answers that can be guessed, conditions."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ class Point:
     written: str
     """The value as the table writes it."""
     interval: Interval | None = None
-    """Where the true value lies, if the table says so."""
+    """The interval of the value, if the table has one."""
 
     def tooltip(self) -> str:
         """The facets and the value as text, with the interval if there is one."""
