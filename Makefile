@@ -21,6 +21,7 @@ help:
 	@echo "make test-oracle  1,200 random formulas against ltlf2dfa and MONA"
 	@echo "make test-fuzz    20,000 damaged files"
 	@echo "make check        style, types, layers, docs"
+	@echo "make docs         the documentation as a searchable site: site/index.html"
 	@echo "make results-check  published tables and figures, recomputed from the recorded runs"
 	@echo "make format       rewrite code and generated docs in house style"
 
@@ -54,7 +55,7 @@ $(VENV)/serve: $(VENV)/core
 	@touch $@
 
 # Where these packages cannot be had, only the tests that need them are left out.
-$(VENV)/models $(VENV)/formats $(VENV)/protocols: $(VENV)/%: $(VENV)/core
+$(VENV)/models $(VENV)/formats $(VENV)/protocols $(VENV)/docs: $(VENV)/%: $(VENV)/core
 	$(PIP) install $$($(BIN)/python tools/dependency_group.py $*) \
 		|| echo "NOT TESTED: $*, whose packages could not be installed"
 	@touch $@
@@ -109,10 +110,10 @@ serve-demo: $(VENV)/serve
 test: $(VENV)/test
 	$(PYTEST) -n auto -m "not oracle and not browser and not frameworks and not models and not slow"
 
-test-all: $(VENV)/test $(VENV)/oracle $(VENV)/browser $(VENV)/frameworks $(VENV)/models $(VENV)/formats $(VENV)/protocols .tools/claude-code .tools/codex/installed
+test-all: $(VENV)/test $(VENV)/oracle $(VENV)/browser $(VENV)/frameworks $(VENV)/models $(VENV)/formats $(VENV)/protocols $(VENV)/docs .tools/claude-code .tools/codex/installed
 	BYLAW_CASES=all $(PYTEST) -n auto
 
-test-rest: $(VENV)/test $(VENV)/oracle $(VENV)/browser $(VENV)/frameworks $(VENV)/models $(VENV)/formats $(VENV)/protocols .tools/claude-code
+test-rest: $(VENV)/test $(VENV)/oracle $(VENV)/browser $(VENV)/frameworks $(VENV)/models $(VENV)/formats $(VENV)/protocols $(VENV)/docs .tools/claude-code
 	$(PYTEST) -n auto -m "slow or oracle or browser or frameworks or models"
 
 test-oracle: $(VENV)/test $(VENV)/oracle
@@ -128,6 +129,15 @@ check: $(VENV)/check
 	$(BIN)/lint-imports --no-cache
 	$(PYTEST) -n auto -m "not slow" tests/docs
 
+# Broken links, missing headings and pages that the index does not list are errors.
+docs: $(VENV)/docs
+	@if $(BIN)/python -c 'import furo, myst_parser' 2>/dev/null; then \
+		$(BIN)/python -m sphinx -q -W --keep-going -b html -d build/doctrees docs site \
+			&& echo "wrote site/index.html"; \
+	else \
+		echo "NOT BUILT: the site, whose packages could not be installed"; \
+	fi
+
 results-check: $(VENV)/core
 	$(BIN)/python benchmarks/form_only.py
 	$(BIN)/python benchmarks/lookup_study.py
@@ -138,4 +148,4 @@ format: $(VENV)/check
 	$(BIN)/python docs/generate.py
 
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) build site .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

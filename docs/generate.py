@@ -31,6 +31,7 @@ from bylaw.bench.templates import TEMPLATES
 from bylaw.bench.tools import TOOLS
 from bylaw.cli.main import COMMANDS, module_of
 from bylaw.codes import CODES
+from bylaw.enforcement.coverage import coverage
 from bylaw.errors import MAX_DIAGNOSTICS
 from bylaw.logic.formula import Compare, Formula, Truth, applied
 from bylaw.logic.node import MAX_DEPTH
@@ -66,7 +67,8 @@ from bylaw.vocabulary.reading import written_value
 for folder in ("support", "conformance"):
     sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / folder))
 
-from declared import Declared, declared  # noqa: E402  # found in a folder of the tests
+from cookbook import CookbookRule, cookbook  # noqa: E402  # found in a folder of the tests
+from declared import Declared, declared  # noqa: E402  # as above
 from scenarios import SCENARIOS  # noqa: E402  # as above
 
 DOCS: Final = Path(__file__).parent
@@ -569,6 +571,51 @@ def budgets() -> str:
     return table(["policy", "rule", "characters", "in Dogwood"], rows)
 
 
+# ── the cookbook ──────────────────────────────────────────────────────────────────────────
+
+
+def cookbook_rules() -> str:
+    """The rules by need, each with a run either way."""
+    sections: dict[str, list[CookbookRule]] = {}
+    for rule in cookbook():
+        sections.setdefault(rule.section, []).append(rule)
+    parts = ["\n".join(_needs(*each) for each in sections.items())]
+    for section, rules in sections.items():
+        parts += [f"## {section}", *map(_cookbook_rule, rules)]
+    return "\n\n".join(parts)
+
+
+def _needs(section: str, rules: Sequence[CookbookRule]) -> str:
+    listed = " · ".join(f"[{rule.need}](#{_anchor(rule.need)})" for rule in rules)
+    return f"- **{section}**: {listed}"
+
+
+def _anchor(heading: str) -> str:
+    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+
+
+def _cookbook_rule(rule: CookbookRule) -> str:
+    indented = {
+        "keeps it": "\n".join(f"  {line}" for line in rule.keeps),
+        "breaks it": "\n".join(f"  {line}" for line in rule.breaks),
+    }
+    runs = "\n".join(f"{name}:\n{lines}" for name, lines in indented.items())
+    remarks = [rule.note] if rule.note else []
+    if rule.fields:
+        remarks.append(f"The procedure has `{_yaml_line(rule.fields)}`.")
+    (covered,) = coverage(rule.procedure)
+    if covered.place == "at the answer":
+        remarks.append("At a gate, the final answer is refused while the rule is violated.")
+    text = f"### {rule.need}\n\n```bylaw\n{rule.rule}\n```\n\n"
+    return text + (" ".join(remarks) + "\n\n" if remarks else "") + _fenced(runs)
+
+
+def _yaml_line(fields: dict[str, object]) -> str:
+    return ", ".join(
+        f"{name}: {write_json(value).strip(chr(34))}" for name, value in fields.items()
+    )
+
+
 # ── the HTTP interface ────────────────────────────────────────────────────────────────────
 
 
@@ -648,6 +695,7 @@ GENERATORS: Final[dict[str, Callable[[], str]]] = {
     "adapters": adapters,
     "promises of adapters": promises,
     "budgets": budgets,
+    "cookbook": cookbook_rules,
 }
 
 
