@@ -16,6 +16,7 @@ from typing import Any
 import yaml
 
 from bylaw import Call, Message, Procedure, Trace
+from bylaw.trace.event import Role
 
 FILE = Path(__file__).parents[2] / "examples" / "cookbook" / "recipes.yaml"
 
@@ -68,7 +69,7 @@ def written_run(lines: Sequence[str]) -> Trace:
         found = _EVENT.fullmatch(line)
         assert found, f"this line is no event: {line}"
         step += not found["same_turn"]
-        about = {
+        about: dict[str, Any] = {
             "step": step,
             "start": _time(found),
             "agent": found["agent"],
@@ -77,7 +78,8 @@ def written_run(lines: Sequence[str]) -> Trace:
         if found["role"] == "answer":
             answer = found["text"]
         elif found["role"]:
-            events.append(Message(found["role"], found["text"], **about))
+            role: Role = "user" if found["role"] == "user" else "assistant"
+            events.append(Message(role, found["text"], **about))
         else:
             events.append(_call(found, about))
     return Trace(events, answer=answer)
@@ -95,7 +97,7 @@ def _call(found: re.Match[str], about: dict[str, Any]) -> Call:
     assert isinstance(tree, ast.Call)
     assert isinstance(tree.func, ast.Name)
     args = {str(each.arg): ast.literal_eval(each.value) for each in tree.keywords}
-    outcome = {"error": found["error"]} if found["error"] else {}
+    outcome: dict[str, Any] = {"error": found["error"]} if found["error"] else {}
     if found["result"]:
         outcome["result"] = json.loads(found["result"])
     return Call(tree.func.id, args, **outcome, **about)
