@@ -6,12 +6,13 @@ Each of 1, 100 and 1,000 concurrent runs has a connection of its own. It sends a
 empty handler, proposes a call and records its result, in turns, so that all of them meet the same
 noise. *At a steady rate*, the agents think between requests, as real ones do, and all of them
 together send so many requests a second. *Our part* is the difference between the medians of a
-proposal and of the empty handler. *As fast as it goes*, nobody thinks, and what is compared is how
-many requests are answered in a second, and the processor time that the server takes for one: that
-does not depend on what else the machine does.
+proposal and of the handler beside it. *As fast as it goes*, nobody thinks, and what is compared is
+how many requests are answered in a second, how many share a transaction, and the processor time
+that the server takes for one: that hardly depends on what else the machine does.
 
-The store is SQLite, with one sync to disk a commit, and for comparison memory. The client runs on
-the same machine and takes a core of its own, if there is one.
+In memory, the handler beside it does nothing. On disk, a second one commits 1,000 bytes to a
+SQLite file on the same disk and does nothing else, because a sync takes whatever the disk takes.
+The client runs on the same machine and takes a core of its own, if there is one.
 """
 
 from __future__ import annotations
@@ -62,6 +63,8 @@ CALL: Final = {"calls": [{"tool": "verify", "arguments": {"customer": "c7"}}]}
 
 def serve_here(store: str) -> None:
     """Serves the gate and the empty handler in this process."""
+    from concurrent.futures import ThreadPoolExecutor
+
     from starlette.requests import Request
     from starlette.responses import Response
     from starlette.routing import Route
@@ -77,17 +80,40 @@ def serve_here(store: str) -> None:
         await request.body()
         return Response('{"nothing":true}', media_type="application/json")
 
+    async def commit(request: Request) -> Response:
+        await request.body()
+        await asyncio.get_running_loop().run_in_executor(pool, commit_once, alone)
+        return Response('{"nothing":true}', media_type="application/json")
+
     class WithNothing(Application):
         def starlette(self) -> Any:
             made = super().starlette()
-            made.router.routes.append(Route("/nothing", nothing, methods=["POST"]))
+            for name, handler in {"/nothing": nothing, "/commit": commit}.items():
+                made.router.routes.append(Route(name, handler, methods=["POST"]))
             return made
+
+    pool = ThreadPoolExecutor(1)
+    path = store.removeprefix("sqlite:") if store.startswith("sqlite:") else ""
+    alone = own_file(f"{path}-alone") if path else sqlite3.connect(":memory:")
 
     gate = ResidentGate(Procedure.from_dict(RULES), open_store(store))
     tokens = Tokens({TOKEN: Principal("desk")})
     socket = listening("127.0.0.1", 0)
     print(socket.getsockname()[1], flush=True)
     serve(WithNothing(gate, tokens), [socket])
+
+
+def own_file(path: str) -> sqlite3.Connection:
+    """A SQLite file that is synced as the store is."""
+    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA synchronous = FULL")
+    connection.execute("CREATE TABLE IF NOT EXISTS alone (number INTEGER PRIMARY KEY, body TEXT)")
+    return connection
+
+
+def commit_once(connection: sqlite3.Connection) -> None:
+    connection.execute("INSERT INTO alone (body) VALUES (?)", ["x" * 1000])
 
 
 @contextmanager
@@ -134,6 +160,9 @@ class Connection:
     async def nothing(self) -> None:
         await self.post("/nothing", CALL)
 
+    async def commit(self) -> None:
+        await self.post("/commit", CALL)
+
     async def decide(self) -> str:
         answer = json.loads(await self.post(f"/v1/runs/{self.run}/propose", CALL))
         id: str = answer["decisions"][0]["id"]
@@ -154,9 +183,9 @@ async def connected(port: int, runs: int) -> list[Connection]:
     return made
 
 
-async def steadily(port: int, runs: int, seconds: float) -> dict[str, list[float]]:
-    """The times of requests at a steady rate."""
-    times: dict[str, list[float]] = {"nothing": [], "propose": [], "record": []}
+async def steadily(port: int, runs: int, seconds: float, floor: str) -> dict[str, list[float]]:
+    """The times of requests at a steady rate: of the floor, a proposal and a result."""
+    times: dict[str, list[float]] = {floor: [], "propose": [], "record": []}
     connections = await connected(port, runs)
     end = time.perf_counter() + seconds
     pause = runs / RATE
@@ -170,7 +199,7 @@ async def steadily(port: int, runs: int, seconds: float) -> dict[str, list[float
     async def agent(connection: Connection, chance: random.Random) -> None:
         await asyncio.sleep(chance.uniform(0, 3 * pause))
         while time.perf_counter() < end:
-            await timed("nothing", connection.nothing())
+            await timed(floor, getattr(connection, floor)())
             await asyncio.sleep(chance.uniform(0, 2 * pause))
             decision = await timed("propose", connection.decide())
             await asyncio.sleep(chance.uniform(0, 2 * pause))
@@ -183,11 +212,11 @@ async def steadily(port: int, runs: int, seconds: float) -> dict[str, list[float
     return times
 
 
-async def fast(port: int, process: int, runs: int, seconds: float) -> list[tuple[float, float]]:
-    """Requests a second, and the server's processor time for one: of nothing, and of decisions."""
+async def fast(port: int, process: int, runs: int, seconds: float) -> list[tuple[float, ...]]:
+    """Of nothing, and of decisions: requests a second, processor time for one, the share."""
     connections = await connected(port, runs)
 
-    async def rate(work: Callable[[Connection], Awaitable[int]]) -> tuple[float, float]:
+    async def rate(work: Callable[[Connection], Awaitable[int]]) -> tuple[float, ...]:
         end, done = time.perf_counter() + seconds, 0
 
         async def agent(connection: Connection) -> None:
@@ -196,10 +225,12 @@ async def fast(port: int, process: int, runs: int, seconds: float) -> list[tuple
                 answered = await work(connection)
                 done += answered
 
-        begun, used = time.perf_counter(), _processor(process)
+        begun, used, before = time.perf_counter(), _processor(process), await _stored(port)
         await asyncio.gather(*map(agent, connections))
-        used = _processor(process) - used
-        return done / (time.perf_counter() - begun), used / done
+        used, after = _processor(process) - used, await _stored(port)
+        operations, commits = (b - a for a, b in zip(before, after, strict=True))
+        share = operations / commits if commits else 0.0
+        return done / (time.perf_counter() - begun), used / done, share
 
     async def nothing(connection: Connection) -> int:
         await connection.nothing()
@@ -223,33 +254,16 @@ def late(times: list[float]) -> float:
     return sorted(times)[int(len(times) * 0.99)]
 
 
-def commit_alone(folder: str) -> None:
-    """A commit of SQLite's own, of as many bytes as an operation writes, on the same disk."""
-    connection = sqlite3.connect(f"{folder}/alone.db", isolation_level=None)
-    connection.execute("PRAGMA journal_mode = WAL")
-    connection.execute("PRAGMA synchronous = FULL")
-    connection.execute("CREATE TABLE alone (number INTEGER PRIMARY KEY, body TEXT)")
-    times = []
-    for _ in range(300):
-        begun = time.perf_counter()
-        connection.execute("INSERT INTO alone (body) VALUES (?)", ["x" * 1000])
-        times.append(time.perf_counter() - begun)
-        time.sleep(0.005)
-    connection.close()
-    row = ["1,000 bytes", table.duration(median(times)), table.duration(late(times))]
-    table.show("One commit of SQLite alone, now", ["", "p50", "p99"], [row])
-
-
-def latencies(name: str, store: str, seconds: float) -> None:
+def latencies(name: str, store: str, seconds: float, floor: str) -> None:
     rows, ours = [], []
     for runs in RUNS:
         with server(store) as (port, _):
-            times = asyncio.run(steadily(port, runs, seconds))
+            times = asyncio.run(steadily(port, runs, seconds, floor))
         middle = {kind: median(some) for kind, some in times.items()}
-        ours.append(middle["propose"] - middle["nothing"])
+        ours.append(middle["propose"] - middle[floor])
         cells = [table.duration(x) for kind in times for x in (middle[kind], late(times[kind]))]
         rows.append([f"{runs:,}", *cells, table.duration(max(0.0, ours[-1]))])
-    head = ["runs", "nothing p50", "p99", "propose p50", "p99", "record p50", "p99", "our part"]
+    head = ["runs", f"{floor} p50", "p99", "propose p50", "p99", "record p50", "p99", "our part"]
     table.show(f"{name}: {RATE:g} requests a second", head, rows)
     for runs, part in zip(RUNS, ours, strict=True):
         what = f"our part at {runs:,} runs"
@@ -260,11 +274,14 @@ def rates(name: str, store: str, seconds: float) -> None:
     rows, ours = [], []
     for runs in RUNS:
         with server(store) as (port, process):
-            (nothing, idle), (decided, busy) = asyncio.run(fast(port, process, runs, seconds))
+            (nothing, idle, _), (decided, busy, share) = asyncio.run(
+                fast(port, process, runs, seconds)
+            )
         ours.append(busy - idle)
         times = [table.duration(each) for each in (idle, busy, max(0.0, busy - idle))]
-        rows.append([f"{runs:,}", f"{nothing:,.0f}/s", f"{decided:,.0f}/s", *times])
-    head = ["runs", "nothing", "decisions, results", "CPU nothing", "CPU of one", "our part"]
+        rows.append([f"{runs:,}", f"{nothing:,.0f}/s", f"{decided:,.0f}/s", f"{share:.1f}", *times])
+    head = ["runs", "nothing", "decisions, results", "in a transaction"]
+    head += ["CPU nothing", "CPU of one", "our part"]
     table.show(f"{name}: as fast as it goes", head, rows)
     for runs, part in zip(RUNS, ours, strict=True):
         what = f"processor time at {runs:,} runs"
@@ -289,6 +306,16 @@ def memory(store: str, idle: int) -> None:
     head, cells = ["idle runs", "before", "after"], [f"{before:.0f} MB", f"{after:.0f} MB"]
     table.show("Memory of the server", head, [[f"{idle:,}", *cells]])
     table.target(f"with {idle:,} idle runs", after, MOST_MEMORY, at_least=False, unit="MB")
+
+
+async def _stored(port: int) -> tuple[float, float]:
+    """The operations and the transactions of a server so far."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(b"GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+    text = (await reader.read()).decode()
+    writer.close()
+    found = dict(line.rsplit(" ", 1) for line in text.splitlines() if line.startswith("bylaw_"))
+    return float(found["bylaw_operations_total"]), float(found["bylaw_commits_total"])
 
 
 def _processor(process: int) -> float:
@@ -319,9 +346,8 @@ def main() -> None:
         def fresh() -> str:
             return options.store or f"sqlite:{folder}/gate{next(counter)}.db"
 
-        latencies("In memory", "memory", seconds)
-        commit_alone(folder)
-        latencies("On disk", fresh(), seconds)
+        latencies("In memory", "memory", seconds, "nothing")
+        latencies("On disk", fresh(), seconds, "nothing" if options.store else "commit")
         rates("In memory", "memory", seconds / 3)
         rates("On disk", fresh(), seconds / 3)
         memory(fresh(), idle)

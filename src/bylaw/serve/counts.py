@@ -6,6 +6,7 @@ No label holds anything that an agent chose, so the number of series is fixed.
 from __future__ import annotations
 
 import threading
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
@@ -25,8 +26,7 @@ class Histogram:
 
     def add(self, seconds: float) -> None:
         """Counts a time."""
-        place = next((n for n, end in enumerate(BUCKETS) if seconds <= end), len(BUCKETS))
-        self.counts[place] += 1
+        self.counts[bisect_left(BUCKETS, seconds)] += 1
         self.total += seconds
 
 
@@ -76,7 +76,7 @@ class GateCounts:
             self.requests[route, status] += 1
             self.seconds.add(seconds)
 
-    def text(self, gauges: Mapping[str, tuple[str, float]]) -> str:
+    def text(self, gauges: Mapping[str, tuple[str, int]]) -> str:
         """All counts, and some numbers of now, each with what it is."""
         with self._lock:
             lines = [
@@ -108,8 +108,8 @@ def _head(name: str, kind: str, about: str) -> list[str]:
     return [f"# HELP bylaw_{name} {about}", f"# TYPE bylaw_{name} {kind}"]
 
 
-def _plain(name: str, kind: str, about: str, value: float) -> list[str]:
-    return [*_head(name, kind, about), f"bylaw_{name} {value:g}"]
+def _plain(name: str, kind: str, about: str, value: int) -> list[str]:
+    return [*_head(name, kind, about), f"bylaw_{name} {value}"]
 
 
 def _counter(name: str, about: str, label: str, counts: Counter[str]) -> list[str]:

@@ -232,13 +232,11 @@ class ResidentGate:
         return outcome
 
     async def _await(self, ticket: Ticket) -> dict[str, Json]:
-        import asyncio
-
-        assert ticket.future is not None, "it was made for this loop"
+        late = ticket.expire_after(self.timeout, self._too_slow)
         try:
-            return await asyncio.wait_for(ticket.future, self.timeout)
-        except TimeoutError:
-            raise self._too_slow() from None
+            return await ticket.future
+        finally:
+            late.cancel()
 
     def _too_slow(self) -> Exception:
         message = f"the request was not decided within {self.timeout:g} s"
@@ -254,7 +252,7 @@ class ResidentGate:
             for listener in self.listeners:
                 listener(append.row)
 
-    def gauges(self) -> dict[str, tuple[str, float]]:
+    def gauges(self) -> dict[str, tuple[str, int]]:
         """Some numbers of now, each with what it is."""
         live = sum(len(worker.live) for worker in self._workers)
         waiting = sum(worker.queue.qsize() for worker in self._workers)

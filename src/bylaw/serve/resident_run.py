@@ -101,6 +101,11 @@ class ResidentRun:
         """The latest answers of persons, by decision."""
         self._answers: OrderedDict[str, tuple[str, dict[str, Json]]] = OrderedDict()
         """The latest answers, by idempotency key: a digest of the request, and the answer."""
+        self._fixed: Final[dict[str, Json]] = {
+            "opened": opened.at,
+            "labels": {k: clipped(str(v), _CLIPPED) for k, v in opened.labels.items()},
+        }
+        """The part of the summary that never changes."""
         self._allowed = self._refused = 0
         self._refusals: deque[Json] = deque(maxlen=SHOWN_REFUSALS)
 
@@ -223,11 +228,9 @@ class ResidentRun:
     def about(self) -> dict[str, Json]:
         """The summary of the run, for lists."""
         guard = self.guard
-        standings = guard.standings
-        unmet = [each for each in standings if each.passed is False]
+        unmet = [each for each in guard.standings if each.passed is False]
         summary: dict[str, Json] = {
-            "opened": self.opened.at,
-            "labels": {k: clipped(str(v), _CLIPPED) for k, v in self.opened.labels.items()},
+            **self._fixed,
             "turn": guard.turn,
             "allowed": self._allowed,
             "refused": self._refused,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import socket
@@ -23,6 +24,9 @@ SHUTDOWN: Final = 5
 SWITCH_INTERVAL: Final = 0.001
 """The time after which one Python thread makes room for another: the workers and the event loop
 hand requests to each other all the time, and Python's 5 ms would be added to many."""
+COLLECT_AFTER: Final = (20_000, 20, 50)
+"""The thresholds of the garbage collector. With Python's own, thousands of runs in memory are
+searched for garbage again and again, while requests wait."""
 
 
 def listening(host: str, port: int) -> socket.socket:
@@ -85,6 +89,8 @@ class _Server(uvicorn.Server):  # type: ignore[misc]  # uvicorn is not followed
 def serve(application: Application, sockets: list[socket.socket]) -> None:
     """Serves until SIGINT or SIGTERM. Requests under way are answered; then the gate is closed."""
     sys.setswitchinterval(SWITCH_INTERVAL)
+    gc.freeze()
+    gc.set_threshold(*COLLECT_AFTER)
     config = uvicorn.Config(
         application.starlette(),
         access_log=False,

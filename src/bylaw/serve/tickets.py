@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from bylaw.frozen import frozen
@@ -11,7 +11,7 @@ from bylaw.serve.operations import RunOperation
 from bylaw.values import Json
 
 if TYPE_CHECKING:
-    from asyncio import AbstractEventLoop, Future
+    from asyncio import AbstractEventLoop, Future, TimerHandle
 
 Answered: TypeAlias = dict[str, Json] | Exception
 """The answer to a request, or the reason why there is none."""
@@ -50,7 +50,7 @@ class Ticket:
         self.confirmed = False
         """Was an error that it met found again in a run that had just been recovered?"""
         self._loop: Final = loop
-        self.future: Future[dict[str, Json]] | None = loop.create_future() if loop else None
+        self._future: Final[Future[dict[str, Json]] | None] = loop.create_future() if loop else None
         self._done: Final = None if loop else threading.Event()
         self._outcome: Answered | None = None
 
@@ -59,6 +59,22 @@ class Ticket:
         assert self._done is not None, "a task awaits the future"
         self._done.wait(seconds)
         return self._outcome
+
+    @property
+    def future(self) -> Future[dict[str, Json]]:
+        """The outcome, for a sender in an event loop."""
+        assert self._future is not None, "it was made for a loop"
+        return self._future
+
+    def expire_after(self, seconds: float, error: Callable[[], Exception]) -> TimerHandle:
+        """Fails the future if it has no outcome after so many seconds."""
+
+        def expire() -> None:
+            if not self.future.done():
+                self.future.set_exception(error())
+
+        assert self._loop is not None, "it was made for a loop"
+        return self._loop.call_later(seconds, expire)
 
     @staticmethod
     def deliver(outcomes: Sequence[tuple[Ticket, Answered]]) -> None:
@@ -80,7 +96,7 @@ class Ticket:
 def _settle(outcomes: Sequence[tuple[Ticket, Answered]]) -> None:
     for ticket, outcome in outcomes:
         future = ticket.future
-        if future is None or future.done():  # the sender has given up
+        if future.done():  # the sender has given up
             continue
         if isinstance(outcome, Exception):
             future.set_exception(outcome)
