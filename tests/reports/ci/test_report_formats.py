@@ -279,6 +279,98 @@ def test_no_name_is_markup_in_markdown(desk: Path, text: str) -> None:
     assert len(written) < 20_000
 
 
+# ── rules across runs ────────────────────────────────────────────────────────────────────────
+
+BUDGET = "G(refund -> sum(sofar(refund).args.amount) <= 500)"
+
+
+@pytest.fixture
+def across(desk: Path) -> str:
+    """Two runs of one customer that spend too much together, and one of another."""
+    rule = {"name": "budget", "rule": BUDGET, "across": "labels.customer", "fix": "Stop."}
+    write_procedure(desk, [{"name": "any", "rule": "true"}, rule])
+    runs = [("c7", 10, 300), ("c7", 20, 300), ("c8", 30, 300)]
+    lines = [
+        {"labels": {"customer": name}, "tool_calls": [{**call("refund", amount=n), "start": at}]}
+        for name, at, n in runs
+    ]
+    (desk / "runs.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    return 'Call #2 is "refund"'
+
+
+def test_junit_has_a_suite_for_each_value(across: str) -> None:
+    code, written = report("junit", "runs.jsonl")
+    assert code == 1
+    suites = list(_check_junit(written))[3:]
+    assert [each.get("name") for each in suites] == ["customer c7", "customer c8"]
+    assert [each.get("failures") for each in suites] == ["1", "0"]
+    failure = suites[0].find("testcase/failure")
+    assert failure is not None
+    assert failure.text is not None
+    place, sentence, calls, fix, rule = failure.text.splitlines()
+    assert place == "runs.jsonl:2"
+    assert sentence.startswith(f"customer c7 (2 traces): {across}")
+    assert calls == "Calls to look at: #1 in runs.jsonl:1, #1 in runs.jsonl:2."
+    assert (fix, rule.startswith("rule: ")) == ("fix: Stop.", True)
+
+
+def test_sarif_has_a_result_for_each_value_that_violates(
+    across: str, check_sarif: Callable[[Any], None]
+) -> None:
+    code, written = report("sarif", "runs.jsonl")
+    document = json.loads(written)
+    check_sarif(document)
+    (result,) = document["runs"][0]["results"]
+    assert (code, result["ruleId"]) == (1, "budget")
+    assert result["message"]["text"].startswith(f"customer c7 (2 traces): {across}")
+    places = [*result["locations"], *result["relatedLocations"]]
+    lines = [each["physicalLocation"]["region"]["startLine"] for each in places]
+    assert lines == [2, 1, 1]  # the latest call, the rule, the other call
+    assert places[0]["logicalLocations"] == [{"fullyQualifiedName": "customer c7"}]
+    assert len(result["partialFingerprints"]) == 2
+
+
+def test_github_annotates_each_value_that_violates(
+    across: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["verify", "-p", "p.json", "runs.jsonl", "--format", "github"]) == 1
+    line, notice, _ = capsys.readouterr().out.split("\n")
+    place = "::error file=runs.jsonl,line=2,endLine=2,title=budget::"
+    assert line.startswith(f"{place}customer c7 (2 traces): {across}")
+    assert line.endswith("fix: Stop.")
+    assert notice.startswith("::notice")
+
+
+def test_markdown_lists_each_value_that_violates(across: str) -> None:
+    written = report("markdown", "runs.jsonl")[1]
+    assert "| <code>budget</code> across <code>customer</code> | 2 | 1 |" in written
+    assert "| <code>customer c7</code> | <code>budget</code> | customer c7" in written
+
+
+@pytest.mark.parametrize("text", [*HOSTILE.values()], ids=HOSTILE)
+@pytest.mark.parametrize("format", ["junit", "sarif", "github", "markdown"])
+def test_no_value_of_a_label_is_markup(
+    desk: Path, format: str, text: str, check_sarif: Callable[[Any], None]
+) -> None:
+    rule = {"name": text, "rule": "G !refund", "across": "labels.customer", "fix": text}
+    write_procedure(desk, [{"name": "any one", "rule": "true"}, rule])
+    run = {"labels": {"customer": text}, "tool_calls": [call("refund", x=text)]}
+    (desk / "runs.jsonl").write_text(f"{json.dumps(run)}\n")
+    code, written = report(format, "runs.jsonl")
+    assert code == 1
+    match format:
+        case "junit":
+            assert len(_check_junit(written)) == 2
+        case "sarif":
+            check_sarif(json.loads(written))
+            assert len(json.loads(written)["runs"][0]["results"]) == 1
+        case "github":
+            assert [x.split(" ")[0] for x in written.split("\n")] == ["::error", "::notice", ""]
+        case "markdown":
+            rows = [line for line in written.split("\n") if line.startswith("| ")]
+            assert {row.count("|") for row in rows} == {4}
+
+
 # ── all of them ──────────────────────────────────────────────────────────────────────────────
 
 

@@ -1,4 +1,4 @@
-"""Rules across runs in the text of a report: a line for each rule, and what broke it."""
+"""Rules across runs in a report: a line for each rule in the text, and what broke it."""
 
 from __future__ import annotations
 
@@ -37,9 +37,18 @@ def across_lines(results: Sequence[AcrossResult], out: TextIO) -> Iterator[str]:
 
 
 def _value_lines(result: AcrossResult) -> Iterator[str]:
+    yield wrapped(safe(across_sentence(result)), 10)
+    if result.witness:
+        yield wrapped(safe(across_calls(result)), 12)
+
+
+def across_sentence(result: AcrossResult) -> str:
+    """What broke the rule, for which value: `customer c7 (2 traces): Call #4 is …`."""
     undecided = "could not be decided: " if result.outcome is Outcome.ERROR else ""
     traces = counted(len(result.traces), "trace")
-    sentence = f"{result.title} ({traces}): {undecided}{result.result.detail}"
-    yield wrapped(safe(sentence), 10)
-    if result.witness:
-        yield wrapped(safe(f"Calls to look at: {result.where}."), 12)
+    return f"{result.title} ({traces}): {undecided}{result.result.detail}"
+
+
+def across_calls(result: AcrossResult) -> str:
+    """The calls to look at, in a sentence; empty if there are none."""
+    return f"Calls to look at: {result.where}." if result.witness else ""

@@ -1,7 +1,8 @@
 """`--format github`: annotations of GitHub Actions, and the summary of the step.
 
 A line such as `::error file=run.json,line=4::text` makes an annotation. There is one for each rule
-that a trace violates, at its first violation. If `GITHUB_STEP_SUMMARY` names a file, the report in
+that a trace violates, at its first violation, and one for each value for which a rule across runs
+is violated, at the latest call to look at. If `GITHUB_STEP_SUMMARY` names a file, the report in
 Markdown is appended to it.
 """
 
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Final, TextIO
 
 from bylaw.errors import Diagnostic, UsageError, clipped
+from bylaw.reports.ci.across_text import across_calls, across_sentence
 from bylaw.reports.ci.levels import LEVELS
 from bylaw.reports.ci.markdown import MarkdownWriter
 from bylaw.reports.ci.regions import Region
@@ -66,7 +68,15 @@ class GithubWriter:
             self._annotate(_COMMANDS[level], trace.file, region, result.name, message)
 
     def end(self, totals: VerifyTotals) -> None:
-        """Annotates rules that were never tested, and appends the step's summary."""
+        """Annotates rules across runs and rules never tested; appends the step's summary."""
+        for result in totals.broken_across:
+            rule = result.result.constraint
+            level = "error" if result.passed is None else LEVELS[rule.effective_severity]
+            advice = f"fix: {rule.fix}" if rule.fix else ""
+            lines = (across_sentence(result), across_calls(result), advice)
+            _, file, region = totals.places_of(result)[0]
+            message = "\n".join(filter(None, lines))
+            self._annotate(_COMMANDS[level], file, region, rule.name, message)
         if totals.terms.vacuous:
             for name in totals.untested():
                 region = self._run.rules.get(name)

@@ -3,7 +3,8 @@
 A trace is a test suite and a rule a test case. A violated rule is a failure, one that could not be
 decided is an error, and a vacuous one is skipped: nothing was tested. So is a violation that does
 not fail the run. A record that cannot be used is a suite with one error. Counts are kept for each
-suite only, so suites are written as the traces come.
+suite only, so suites are written as the traces come. At the end come the rules across runs: a suite
+for each value of a label.
 """
 
 from __future__ import annotations
@@ -15,10 +16,12 @@ from typing import Final, TextIO
 from xml.sax.saxutils import escape, quoteattr
 
 from bylaw.errors import clipped
+from bylaw.reports.ci.across_text import across_calls, across_sentence
 from bylaw.reports.ci.formats import JUNIT_MARK
 from bylaw.reports.ci.totals import VerifyTotals
 from bylaw.reports.ci.verified import VerifiedTrace, sentences
 from bylaw.reports.ci.writer import VerifyRun
+from bylaw.scoring.across import AcrossResult
 from bylaw.scoring.verify import ConstraintResult
 from bylaw.semantics.verdict import Outcome
 from bylaw.terminal import safe
@@ -59,7 +62,16 @@ class JunitWriter:
         self._suite(trace.name, facts, cases)
 
     def end(self, totals: VerifyTotals) -> None:
-        """Adds a suite about rules that were never tested, if that fails the run; closes it."""
+        """Adds suites about rules across runs, and about rules that were never tested; closes it.
+
+        A rule that was never tested has a suite only if it fails the run.
+        """
+        values: dict[str, list[AcrossResult]] = {}
+        for each in totals.across:
+            values.setdefault(each.title, []).append(each)
+        for title, found in values.items():
+            cases = [(each.name, *self._across(totals, each)) for each in found]
+            self._suite(title, self._run.provenance.facts(), cases)
         if totals.terms.vacuous:
             untested = set(totals.untested())
             message = "vacuous in every trace"
@@ -90,6 +102,21 @@ class JunitWriter:
         region = found[0].region if found else None
         yield f"{trace.file}:{region.line}" if region else trace.name
         yield from sentences(found)
+        yield from self._about(result)
+
+    def _across(self, totals: VerifyTotals, result: AcrossResult) -> tuple[str, str, str]:
+        """The element inside the test case of a rule across runs, its message and its text."""
+        detail = result.result.detail
+        if result.passed:
+            vacuous = result.outcome is Outcome.VACUOUS
+            return ("skipped", f"vacuous: {detail}", "") if vacuous else ("", "", "")
+        places = [f"{file}:{at.line}" if at else file for _, file, at in totals.places_of(result)]
+        sentences = filter(None, (across_sentence(result), across_calls(result)))
+        text = "\n".join((places[0], *sentences, *self._about(result.result)))
+        return "failure" if result.passed is False else "error", detail, text
+
+    def _about(self, result: ConstraintResult) -> Iterator[str]:
+        """The rule: why it is there, how to keep it, and its text."""
         for label, text in (("why", result.constraint.why), ("fix", result.constraint.fix)):
             if text:
                 yield f"{label}: {text}"

@@ -7,10 +7,12 @@ obey is written as an entity, and mentions of people are broken up.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from typing import Final, TextIO
 
 from bylaw.errors import clipped
+from bylaw.reports.ci.across_text import across_calls, across_sentence
 from bylaw.reports.ci.formats import MARKDOWN_MARK
 from bylaw.reports.ci.totals import VerifyTotals
 from bylaw.reports.ci.verified import VerifiedTrace
@@ -69,6 +71,7 @@ class MarkdownWriter:
         for rule in totals.rules():
             name, in_play = markdown_code(rule.name), rule.traces - rule.vacuous
             yield f"| {name} | {in_play} | {rule.violated} |"
+        yield from _across(totals)
         if untested := totals.untested():
             names = ", ".join(map(markdown_code, untested[:MAX_SHOWN]))
             yield from ("", f"No trace puts these rules to the test: {names}.")
@@ -94,6 +97,26 @@ class MarkdownWriter:
             note = f" ({markdown_text(excuse)})" if excuse else ""
             detail = markdown_text(result.detail)
             yield f"| {name} | {markdown_code(result.name)} | {detail}{note} |"
+
+
+def _across(totals: VerifyTotals) -> Iterator[str]:
+    """The rules across runs, with the first values for which they are violated."""
+    if not totals.across:
+        return
+    yield from ("", "| rule across runs | values | violated |", "| --- | ---: | ---: |")
+    values = Counter((each.name, each.label) for each in totals.across)
+    broken = Counter((each.name, each.label) for each in totals.broken_across)
+    for (name, label), number in values.items():
+        rule = f"{markdown_code(name)} across {markdown_code(label)}"
+        yield f"| {rule} | {number} | {broken[name, label]} |"
+    if totals.broken_across:
+        yield from ("", "| value | rule | |", "| --- | --- | --- |")
+        for each in totals.broken_across[:MAX_SHOWN]:
+            said = filter(None, (across_sentence(each), across_calls(each)))
+            detail = " ".join(map(markdown_text, said))
+            yield f"| {markdown_code(each.title)} | {markdown_code(each.name)} | {detail} |"
+        if (more := len(totals.broken_across) - MAX_SHOWN) > 0:
+            yield from ("", f"… and {counted(more, 'more value')}.")
 
 
 def markdown_text(text: str) -> str:

@@ -2,7 +2,8 @@
 
 A violation is a result at the line of its call in the trace's file. Related locations are the rule
 in the procedure's file, and the other calls to look at. A record or rule that could not be judged
-is a notification of the tool. Results are written as the traces come.
+is a notification of the tool. Results are written as the traces come; those of rules across runs
+come last, one for each value for which a rule is violated.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from urllib.parse import quote
 
 from bylaw.errors import clipped
 from bylaw.procedure.procedure import Constraint
+from bylaw.reports.ci.across_text import across_sentence
 from bylaw.reports.ci.formats import SARIF_MARK
 from bylaw.reports.ci.levels import LEVELS
 from bylaw.reports.ci.regions import Region
@@ -24,8 +26,9 @@ from bylaw.reports.ci.totals import VerifyTotals
 from bylaw.reports.ci.verified import LocatedViolation, VerifiedTrace
 from bylaw.reports.ci.writer import VerifyRun
 from bylaw.reports.provenance import HashedFile
+from bylaw.scoring.across import AcrossResult
 from bylaw.scoring.verify import MAX_SENTENCES
-from bylaw.values import Json
+from bylaw.values import Json, canonical
 from bylaw.version import __version__
 
 SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -77,14 +80,24 @@ class SarifWriter:
             self._notify(result.detail, place, self._ids[result.name])
         for result in trace.report.violated:
             for each in trace.of(result)[:MAX_SENTENCES]:
-                self._out.write(f"{self._separator}\n{json.dumps(self._result(trace, each))}")
-                self._separator = ","
+                self._write(self._result(trace, each))
+
+    def _write(self, result: Json) -> None:
+        self._out.write(f"{self._separator}\n{json.dumps(result)}")
+        self._separator = ","
 
     def end(self, totals: VerifyTotals) -> None:
-        """Closes the results; adds the files, the command and its notifications."""
+        """Adds the rules across runs, the files, the command and its notifications."""
+        for result in totals.broken_across:
+            if result.passed is None:
+                _, file, region = totals.places_of(result)[0]
+                place = self._location(file, region)
+                self._notify(across_sentence(result), place, self._ids[result.name])
+            else:
+                self._write(self._across(totals, result))
         origin = self._run.provenance
-        file = origin.procedure_file
-        artifacts = [_artifact(each) for each in (*((file,) if file else ()), *origin.inputs)]
+        source = origin.procedure_file
+        artifacts = [_artifact(each) for each in (*((source,) if source else ()), *origin.inputs)]
         invocation = {
             "executionSuccessful": not totals.undecided,
             "commandLine": " ".join(origin.command),
@@ -119,28 +132,49 @@ class SarifWriter:
         }
 
     def _result(self, trace: VerifiedTrace, found: LocatedViolation) -> Json:
-        name = found.constraint.name
         digest = f"{found.fingerprint}:{found.ordinal + 1}"
         place = self._location(trace.file, found.region)
         place["logicalLocations"] = [{"fullyQualifiedName": clipped(trace.name, MAX_TEXT)}]
+        related = [(text, self._location(trace.file, region)) for text, region in found.witnesses()]
+        finding = self._finding(found.constraint, found.detail, place, related, digest)
+        return finding | self._state(found)
+
+    def _finding(
+        self,
+        constraint: Constraint,
+        detail: str,
+        place: dict[str, Json],
+        related: list[tuple[str, dict[str, Json]]],
+        digest: str,
+    ) -> dict[str, Json]:
+        """A violation of a rule, with its place and those of the calls to look at."""
+        name = constraint.name
         rule = self._location(self._run.procedure_file, self._run.rules.get(name))
-        related = [(f"the rule '{name}'", rule)]
-        related += [
-            (text, self._location(trace.file, region)) for text, region in found.witnesses()
-        ]
         return {
             "ruleId": self._ids[name],
             "ruleIndex": self._numbers[name],
-            "level": LEVELS[found.constraint.effective_severity],
-            "message": {"text": _message(found.detail)},
+            "level": LEVELS[constraint.effective_severity],
+            "message": {"text": _message(detail)},
             "locations": [place],
             "relatedLocations": [
                 {"id": number, "message": {"text": _message(text)}, **where}
-                for number, (text, where) in enumerate(related, 1)
+                for number, (text, where) in enumerate([(f"the rule '{name}'", rule), *related], 1)
             ],
             "partialFingerprints": {FINGERPRINT: digest, _LINE_HASH: digest},
-            **self._state(found),
         }
+
+    def _across(self, totals: VerifyTotals, result: AcrossResult) -> Json:
+        """A rule across runs that is violated, at the latest call to look at."""
+        (_, file, region), *others = totals.places_of(result)
+        place = self._location(file, region)
+        place["logicalLocations"] = [{"fullyQualifiedName": clipped(result.title, MAX_TEXT)}]
+        related = [(text, self._location(path, at)) for text, path, at in others]
+        said: Json = [result.name, result.label, result.value or result.traces[0]]
+        text = canonical(said).encode("utf-8", "surrogatepass")
+        digest = f"{hashlib.sha256(text).hexdigest()[:32]}:1"
+        state = {"baselineState": "new"} if self._run.terms.baseline else {}
+        constraint, detail = result.result.constraint, across_sentence(result)
+        return self._finding(constraint, detail, place, related, digest) | state
 
     def _state(self, found: LocatedViolation) -> dict[str, Json]:
         if not self._run.terms.baseline:

@@ -10,7 +10,8 @@ from typing import Final
 
 from bylaw.batch.output.rule_counts import RuleCounts, layer_rates
 from bylaw.procedure.procedure import Procedure, label_of, value_of
-from bylaw.reports.ci.verified import LocatedViolation, VerifiedTrace
+from bylaw.reports.ci.regions import Region
+from bylaw.reports.ci.verified import MAX_WITNESSES, LocatedViolation, VerifiedTrace
 from bylaw.scoring.across import AcrossResult
 from bylaw.semantics.verdict import Outcome
 from bylaw.values import Json
@@ -67,6 +68,8 @@ class VerifyTotals:
         """The number of traces that fail the run."""
         self.across: Sequence[AcrossResult] = ()
         """The results of rules across runs, for each value; known once all traces are."""
+        self._places: Final[dict[str, tuple[str, Region | None]]] = {}
+        """The file and the line of each trace, if there are rules across runs."""
         self._outcomes: Final[Counter[tuple[str, Outcome]]] = Counter()
         self._lost: Final[Counter[str]] = Counter()
 
@@ -77,6 +80,9 @@ class VerifyTotals:
         if report is None:
             self.unusable[trace.file] += 1
             return
+        if self.procedure.across:
+            line = trace.entry.line
+            self._places[trace.name] = trace.file, None if line is None else Region(line)
         self.traces += 1
         self.calls += len(report.trace.calls)
         self.labels[report.label or "UNDECIDED"] += 1
@@ -87,6 +93,22 @@ class VerifyTotals:
             self.known += sum(each.known for each in trace.violations)
             self.new += sum(not each.known for each in trace.violations)
         self.failing += self.terms.fails(trace)
+
+    # ── rules across runs ─────────────────────────────────────────────────────────────────
+
+    @property
+    def broken_across(self) -> list[AcrossResult]:
+        """The results of rules across runs that are violated, or could not be decided."""
+        return [each for each in self.across if each.passed is not True]
+
+    def places_of(self, result: AcrossResult) -> list[tuple[str, str, Region | None]]:
+        """The calls to look at, the latest first: each in words, its file and its line.
+
+        If there are none, the latest trace of the value.
+        """
+        calls = [(f"call #{at + 1} in {name}", name) for name, at in reversed(result.witness)]
+        found = calls[:MAX_WITNESSES] or [(result.traces[-1], result.traces[-1])]
+        return [(text, *self._places[name]) for text, name in found]
 
     # ── figures ───────────────────────────────────────────────────────────────────────────
 
@@ -119,13 +141,13 @@ class VerifyTotals:
     @property
     def undecided(self) -> bool:
         """Was there anything that could not be read or decided?"""
-        open_across = any(each.passed is None for each in self.across)
+        open_across = any(each.passed is None for each in self.broken_across)
         return bool(self.unusable or self.labels["UNDECIDED"] or open_across)
 
     @property
     def failed(self) -> bool:
         """Does the run fail?"""
-        broken_across = any(each.passed is False for each in self.across)
+        broken_across = any(each.passed is False for each in self.broken_across)
         return bool(self.failing or broken_across or (self.terms.vacuous and self.untested()))
 
     def to_dict(self) -> dict[str, Json]:
