@@ -11,7 +11,7 @@ from stores import KINDS, SHARED, NewAddress, cluster, new_address
 
 from bylaw import BylawError
 from bylaw.store.addresses import open_store
-from bylaw.store.store import Append, GateStore, RunRow, StoreError
+from bylaw.store.store import Append, GateStore, RunRow, StoreError, stream_of
 
 __all__ = ["cluster", "new_address"]
 
@@ -89,6 +89,42 @@ def test_rows_are_listed_open_ones_first_then_the_latest(store: GateStore) -> No
     assert [each.run for each in store.rows()] == ["new", "old", "done"]
     assert [each.run for each in store.rows(since=5.0)] == ["new", "done"]
     assert [each.run for each in store.rows(limit=1)] == ["new"]
+
+
+def test_an_entry_that_is_not_the_next_is_refused(store: GateStore) -> None:
+    assert store.append([entry("a", 1)]) == [False]
+    store.append([entry("a", 0)])
+    assert store.append([entry("a", 2), entry("b", 0)]) == [False, True]
+    assert store.read("a") == ["x"]
+
+
+def ended(run: str, updated: float, *, closed: bool = True) -> Append:
+    stream = stream_of(run)
+    return Append(
+        ((stream, 0, "x"),), row(run, 0, updated=updated, closed=closed), ((stream, 0, "s"),)
+    )
+
+
+def test_finished_runs_are_deleted_as_a_whole_the_oldest_first(store: GateStore) -> None:
+    store.append([ended("old", 1.0), ended("older", 0.5), ended("new", 9.0)])
+    store.append([ended("open", 1.0, closed=False), entry("across/x", 0)])
+    assert store.delete_finished(5.0, 1) == 1
+    assert store.row("older") is None
+    assert store.row("old") is not None
+    assert store.delete_finished(5.0, 9) == 1
+    assert store.delete_finished(5.0, 9) == 0
+    assert [each.run for each in store.rows()] == ["open", "new"]
+    for run, left in {"older": False, "old": False, "new": True, "open": True}.items():
+        assert bool(store.read(stream_of(run))) is left
+        assert bool(store.snapshot(stream_of(run))) is left
+    assert store.read("across/x") == ["x"]
+
+
+def test_a_deleted_run_is_not_continued_and_can_be_opened_again(store: GateStore) -> None:
+    store.append([ended("a", 1.0)])
+    store.delete_finished(5.0, 9)
+    assert store.append([entry(stream_of("a"), 1)]) == [False]
+    assert store.append([entry(stream_of("a"), 0)]) == [True]
 
 
 TEXTS = ["", "\\u0000", "'; DROP TABLE bylaw_entries; --", "é 漢 🙂", "x" * 300_000, "%s ? {0}"]

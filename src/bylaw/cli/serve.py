@@ -71,6 +71,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="for rules across runs: a call without a result has failed after N seconds",
     )
+    parser.add_argument(
+        "--keep",
+        type=at_least_one,
+        metavar="N",
+        help="delete runs N days after they finished (default: none is deleted)",
+    )
     add_number(parser, "--max-body", 2_000_000, "the largest request, in bytes")
     add_json(parser, "the addresses and the new tokens as JSON")
 
@@ -91,6 +97,7 @@ def run(options: argparse.Namespace) -> int:
         message = f"{error.name} is not installed"
         raise UsageError(Diagnostic("E420", message, "pip install 'bylaw[serve]'")) from None
     from bylaw.serve.resident import ResidentGate
+    from bylaw.serve.retention import DAY
     from bylaw.serve.tickets import Principal
     from bylaw.serve.tokens import Tokens, random_token
     from bylaw.store.addresses import open_store
@@ -112,6 +119,7 @@ def run(options: argparse.Namespace) -> int:
         max_live=options.live,
         timeout=options.timeout,
         give_up=options.give_up,
+        keep=None if options.keep is None else options.keep * DAY,
     )
     if options.unix is not None:
         socket, address = listening_at(Path(options.unix)), f"unix:{options.unix}"

@@ -41,7 +41,7 @@ class GateCounts:
         self.seconds: Final = Histogram()
         self.commit_seconds: Final = Histogram()
         self.recovery_seconds: Final = Histogram()
-        self.commits = self.conflicts = self.store_errors = 0
+        self.commits = self.conflicts = self.store_errors = self.deletions = 0
 
     def committed(self, entries: int, seconds: float) -> None:
         """A transaction was committed."""
@@ -59,6 +59,11 @@ class GateCounts:
         """The store could not be used."""
         with self._lock:
             self.store_errors += 1
+
+    def deleted(self, runs: int) -> None:
+        """Runs were deleted."""
+        with self._lock:
+            self.deletions += runs
 
     def recovered(self, seconds: float) -> None:
         """A run was recovered from the store."""
@@ -95,6 +100,7 @@ class GateCounts:
                 *_plain(
                     "operations_total", "counter", "Operations stored.", self.operations["stored"]
                 ),
+                *_plain("deleted_runs_total", "counter", "Runs deleted.", self.deletions),
                 *_histogram("request_seconds", "Time to answer requests.", self.seconds),
                 *_histogram("commit_seconds", "Time to commit.", self.commit_seconds),
                 *_histogram("recovery_seconds", "Time to recover runs.", self.recovery_seconds),

@@ -31,6 +31,7 @@ from bylaw.procedure.procedure import Procedure
 from bylaw.serve.across_store import AcrossStreams
 from bylaw.serve.counts import GateCounts
 from bylaw.serve.operations import OPENING, OPERATIONS, checked_fields, checked_input
+from bylaw.serve.retention import Retention
 from bylaw.serve.sealing import Sealer
 from bylaw.serve.tickets import Principal, Ticket
 from bylaw.serve.worker import Worker
@@ -57,8 +58,8 @@ class ResidentGate:
 
     `guard` has options of the guards: the setting, the hints, limits. `key` seals what is stored:
     at least 16 secret bytes, the same in every replica. For rules across runs, a call whose result
-    has not arrived after `give_up` seconds has failed. `clock` returns the time in seconds since
-    1970, UTC.
+    has not arrived after `give_up` seconds has failed. Runs are deleted `keep` seconds after they
+    finished; without it, none is. `clock` returns the time in seconds since 1970, UTC.
     """
 
     def __init__(
@@ -73,6 +74,7 @@ class ResidentGate:
         workers: int = WORKERS,
         timeout: float = TIMEOUT,
         give_up: float | None = None,
+        keep: float | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self.procedure: Final = procedure
@@ -99,9 +101,12 @@ class ResidentGate:
         workers = workers if self.across is None else 1  # all runs are decided one after the other
         each = max(1, max_live // workers)
         self._workers: Final = [Worker(self, number, each) for number in range(workers)]
+        self._retention: Final = None if keep is None else Retention(self, keep)
         self._closing = False
         for worker in self._workers:
             worker.start()
+        if self._retention is not None:
+            self._retention.start()
 
     def _sample(self, unenforceable: Unenforceable) -> Guard:
         """A guard like those of the runs: whatever is wrong with the procedure is found now."""
@@ -266,6 +271,8 @@ class ResidentGate:
         self._closing = True
         for worker in self._workers:
             worker.queue.put(None)
+        if self._retention is not None:
+            self._retention.stop()
         end = time.monotonic() + timeout
         for worker in self._workers:
             worker.join(max(0.0, end - time.monotonic()))

@@ -24,7 +24,7 @@ from bylaw.procedure.procedure import Procedure
 from bylaw.serve.across_store import AcrossStreams
 from bylaw.serve.operations import OPERATIONS, RunOperation
 from bylaw.serve.sealing import Sealer, unrecoverable
-from bylaw.store.store import Append, RunRow
+from bylaw.store.store import Append, RunRow, stream_of
 from bylaw.trace.refusal_mark import unmarked
 from bylaw.values import Json, canonical, read_json
 
@@ -318,11 +318,6 @@ class ResidentRun:
         live = ResidentRun(RunOpening(**read_json(body)), procedure, sealer)
         live.number, live.seal = 0, seal
         return live
-
-
-def stream_of(run: str) -> str:
-    """The name of a run's stream."""
-    return f"run/{run}"
 
 
 def digest(value: Json) -> str:

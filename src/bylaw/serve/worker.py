@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from bylaw.errors import BylawError, Diagnostic, UsageError
 from bylaw.serve.operations import OPERATIONS, RunOperation
-from bylaw.serve.resident_run import ResidentRun, RunOpening, stream_of
+from bylaw.serve.resident_run import ResidentRun, RunOpening
 from bylaw.serve.tickets import Answered, Principal, Ticket
-from bylaw.store.store import Append, StoreError, store_failed
+from bylaw.store.store import Append, StoreError, store_failed, stream_of
 from bylaw.values import Json, equal
 
 if TYPE_CHECKING:
@@ -243,22 +243,36 @@ class Worker(threading.Thread):
             if self._gate.across is not None:
                 live = self._with_shared_rules(live)
             elif fresh or live.fresh_until < time.monotonic():
-                self._catch_up(live)
+                live = self._caught_up(live)
         return live
 
     def _with_shared_rules(self, live: ResidentRun) -> ResidentRun | None:
         """A run that shares rules, with these rules as they are now."""
         assert self._gate.across is not None, "there are such rules"
-        if self._gate.store.read(live.stream, live.number):  # another replica has served it
+        if self._news(live) != []:  # another replica has served it, or it was deleted
             self.live.pop(live.opened.run)
             return self._found(live.opened.run, fresh=True)
         self._gate.across.begin(live.opened.labels)
         return live
 
-    def _catch_up(self, live: ResidentRun) -> None:
-        """Applies what other replicas have stored since."""
-        for entry in self._gate.store.read(live.stream, live.number):
+    def _caught_up(self, live: ResidentRun) -> ResidentRun | None:
+        """A run with what other replicas have stored since; None if it was deleted."""
+        news = self._news(live)
+        if news is None:
+            self.live.pop(live.opened.run)
+            return self._found(live.opened.run, fresh=True)  # perhaps it was opened again
+        for entry in news:
             live.replay(entry)
+        return live
+
+    def _news(self, live: ResidentRun) -> list[str] | None:
+        """The entries of a run since the latest that is known; None if that one is gone.
+
+        A run is deleted days after it has finished. Somebody who looks before that finds the end
+        of the run, and somebody who looks later finds nothing.
+        """
+        latest, *news = self._gate.store.read(live.stream, live.number - 1) or [""]
+        return news if latest.partition(" ")[0] == live.seal else None
 
     def _recovered(self, run: str) -> ResidentRun | None:
         """A run from the store: its snapshot, and the entries since."""

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Sequence
 from typing import Final
 
-from bylaw.store.store import Append, RunRow, check_disjoint
+from bylaw.store.store import Append, RunRow, check_disjoint, stream_of
 
 
 class MemoryStore:
@@ -55,6 +55,16 @@ class MemoryStore:
         with self._lock:
             found = [row for row in self._rows.values() if row.updated >= since]
         return sorted(found, key=lambda row: (row.closed, -row.updated))[:limit]
+
+    def delete_finished(self, before: float, limit: int) -> int:
+        """Deletes finished runs."""
+        with self._lock:
+            old = [each for each in self._rows.values() if each.closed and each.updated < before]
+            for row in sorted(old, key=lambda row: row.updated)[:limit]:
+                del self._rows[row.run]
+                self._streams.pop(stream_of(row.run), None)
+                self._snapshots.pop(stream_of(row.run), None)
+        return min(limit, len(old))
 
     def check(self) -> None:
         """Memory can always be used."""

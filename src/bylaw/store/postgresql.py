@@ -13,7 +13,14 @@ from typing import Any, Final, cast
 
 from bylaw.errors import Diagnostic, UsageError
 from bylaw.store import schema
-from bylaw.store.store import Append, RunRow, StoreError, check_disjoint, store_failed
+from bylaw.store.store import (
+    Append,
+    RunRow,
+    StoreError,
+    check_disjoint,
+    store_failed,
+    stream_of,
+)
 
 CONNECTING: Final = {"connect_timeout": 5, "keepalives_idle": 5, "keepalives_interval": 2}
 """The patience with a server that cannot be reached, in seconds."""
@@ -23,7 +30,10 @@ STATEMENT_MS: Final = 5000
 """The longest that a statement may take."""
 
 _INSERT: Final = (
-    "INSERT INTO bylaw_entries SELECT * FROM unnest(%s::text[], %s::bigint[], %s::text[]) "
+    "INSERT INTO bylaw_entries "
+    "SELECT * FROM unnest(%s::text[], %s::bigint[], %s::text[]) AS new (stream, number, body) "
+    "WHERE number = 0 OR EXISTS (SELECT 1 FROM bylaw_entries AS old "
+    "WHERE old.stream = new.stream AND old.number = new.number - 1) "
     "ON CONFLICT DO NOTHING RETURNING stream"
 )
 _DELETE: Final = (
@@ -157,6 +167,18 @@ class PostgresqlStore:
         with self._errors():
             found = self._connection().execute(_ours(statement), values)
             return cast("list[Any]", found.fetchall())
+
+    def delete_finished(self, before: float, limit: int) -> int:
+        """Deletes finished runs. Of several replicas, each deletes others."""
+        statement = schema.DELETE_ROWS.replace("LIMIT ?", "LIMIT ? FOR UPDATE SKIP LOCKED")
+        with self._errors():
+            connection = self._connection()
+            with connection.transaction():
+                runs = connection.execute(_ours(statement), [before, limit]).fetchall()
+                streams = [stream_of(run) for (run,) in runs]
+                for each in schema.DELETE_STREAMS:
+                    connection.execute(_ours(each).replace("= %s", "= ANY(%s)"), [streams])
+        return len(runs)
 
     def check(self) -> None:
         """Does the server answer, and may it be written to?"""

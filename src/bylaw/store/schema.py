@@ -46,6 +46,14 @@ PUT_ROW: Final = (
     "owner = excluded.owner, about = excluded.about"
 )
 
+_FINISHED: Final = (
+    "SELECT run FROM bylaw_runs WHERE closed = 1 AND updated < ? ORDER BY updated LIMIT ?"
+)
+DELETE_ROWS: Final = f"DELETE FROM bylaw_runs WHERE run IN ({_FINISHED}) RETURNING run"
+DELETE_STREAMS: Final = tuple(
+    f"DELETE FROM {table} WHERE stream = ?" for table in ("bylaw_entries", "bylaw_snapshots")
+)
+
 
 def check_versions(found: Sequence[Any]) -> None:
     """A store that another version of Bylaw wrote is left alone."""

@@ -15,7 +15,14 @@ from pathlib import Path
 from typing import Any, Final
 
 from bylaw.store import schema
-from bylaw.store.store import Append, RunRow, StoreError, check_disjoint, store_failed
+from bylaw.store.store import (
+    Append,
+    RunRow,
+    StoreError,
+    check_disjoint,
+    store_failed,
+    stream_of,
+)
 
 BUSY: Final = 5.0
 """The time to wait for another process that is writing, in seconds."""
@@ -92,9 +99,10 @@ class SqliteStore:
         return first
 
     def _append(self, connection: sqlite3.Connection, append: Append) -> bool:
-        taken = "SELECT 1 FROM bylaw_entries WHERE stream = ? AND number = ?"
-        if any(connection.execute(taken, entry[:2]).fetchone() for entry in append.entries):
-            return False
+        latest = "SELECT ifnull(max(number), -1) FROM bylaw_entries WHERE stream = ?"
+        for stream, number, _ in append.entries:
+            if connection.execute(latest, [stream]).fetchone() != (number - 1,):
+                return False
         connection.executemany("INSERT INTO bylaw_entries VALUES (?, ?, ?)", append.entries)
         if append.row is not None:
             connection.execute(schema.PUT_ROW, schema.columns_of(append.row))
@@ -120,6 +128,19 @@ class SqliteStore:
     def _find(self, statement: str, *values: Any) -> list[Any]:
         with self._errors():
             return self._connection().execute(statement, values).fetchall()
+
+    def delete_finished(self, before: float, limit: int) -> int:
+        """Deletes finished runs. The file does not shrink: its pages are used again."""
+        with self._errors(), self._turn:
+            connection = self._connection()
+            self._check_file()
+            connection.execute("BEGIN IMMEDIATE")
+            runs = connection.execute(schema.DELETE_ROWS, [before, limit]).fetchall()
+            streams = [(stream_of(run),) for (run,) in runs]
+            for statement in schema.DELETE_STREAMS:
+                connection.executemany(statement, streams)
+            connection.execute("COMMIT")
+        return len(runs)
 
     def _check_file(self) -> None:
         if self._identity() != self._file:

@@ -10,6 +10,9 @@ one of them was cut off.
 
 Beside its stream a run has a snapshot, from which it can be resumed without reading all entries,
 and a row for lists of runs. Both are written with an entry, or not at all.
+
+A run that has finished can be deleted, as a whole. No stream is ever deleted in part: the numbers
+of its entries have no gaps, and each entry is sealed with the one before it.
 """
 
 from __future__ import annotations
@@ -63,10 +66,11 @@ class GateStore(Protocol):
     """Streams, snapshots and rows. Any thread may use it; every method may raise a StoreError."""
 
     def append(self, appends: Sequence[Append]) -> list[bool]:
-        """Commits each of these whose numbers are free, all in one transaction.
+        """Commits each of these whose numbers are the next, all in one transaction.
 
-        False for one whose numbers are taken. Each stream occurs in at most one of them. If a
-        StoreError is raised, the transaction may or may not have been committed.
+        False for one whose numbers are taken, or whose stream was deleted. Each stream occurs in
+        at most one of them. If a StoreError is raised, the transaction may or may not have been
+        committed.
         """
         ...
 
@@ -86,6 +90,13 @@ class GateStore(Protocol):
         """The rows that were updated since this time: runs that are not closed first, then new."""
         ...
 
+    def delete_finished(self, before: float, limit: int) -> int:
+        """Deletes runs that finished before this time: entries, snapshots and rows.
+
+        At most `limit` of them, in one transaction; returns their number.
+        """
+        ...
+
     def check(self) -> None:
         """Raises a StoreError if the store cannot be used now."""
         ...
@@ -93,6 +104,11 @@ class GateStore(Protocol):
     def close(self) -> None:
         """Closes the store."""
         ...
+
+
+def stream_of(run: str) -> str:
+    """The name of a run's stream."""
+    return f"run/{run}"
 
 
 def check_disjoint(appends: Sequence[Append]) -> None:

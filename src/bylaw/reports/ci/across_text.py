@@ -43,7 +43,7 @@ def _value_lines(result: AcrossResult) -> Iterator[str]:
 
 
 def across_sentence(result: AcrossResult) -> str:
-    """What broke the rule, for which value: `customer c7 (2 traces): Call #4 is …`."""
+    """The value, and the call that broke the rule: `customer c7 (2 traces): Call #4 is …`."""
     undecided = "could not be decided: " if result.outcome is Outcome.ERROR else ""
     traces = counted(len(result.traces), "trace")
     return f"{result.title} ({traces}): {undecided}{result.result.detail}"
