@@ -31,7 +31,7 @@ from bylaw.procedure.procedure import Procedure
 from bylaw.serve.across_store import AcrossStreams
 from bylaw.serve.counts import GateCounts
 from bylaw.serve.operations import OPENING, OPERATIONS, checked_fields, checked_input
-from bylaw.serve.retention import Retention
+from bylaw.serve.retention import RunRetention
 from bylaw.serve.sealing import Sealer
 from bylaw.serve.tickets import Principal, Ticket
 from bylaw.serve.worker import Worker
@@ -101,7 +101,7 @@ class ResidentGate:
         workers = workers if self.across is None else 1  # all runs are decided one after the other
         each = max(1, max_live // workers)
         self._workers: Final = [Worker(self, number, each) for number in range(workers)]
-        self._retention: Final = None if keep is None else Retention(self, keep)
+        self._retention: Final = None if keep is None else RunRetention(self, keep)
         self._closing = False
         for worker in self._workers:
             worker.start()

@@ -29,7 +29,7 @@ BATCH: Final = 200
 """The most runs that are deleted in one transaction: others wait for it."""
 
 
-class Retention(threading.Thread):
+class RunRetention(threading.Thread):
     """Deletes old runs until it is stopped."""
 
     def __init__(self, gate: ResidentGate, keep: float) -> None:
