@@ -29,7 +29,7 @@ FILES = int(os.environ.get("BYLAW_FUZZ_COMMANDS", "400"))
 
 pytestmark = pytest.mark.fuzz
 
-READ_NOTHING = {"bench instance", "train data build"}
+READ_NOTHING = {"bench instance", "train data build", "completion"}
 """Commands that read no file."""
 
 TRIED_ELSEWHERE = {

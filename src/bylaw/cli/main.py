@@ -63,6 +63,7 @@ COMMANDS: Final = {
     "train grpo": "fine-tune a model with GRPO, with compliance in the reward",
     "train curves": "compare the training curves of GRPO runs",
     "train eval": "evaluate a checkpoint on the splits and the benchmark",
+    "completion": "print a script that completes commands in bash, zsh or fish",
 }
 """Each command and what it does."""
 _ROOMS: Final = ("bench", "doctor", "ground", "hook", "install", "log", "train")

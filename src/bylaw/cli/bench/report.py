@@ -6,6 +6,7 @@ import argparse
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from textwrap import fill
 from typing import Final
 
 from bylaw.bench.analysis import ANALYSES
@@ -36,8 +37,7 @@ Next to each result under a gate is what the gate achieves by itself.
 The page is a single file that needs no network. It has all tables, their
 figures, and every run with its calls, including those refused.
 
-Tables: {", ".join(list(ANALYSES)[:7])},
-{", ".join(list(ANALYSES)[7:])}.
+{fill(f"Tables: {', '.join(ANALYSES)}.", 80)}
 """
 
 
