@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 PYTEST := $(BIN)/python -m pytest
 
-.PHONY: help demo mine-demo bench-demo serve-demo coding-demo claude-code codex litellm test test-all test-rest test-oracle test-fuzz check results-check format docs clean
+.PHONY: help demo mine-demo bench-demo serve-demo coding-demo claude-code codex litellm test test-all test-rest test-oracle test-fuzz check release-check results-check format docs clean
 
 help:
 	@echo "make demo         a procedure, a good and a bad trace, the verdict explained"
@@ -22,6 +22,7 @@ help:
 	@echo "make test-fuzz    20,000 damaged files"
 	@echo "make check        style, types, layers, docs"
 	@echo "make docs         the documentation as a searchable site: site/index.html"
+	@echo "make release-check  the wheel, alone in a fresh environment, follows the tutorial"
 	@echo "make results-check  published tables and figures, recomputed from the recorded runs"
 	@echo "make format       rewrite code and generated docs in house style"
 
@@ -137,6 +138,9 @@ docs: $(VENV)/docs
 	else \
 		echo "NOT BUILT: the site, whose packages could not be installed"; \
 	fi
+
+release-check: $(VENV)/core
+	$(BIN)/python tools/release_check.py
 
 results-check: $(VENV)/core
 	$(BIN)/python benchmarks/form_only.py
