@@ -12,6 +12,7 @@ import random
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from datetime import date, timedelta
 from typing import Any, Final
 
 from bylaw import Call, Guard, Outcome, Procedure, Trace, verify_trace
@@ -25,9 +26,14 @@ OTHERS: Final = ("search", "notify", "log_note", "escalate", "check_stock", "pin
 TOOLS: Final = (LISTING, *LOOKUPS, *ACTIONS, *OTHERS)
 STATES: Final = ("open", "paid", "shipped", "closed")
 MODES: Final = ("fast", "slow", "manual", "auto")
+TAGS: Final = ("x", "y", "z")
+BEGUN: Final = 1_767_225_600
+"""When runs begin: 2026-01-01, in seconds since 1970."""
+FIRST_DAY: Final = date(2026, 1, 15)
 LENGTH: Final = 12
 """The calls of a run, about."""
-ATTEMPTS: Final = 400
+RARE: Final = 8
+"""Of so many attempts at a run with these rules, one must succeed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +86,16 @@ def _pair(text: str, left: tuple[str, ...] = _PLAIN, right: tuple[str, ...] = OT
     return made
 
 
+def _three(text: str) -> Callable[[random.Random], str]:
+    def made(choose: random.Random) -> str:
+        a, b, c = _pick(choose, _PLAIN, OTHERS, OTHERS)
+        if c < b:
+            b, c = c, b
+        return text.format(a=a, b=b, c=c, n=choose.choice((2, 3)))
+
+    return made
+
+
 def _action(text: str) -> Callable[[random.Random], str]:
     def made(choose: random.Random) -> str:
         modes = choose.sample(MODES, 2)
@@ -92,6 +108,10 @@ def _action(text: str) -> Callable[[random.Random], str]:
             total=choose.choice((200, 250, 300, 400)),
             limit=choose.choice((50, 100, 150, 200)),
             n=choose.choice((1, 2)),
+            day=choose.choice(("2026-03-01", "2026-03-15", "2026-04-01")),
+            mode=choose.choice(MODES),
+            tag=choose.choice(TAGS),
+            window=choose.choice(("1 min", "10 min")),
         )
 
     return made
@@ -106,9 +126,14 @@ KINDS: Final[dict[str, Callable[[random.Random], str]]] = {
     "apart": _pair("!(F {a} & F {b})", OTHERS),
     "alternate precedence": _pair("G({a} -> Y(!{a} S {b}))"),
     "alternate response": _pair("G({a} -> X(!{a} U {b}))"),
+    "chain precedence": _pair("G({a} -> Y {b})"),
     "chain response": _pair("G({a} -> X {b})"),
     "never": _pair("!F {b}"),
+    "called": _pair("F {b}"),
     "count": _action("CalledN({a}, <= {n})"),
+    "any before": _three("G({a} -> O {{{b}, {c}}})"),
+    "any after": _three("G({a} -> F {{{b}, {c}}})"),
+    "group count": _three("CalledN({{{a}, {b}}}, <= {n})"),
     "per key": _action("G({a} -> let v = args.id: length(sofar(call({a}, id = v))) <= 1)"),
     "lookup": _action("G({a} -> let v = args.id: earlier call({l}, id = v, ok))"),
     "source": _action(
@@ -119,7 +144,17 @@ KINDS: Final[dict[str, Callable[[random.Random], str]]] = {
     "agreement": _action(f"G({{a}} -> {_LAST} args.amount <= o.limit)"),
     "value": _action("G({a} -> args.mode in [{modes}])"),
     "bound": _action("G({a} -> args.amount <= {amount})"),
+    "date bound": _action('G({a} -> args.day <= "{day}")'),
+    "combination": _action('G({a} -> !(args.mode = "{mode}" & args.tag = "{tag}"))'),
     "total": _action("G({a} -> sum(sofar({a}).args.amount) <= {total})"),
+    "total per key": _action(
+        "G({a} -> let v = args.id: sum(sofar(call({a}, id = v)).args.amount) <= {total})"
+    ),
+    "rate": _action("G({a} -> length(sofar({a}, {window})) <= {n})"),
+    "window total": _action("G({a} -> sum(sofar({a}, {window}).args.amount) <= {total})"),
+    "recent": _pair("G({a} -> O {b} within 10 min)"),
+    "deadline": _pair("G({a} -> F {b} within 10 min)"),
+    "said": _action("G({a} -> let v = args.id: earlier (says(user) & text contains v))"),
     "confirmed": _action(
         f"G({{a}} -> last(says(user)).text ~ /{YES.replace('{', '{{').replace('}', '}}')}/)"
     ),
@@ -129,7 +164,7 @@ KINDS: Final[dict[str, Callable[[random.Random], str]]] = {
     ),
 }
 """A rule of each kind, drawn at random."""
-CONTROL_FLOW: Final = frozenset(list(KINDS)[:10])
+CONTROL_FLOW: Final = frozenset(list(KINDS)[: list(KINDS).index("count") + 1])
 
 
 def planted_rules(choose: random.Random, kinds: frozenset[str] | None = None) -> list[Planted]:
@@ -172,13 +207,14 @@ def procedure_of(rules: list[Planted]) -> Procedure:
 
 def random_call(choose: random.Random, desk: Desk, tool: str) -> Call:
     """A call of this tool with arguments at random."""
-    noise = {"tag": choose.choice(("x", "y", "z")), "size": choose.randrange(1000)}
+    noise = {"tag": choose.choice(TAGS), "size": choose.randrange(1000)}
     if tool == LISTING:
         return Call(tool, noise)
     numbered = {"id": choose.choice(list(desk.orders)), **noise}
     if tool in ACTIONS:
+        day = (FIRST_DAY + timedelta(days=choose.randrange(120))).isoformat()
         amount, mode = choose.randrange(1, 300), choose.choice(MODES)
-        return Call(tool, {**numbered, "amount": amount, "mode": mode})
+        return Call(tool, {**numbered, "amount": amount, "mode": mode, "day": day})
     return Call(tool, numbered if tool in LOOKUPS or tool == "notify" else noise)
 
 
@@ -194,23 +230,27 @@ def result_of(choose: random.Random, desk: Desk, call: Call) -> Any:
 
 
 def random_run(
-    choose: random.Random, guard: Guard | None, named: frozenset[str] = frozenset()
+    choose: random.Random, enforced: Procedure, named: frozenset[str] = frozenset()
 ) -> Trace | None:
-    """A run of a random agent, behind the gate if there is one; None if it cannot finish.
+    """A run of a random agent behind a gate; None if it cannot finish.
 
     It calls the tools that rules name more often than others.
     """
     desk = Desk.opened(choose)
-    guard = guard or Guard(_ANYTHING)
+    now = [float(BEGUN)]
+    limit: dict[str, Any] = {"soft_block_limit": 10**6, "unenforceable": "score"}
+    guard = Guard(enforced, clock=lambda: now[0], **limit)
     length = choose.randint(LENGTH - 4, LENGTH + 6)
     weights = [choose.choice((0.3, 1, 2)) * (3 if tool in named else 1) for tool in TOOLS]
     ran = 0
     for _ in range(5 * length):
         if ran >= length and choose.random() < 0.3 and _finished(guard):
             return guard.finish().trace
+        now[0] += round(choose.choice((5, 40, 300)) * choose.uniform(0.5, 2), 1)
         if choose.random() < 0.25:
-            text = choose.choice(("Yes, please.", "yes", "No, wait.", "Tell me more.", "Hello"))
-            guard.say("user", text)
+            about = f"It is {choose.choice(list(desk.orders))}."
+            words = ("Yes, please.", "yes", "No, wait.", "Tell me more.", about, about)
+            guard.say("user", choose.choice(words))
             continue
         tool = choose.choices(TOOLS, weights)[0]
         (decision,) = guard.propose([random_call(choose, desk, tool)])
@@ -256,13 +296,12 @@ def _runs(
     found: list[Trace] = []
     text = " ".join(rule.rule for rule in (*enforced.constraints, *judged.constraints))
     named = frozenset(tool for tool in TOOLS if tool in text)
-    for attempt in range(20 + count * 15):
+    for attempt in range(20 + count * RARE):
         if len(found) == count:
             break
-        if attempt > 20 and len(found) < attempt / 15:
+        if attempt > 20 and len(found) < attempt / RARE:
             return None
-        options: dict[str, Any] = {"soft_block_limit": 10**6, "unenforceable": "score"}
-        trace = random_run(choose, Guard(enforced, **options), named)
+        trace = random_run(choose, enforced, named)
         if trace is not None and verify_trace(trace, judged).label == label:
             found.append(trace)
     return found if len(found) == count else None
@@ -311,7 +350,7 @@ def mislabelled(
 def random_traces(count: int, choose: random.Random) -> Iterator[Trace]:
     """Runs of an agent that no gate holds back, to compare rules on."""
     while count:
-        trace = random_run(choose, None)
+        trace = random_run(choose, _ANYTHING)
         if trace is not None:
             count -= 1
             yield trace

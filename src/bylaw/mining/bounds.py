@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from datetime import date
 from decimal import Decimal
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +16,15 @@ from bylaw.mining.leaves import LeafValue
 
 _DIGIT: Final = 3.0
 """A bound with one digit less may explain the labels worse by so many nats."""
+_MAX_DAYS: Final = 800
+"""The days among which a round one is looked for."""
 MAX_VALUES: Final = 8
 """The most values that a rule lists."""
+
+
+BoundRounding: TypeAlias = Callable[[float, float, bool], tuple[float, float]]
+"""The number from the first up to, not including, the second that a person would state, and the
+effort of reading it, in digits. The third says whether all numbers are whole."""
 
 
 class FittedBound(NamedTuple):
@@ -28,8 +36,41 @@ class FittedBound(NamedTuple):
     """The number of bounds among which it was chosen."""
 
 
+def fewest_digits(low: float, high: float, whole: bool) -> tuple[float, float]:
+    """The number with the fewest digits; a last 5 counts as half of one."""
+    found = roundest(low, high, whole=whole)
+    text = f"{Decimal(repr(found)).normalize():f}".strip("-").replace(".", "").strip("0")
+    return found, max(1.0, len(text) - 0.5 * text.endswith("5"))
+
+
+def round_date(low: float, high: float, whole: bool) -> tuple[float, float]:
+    """The day that begins a year or a month, ends or halves a month, or else any; as an ordinal."""
+    if high <= 0:  # from below: -high < x <= -low
+        days = range(int(-low), max(int(-high), int(-low) - _MAX_DAYS), -1)
+        sign = -1.0
+    else:
+        days = range(int(low), min(int(high), int(low) + _MAX_DAYS))
+        sign = 1.0
+    efforts = [(_date_effort(date.fromordinal(day)), place) for place, day in enumerate(days)]
+    effort, place = min(efforts)
+    return sign * days[place], effort
+
+
+def _date_effort(day: date) -> float:
+    if day.day == 1:
+        return 1.0 if day.month == 1 else 1.5
+    if date.fromordinal(day.toordinal() + 1).day == 1:  # the last of a month
+        return 2.0
+    return 2.0 if day.day == 15 else 3.0
+
+
 def upper_bound(
-    extremes: NDArray[np.float64], good: RunMask, tolerated: int, *, whole: bool
+    extremes: NDArray[np.float64],
+    good: RunMask,
+    tolerated: int,
+    *,
+    whole: bool,
+    rounding: BoundRounding = fewest_digits,
 ) -> FittedBound | None:
     """The bound that most bad runs exceed and at most so many good ones.
 
@@ -47,16 +88,10 @@ def upper_bound(
     if gains[best] <= 0:
         return None
     likely = np.flatnonzero(gains > gains[best] - 2 * _DIGIT)
-    rounded = [roundest(float(levels[n]), float(levels[n + 1]), whole=whole) for n in likely]
-    digits = np.array([_digits(bound) for bound in rounded])
-    bound = rounded[int(np.argmax(gains[likely] - _DIGIT * digits))]
+    rounded = [rounding(float(levels[n]), float(levels[n + 1]), whole) for n in likely]
+    digits = np.array([effort for _, effort in rounded])
+    bound, _ = rounded[int(np.argmax(gains[likely] - _DIGIT * digits))]
     return FittedBound(bound, extremes > bound, len(levels))
-
-
-def _digits(number: float) -> float:
-    """The digits before the zeros at the end; a last 5 counts as half of one."""
-    text = f"{Decimal(repr(number)).normalize():f}".strip("-").replace(".", "").strip("0")
-    return max(1.0, len(text) - 0.5 * text.endswith("5"))
 
 
 def label_gain(
@@ -80,10 +115,15 @@ def _probability(bad: NDArray[np.int64], good: NDArray[np.int64]) -> NDArray[np.
 
 
 def lower_bound(
-    extremes: NDArray[np.float64], good: RunMask, tolerated: int, *, whole: bool
+    extremes: NDArray[np.float64],
+    good: RunMask,
+    tolerated: int,
+    *,
+    whole: bool,
+    rounding: BoundRounding = fewest_digits,
 ) -> FittedBound | None:
     """As `upper_bound`, from below; `extremes` has the smallest number of each run."""
-    found = upper_bound(-extremes, good, tolerated, whole=whole)
+    found = upper_bound(-extremes, good, tolerated, whole=whole, rounding=rounding)
     return None if found is None else FittedBound(-found.value, *found[1:])
 
 

@@ -34,10 +34,14 @@ KINDS: Final = {
     "apart": RuleKind("L3", 1.8, "Two tools are not called in the same run."),
     "alternate precedence": RuleKind("L4", 2.2, "Each call has a call of another tool before it."),
     "alternate response": RuleKind("L3", 2.2, "Each call has an answer before the next one."),
+    "any before": RuleKind("L4", 2.2, "A call comes after one of several tools."),
+    "any after": RuleKind("L3", 2.2, "A call is followed by one of several tools."),
+    "group count": RuleKind("L5", 2.2, "Two tools together are called at most so many times."),
     "chain precedence": RuleKind("L4", 2.0, "A call comes right after one of another tool."),
     "chain response": RuleKind("L3", 2.0, "A call is followed at once by one of another tool."),
     "value": RuleKind("L6", 1.8, "An argument is one of a few values."),
     "bound": RuleKind("L6", 1.7, "An argument stays within a bound."),
+    "combination": RuleKind("L6", 2.4, "Two arguments do not have certain values at once."),
     "lookup": RuleKind("L4", 2.4, "An argument was looked up by an earlier call."),
     "source": RuleKind("L6", 2.6, "An argument was returned by an earlier call."),
     "said": RuleKind("L6", 2.4, "An argument was named by the user."),
@@ -50,6 +54,10 @@ KINDS: Final = {
     "per key": RuleKind("L5", 2.4, "So many calls with the same argument."),
     "total": RuleKind("L5", 2.4, "An argument adds up to so much."),
     "total per key": RuleKind("L5", 3.2, "An argument adds up to so much for each of another."),
+    "rate": RuleKind("L5", 2.4, "A tool is called at most so many times within a while."),
+    "window total": RuleKind("L5", 2.8, "An argument adds up to so much within a while."),
+    "recent": RuleKind("L4", 2.2, "A call comes soon after some call of another tool."),
+    "deadline": RuleKind("L3", 2.2, "A call is followed soon by some call of another tool."),
 }
 """The kinds of rules, the easiest to read first within a family."""
 

@@ -16,7 +16,7 @@ from typing import Final
 
 import numpy as np
 
-from bylaw.mining import data, order
+from bylaw.mining import data, groups, order
 from bylaw.mining.candidate import RuleCandidate, RunMask
 from bylaw.mining.choosing import choose
 from bylaw.mining.labels import RunLabels
@@ -141,7 +141,7 @@ def events_of(rule: str) -> Events:
 
 def candidates_of(runs: Runs, labels: RunLabels, *, with_data: bool = True) -> list[RuleCandidate]:
     """Every rule that few enough good runs break."""
-    found = list(order.candidates(runs, labels))
+    found = [*order.candidates(runs, labels), *groups.candidates(runs, labels)]
     if with_data:
         found += data.candidates(runs, Sites(runs), labels)
     return sorted(found, key=lambda each: each.rule)  # the same on every machine

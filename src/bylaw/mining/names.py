@@ -22,8 +22,12 @@ _FORMS: Final = {
     "alternate response": "{b}-after-each-{a}",
     "chain precedence": "{b}-right-before-{a}",
     "chain response": "{b}-right-after-{a}",
+    "any before": "{others}-before-{a}",
+    "any after": "{others}-after-{a}",
+    "group count": "{a}-and-{b}-count",
     "value": "{a}-{x}-values",
     "bound": "{a}-{x}-bound",
+    "combination": "{a}-{x}-and-{z}",
     "lookup": "{a}-looks-up-{x}",
     "source": "{a}-{x}-from-{b}",
     "said": "{a}-{x}-from-the-user",
@@ -36,6 +40,10 @@ _FORMS: Final = {
     "per key": "{a}-once-per-{x}",
     "total": "{a}-{x}-total",
     "total per key": "{a}-{x}-total-per-{y}",
+    "rate": "{a}-rate",
+    "window total": "{a}-{x}-rate",
+    "recent": "{b}-soon-before-{a}",
+    "deadline": "{b}-soon-after-{a}",
 }
 
 
@@ -47,8 +55,10 @@ def rule_names(candidates: Iterable[RuleCandidate]) -> list[str]:
         words = {
             "a": each.tools[0],
             "b": each.tools[-1],
+            "others": "-or-".join(each.tools[1:]),
             "x": each.about[0] if each.about else "",
             "y": each.about[-1] if each.about else "",
+            "z": each.about[-2] if len(each.about) > 2 else "",
         }
         name = _slug(_FORMS[each.kind].format(**words))
         taken[name] += 1

@@ -1,0 +1,188 @@
+"""Rules about times: so many calls, or so much, within a while; one call soon after another.
+
+They are looked for only where every call has a start, and bad runs show that they matter: how long
+agents take is mostly a habit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import log
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bylaw.mining import bounds
+from bylaw.mining.candidate import RuleCandidate, RunMask
+from bylaw.mining.facts import DataFacts
+from bylaw.mining.runs import Runs
+from bylaw.mining.totals import amounts
+from bylaw.mining.wording import times, tool_text
+
+DURATIONS: Final = (
+    *((1, "1 s"), (5, "5 s"), (10, "10 s"), (30, "30 s"), (60, "1 min"), (120, "2 min")),
+    *((300, "5 min"), (600, "10 min"), (900, "15 min"), (1800, "30 min"), (3600, "1 h")),
+    *((7200, "2 h"), (14400, "4 h"), (86400, "24 h"), (604800, "7 d")),
+)
+"""The durations that people state, in seconds."""
+_MAX_RATE: Final = 5
+_NEVER: Final = np.iinfo(np.int64).max // 4
+_MICROSECONDS: Final = 1_000_000
+
+
+def rates(facts: DataFacts) -> Iterator[RuleCandidate]:
+    """A tool is called so often within a while, or an argument adds up to so much."""
+    starts = _starts(facts.runs) if facts.has_bad else None
+    if starts is None:
+        return
+    for code, tool in enumerate(facts.runs.tools):
+        times_of = [
+            when[sequence == code]
+            for when, sequence in zip(starts, facts.runs.sequences, strict=True)
+        ]
+        ones = [np.ones(len(when)) for when in times_of]
+        written, active = tool_text(tool), facts.active(tool)
+        window_counts = _most_within(times_of, ones)
+        for most in range(1, _MAX_RATE + 1):
+            if found := _best_duration(facts, window_counts > most, active):
+                violated, duration, levels = found
+                yield RuleCandidate(
+                    "rate",
+                    (tool,),
+                    f"G({written} -> length(sofar({written}, {duration})) <= {most})",
+                    f"{tool} is called at most {times(most)} within {duration}.",
+                    violated,
+                    active,
+                    extra=0.5 * log(levels),
+                    about=(str(most),),
+                )
+        for path, given in _amounts(facts, tool).items():
+            sums = _most_within(times_of, given)
+            for row, (_, duration) in zip(sums, DURATIONS, strict=True):
+                fitted = bounds.upper_bound(
+                    row, facts.runs.good, facts.labels.tolerated(active), whole=_whole(given)
+                )
+                if fitted is not None:
+                    limit = f"{fitted.value:.12g}"
+                    yield RuleCandidate(
+                        "window total",
+                        (tool,),
+                        f"G({written} -> sum(sofar({written}, {duration}).args.{path}) <= {limit})",
+                        f"{path} of {tool} adds up to at most {limit} within {duration}.",
+                        fitted.violated,
+                        active,
+                        extra=0.5 * log(fitted.levels),
+                        about=(path,),
+                    )
+
+
+def deadlines(facts: DataFacts) -> Iterator[RuleCandidate]:
+    """A call comes soon after one of another tool, or is followed by one soon."""
+    starts = _starts(facts.runs) if facts.has_bad else None
+    if starts is None:
+        return
+    before = _longest_waits(facts.runs, starts)
+    after = _longest_waits(facts.runs, [-when[::-1] for when in starts], backwards=True)
+    for a, tool in enumerate(facts.runs.tools):
+        active = facts.active(tool)
+        for b, other in enumerate(facts.runs.tools):
+            if a == b:
+                continue
+            for kind, waits, operator, words in (
+                ("recent", before, "O", "comes at most {} after some {}"),
+                ("deadline", after, "F", "is followed within {} by some {}"),
+            ):
+                limits = np.array([seconds * _MICROSECONDS for seconds, _ in DURATIONS])
+                violated = active & (waits[a, b] > limits[:, None])
+                if found := _best_duration(facts, violated, active):
+                    broken, duration, levels = found
+                    rule = f"{operator} {tool_text(other)} within {duration}"
+                    yield RuleCandidate(
+                        kind,
+                        (tool, other),
+                        f"G({tool_text(tool)} -> {rule})",
+                        f"Every {tool} {words.format(duration, other)}.",
+                        broken,
+                        active,
+                        extra=0.5 * log(levels),
+                    )
+
+
+def _starts(runs: Runs) -> list[NDArray[np.int64]] | None:
+    """When the calls of each run began, in microseconds; None unless all times are known."""
+    found = []
+    for trace in runs.traces:
+        starts = [call.start for call in trace.calls]
+        if any(start is None for start in starts):
+            return None
+        when = np.array([round((start or 0) * _MICROSECONDS) for start in starts], dtype=np.int64)
+        if (np.diff(when) < 0).any():
+            return None  # the order of calls is not that of time
+        found.append(when)
+    return found
+
+
+def _amounts(facts: DataFacts, tool: str) -> dict[str, list[NDArray[np.float64]]]:
+    """For each argument of a tool that can be added up: its values in each run, call by call."""
+    found = {}
+    for argument, given in facts.sites.arguments.items():
+        if argument.tool != tool or argument.listed or len(given) != facts.calls[tool].sum():
+            continue
+        numbers = amounts(given)
+        if numbers is not None:
+            by_run: list[list[float]] = [[] for _ in range(len(facts.runs))]
+            for run, value, _ in numbers:
+                by_run[run].append(value)
+            found[argument.path] = [np.array(values, dtype=np.float64) for values in by_run]
+    return found
+
+
+def _whole(given: list[NDArray[np.float64]]) -> bool:
+    return all(bool((values == np.floor(values)).all()) for values in given)
+
+
+def _most_within(
+    times_of: list[NDArray[np.int64]], weights: list[NDArray[np.float64]]
+) -> NDArray[np.float64]:
+    """For each duration and run, the largest sum of weights within it; minus infinity if none."""
+    found = np.full((len(DURATIONS), len(times_of)), -np.inf)
+    for run, (when, weight) in enumerate(zip(times_of, weights, strict=True)):
+        if not len(when):
+            continue
+        sums = np.concatenate([[0.0], np.cumsum(weight)])
+        for row, (seconds, _) in enumerate(DURATIONS):
+            begin = np.searchsorted(when, when - seconds * _MICROSECONDS, side="left")
+            found[row, run] = (sums[1:] - sums[begin]).max()
+    return found
+
+
+def _longest_waits(
+    runs: Runs, starts: list[NDArray[np.int64]], *, backwards: bool = False
+) -> NDArray[np.int64]:
+    """For each pair of tools and run, the longest time from the second to a call of the first."""
+    found = np.full((len(runs.tools), len(runs.tools), len(runs)), -1, dtype=np.int64)
+    for run, sequence in enumerate(runs.sequences):
+        latest = np.full(len(runs.tools), -_NEVER, dtype=np.int64)
+        for tool, when in zip(
+            (sequence[::-1] if backwards else sequence).tolist(), starts[run].tolist(), strict=True
+        ):
+            found[tool, :, run] = np.maximum(found[tool, :, run], when - latest)
+            latest[tool] = when
+    return found
+
+
+def _best_duration(
+    facts: DataFacts, violated: NDArray[np.bool_], active: RunMask
+) -> tuple[RunMask, str, int] | None:
+    """The duration that explains the labels best, given the runs that break each."""
+    good = facts.runs.good
+    in_good = violated[:, good].sum(axis=1)
+    in_bad = violated[:, ~good].sum(axis=1)
+    gains = bounds.label_gain(in_bad, in_good, int((~good).sum()), int(good.sum()))
+    gains[in_good > facts.labels.tolerated(active)] = -np.inf
+    best = int(np.argmax(gains))
+    if gains[best] <= 0:
+        return None
+    levels = len(np.unique(violated, axis=0))
+    return violated[best], DURATIONS[best][1], levels
