@@ -276,7 +276,7 @@ def _finished(guard: Guard) -> bool:
 def good_runs(rules: list[Planted], count: int, choose: random.Random) -> list[Trace] | None:
     """Runs that keep every rule; None if the rules leave an agent too little to do."""
     judged = procedure_of(rules)
-    found = _runs(judged, judged, count, choose, "FULL")
+    found = _runs(judged, judged, None, count, choose)
     return None if found is None or _is_rare(judged, found) else found
 
 
@@ -291,10 +291,16 @@ def _is_rare(judged: Procedure, runs: list[Trace]) -> bool:
 
 
 def _runs(
-    enforced: Procedure, judged: Procedure, count: int, choose: random.Random, label: str
+    enforced: Procedure,
+    kept: Procedure,
+    broken: Procedure | None,
+    count: int,
+    choose: random.Random,
 ) -> list[Trace] | None:
+    """Runs behind a gate that keep all of some rules, and break another one if it is given."""
     found: list[Trace] = []
-    text = " ".join(rule.rule for rule in (*enforced.constraints, *judged.constraints))
+    procedures = [enforced, kept, *([broken] if broken else [])]
+    text = " ".join(rule.rule for each in procedures for rule in each.constraints)
     named = frozenset(tool for tool in TOOLS if tool in text)
     for attempt in range(20 + count * RARE):
         if len(found) == count:
@@ -302,7 +308,9 @@ def _runs(
         if attempt > 20 and len(found) < attempt / RARE:
             return None
         trace = random_run(choose, enforced, named)
-        if trace is not None and verify_trace(trace, judged).label == label:
+        if trace is None or (broken and verify_trace(trace, broken).label == "FULL"):
+            continue
+        if verify_trace(trace, kept).label == "FULL":
             found.append(trace)
     return found if len(found) == count else None
 
@@ -330,8 +338,9 @@ def bad_runs(rules: list[Planted], count: int, choose: random.Random) -> list[Tr
     for number, broken in enumerate(rules):
         others = [each for each in rules if each is not broken]
         share = count * (number + 1) // len(rules) - count * number // len(rules)
-        only = procedure_of([broken])
-        some = _runs(procedure_of([*others, *_weaker(broken)]), only, share, choose, "NONE")
+        kept = procedure_of(others)
+        enforced = procedure_of([*others, *_weaker(broken)])
+        some = _runs(enforced, kept, procedure_of([broken]), share, choose)
         if some is None:
             return None
         found += some

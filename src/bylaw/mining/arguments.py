@@ -32,7 +32,7 @@ def arguments(facts: DataFacts) -> Iterator[RuleCandidate]:
         tool, active = tool_text(argument.tool), facts.active(argument.tool)
         missing = facts.required(argument) > facts.number(run for run, _ in shown)
         about = (argument.path,)
-        if fitted := fitted_values(facts, shown, active):
+        for fitted in fitted_values(facts, shown, active):
             values = fitted.values
             yield RuleCandidate(
                 "value",
@@ -41,7 +41,7 @@ def arguments(facts: DataFacts) -> Iterator[RuleCandidate]:
                 f"{argument.path} of {argument.tool} is {any_of(values)}.",
                 missing | fitted.violated,
                 active,
-                0.0,
+                fitted.chance,
                 0.5 * len(values) * log(1 + len({value for _, value in shown})),
                 about,
             )
@@ -54,8 +54,8 @@ def arguments(facts: DataFacts) -> Iterator[RuleCandidate]:
                 f"{limit.value}.",
                 missing | limit.violated,
                 active,
-                0.0,
-                0.5 * log(limit.levels),
+                limit.chance,
+                limit.effort,
                 about,
             )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import date
 from decimal import Decimal
 from typing import Final, NamedTuple, TypeAlias
@@ -16,6 +16,8 @@ from bylaw.mining.leaves import LeafValue
 
 _DIGIT: Final = 3.0
 """A bound with one digit less may explain the labels worse by so many nats."""
+_MAX_BOUNDS: Final = 3
+"""The bounds that are proposed: other rules tell which of them is needed."""
 _MAX_DAYS: Final = 800
 """The days among which a round one is looked for."""
 MAX_VALUES: Final = 8
@@ -32,8 +34,8 @@ class FittedBound(NamedTuple):
 
     value: float
     violated: RunMask
-    levels: int
-    """The number of bounds among which it was chosen."""
+    effort: float
+    """The effort of reading the number, beyond that of one digit."""
 
 
 def fewest_digits(low: float, high: float, whole: bool) -> tuple[float, float]:
@@ -64,34 +66,36 @@ def _date_effort(day: date) -> float:
     return 2.0 if day.day == 15 else 3.0
 
 
-def upper_bound(
+def upper_bounds(
     extremes: NDArray[np.float64],
     good: RunMask,
     tolerated: int,
     *,
     whole: bool,
     rounding: BoundRounding = fewest_digits,
-) -> FittedBound | None:
-    """The bound that most bad runs exceed and at most so many good ones.
+) -> Iterator[FittedBound]:
+    """The bounds that most bad runs exceed and at most so many good ones, the best first.
 
     `extremes` has the largest number of each run, and minus infinity where there is none. Bounds
     with fewer digits may explain the labels a little worse: people choose round numbers.
     """
     levels = np.unique(extremes[np.isfinite(extremes)])
     if len(levels) < 2 or good.all():
-        return None
+        return
     in_good = _beyond(extremes[good], levels)[:-1]
     in_bad = _beyond(extremes[~good], levels)[:-1]
     gains = label_gain(in_bad, in_good, int((~good).sum()), int(good.sum()))
     gains[in_good > tolerated] = -np.inf
-    best = int(np.argmax(gains))
-    if gains[best] <= 0:
-        return None
-    likely = np.flatnonzero(gains > gains[best] - 2 * _DIGIT)
-    rounded = [rounding(float(levels[n]), float(levels[n + 1]), whole) for n in likely]
-    digits = np.array([effort for _, effort in rounded])
-    bound, _ = rounded[int(np.argmax(gains[likely] - _DIGIT * digits))]
-    return FittedBound(bound, extremes > bound, len(levels))
+    best = float(np.max(gains))
+    if best <= 0:
+        return
+    found: dict[float, tuple[float, float]] = {}
+    for n in np.flatnonzero(gains > best - 2 * _DIGIT).tolist():
+        bound, digits = rounding(float(levels[n]), float(levels[n + 1]), whole)
+        effort = _DIGIT * (digits - 1)
+        found[bound] = effort - float(gains[n]), effort
+    for bound in sorted(found, key=lambda each: found[each][0])[:_MAX_BOUNDS]:
+        yield FittedBound(bound, extremes > bound, found[bound][1])
 
 
 def label_gain(
@@ -114,17 +118,17 @@ def _probability(bad: NDArray[np.int64], good: NDArray[np.int64]) -> NDArray[np.
     return found
 
 
-def lower_bound(
+def lower_bounds(
     extremes: NDArray[np.float64],
     good: RunMask,
     tolerated: int,
     *,
     whole: bool,
     rounding: BoundRounding = fewest_digits,
-) -> FittedBound | None:
-    """As `upper_bound`, from below; `extremes` has the smallest number of each run."""
-    found = upper_bound(-extremes, good, tolerated, whole=whole, rounding=rounding)
-    return None if found is None else FittedBound(-found.value, *found[1:])
+) -> Iterator[FittedBound]:
+    """As `upper_bounds`, from below; `extremes` has the smallest number of each run."""
+    for found in upper_bounds(-extremes, good, tolerated, whole=whole, rounding=rounding):
+        yield found._replace(value=-found.value)
 
 
 def _beyond(extremes: NDArray[np.float64], levels: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -164,17 +168,23 @@ def _roundest(low: float, high: float, *, above: bool, whole: bool) -> float:
 
 def allowed_values(
     seen: Mapping[LeafValue, RunMask], good: RunMask, tolerated: int
-) -> list[LeafValue] | None:
-    """The values that good runs have, given the runs with each value.
+) -> Iterator[list[LeafValue]]:
+    """The sets of values to allow, given the runs with each value: the smallest one first.
 
-    A value that few good runs have, and relatively more than twice as many bad ones, is not
-    allowed. None if the values are too many for a rule.
+    Values that good runs have more often, relative to bad ones, are allowed before others; those
+    that only bad runs have are not allowed. At most so many good runs have another value.
     """
     goods, bads = max(1, int(good.sum())), max(1, int((~good).sum()))
-    allowed: list[LeafValue] = []
-    for value, mask in seen.items():
-        in_good, in_bad = int((mask & good).sum()), int((mask & ~good).sum())
-        rare = in_good <= tolerated and in_bad / bads > 2 * in_good / goods
-        if in_good and not rare:
-            allowed.append(value)
-    return allowed if 0 < len(allowed) <= MAX_VALUES else None
+
+    def in_good(value: LeafValue) -> int:
+        return int((seen[value] & good).sum())
+
+    def badness(value: LeafValue) -> float:
+        return int((seen[value] & ~good).sum()) / bads / max(0.5, in_good(value)) * goods
+
+    wanted = sorted((v for v in seen if in_good(v)), key=lambda v: (badness(v), str(v)))
+    for size in range(1, min(len(wanted), MAX_VALUES) + 1):
+        others = [seen[value] for value in seen if value not in wanted[:size]]
+        without = np.logical_or.reduce(others) if others else np.zeros_like(good)
+        if int((without & good).sum()) <= tolerated:
+            yield wanted[:size]

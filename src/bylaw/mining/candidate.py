@@ -52,10 +52,10 @@ KINDS: Final = {
     "state bound": RuleKind("L6", 3.0, "The last lookup of an argument shows a bounded number."),
     "agreement": RuleKind("L6", 3.0, "An argument agrees with what the last lookup shows."),
     "per key": RuleKind("L5", 2.4, "So many calls with the same argument."),
-    "total": RuleKind("L5", 2.4, "An argument adds up to so much."),
+    "total": RuleKind("L5", 2.6, "An argument adds up to so much."),
     "total per key": RuleKind("L5", 3.2, "An argument adds up to so much for each of another."),
     "rate": RuleKind("L5", 2.4, "A tool is called at most so many times within a while."),
-    "window total": RuleKind("L5", 2.8, "An argument adds up to so much within a while."),
+    "window total": RuleKind("L5", 3.6, "An argument adds up to so much within a while."),
     "recent": RuleKind("L4", 2.2, "A call comes soon after some call of another tool."),
     "deadline": RuleKind("L3", 2.2, "A call is followed soon by some call of another tool."),
 }

@@ -16,17 +16,22 @@ from math import log
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from bylaw.mining.bounds import label_gain
 from bylaw.mining.candidate import RuleCandidate
 from bylaw.mining.labels import RunLabels
+from bylaw.mining.rule_search import RuleSearch
 
 _MARGIN: Final = 2.0
 """The gain that a rule needs beyond the number of rules that were tried, in nats."""
+_EFFORT: Final = 1.0
+"""The gain in nats that is worth a unit of effort of reading."""
+_MIN_COST: Final = 0.5
+_SURPRISE: Final = 0.1
+_MAX_SURPRISE: Final = 3.0
+"""Of rules that explain the labels alike, the one that good runs hardly keep by chance is better:
+by this share of the logarithm of that probability, and by no more than this."""
 _MOST_RULES: Final = 24
-_ROUNDS: Final = 4
-"""The number of passes through the rules for exchanges."""
+"""The most rules that are proposed where there are no bad runs."""
 _CHANCE: Final = log(1e-4)
 """The logarithm of the probability from which on a rule is no coincidence."""
 MIN_SUPPORT: Final = 3
@@ -34,6 +39,7 @@ MIN_SUPPORT: Final = 3
 
 _HABITS: Final = frozenset(
     {"chain precedence", "chain response", "alternate precedence", "alternate response"}
+    | {"together", "apart", "not after"}
 )
 """Kinds that agents keep out of habit; only a bad run shows that one of them matters."""
 _WEAKER: Final = {
@@ -48,98 +54,46 @@ _WEAKER: Final = {
 """The kinds that a rule of some kind about the same two tools implies."""
 
 
-def choose(candidates: Sequence[RuleCandidate], labels: RunLabels) -> list[RuleCandidate]:
-    """The rules to propose, the most telling first."""
+def choose(
+    candidates: Sequence[RuleCandidate], labels: RunLabels, *, margin: float = 1.0
+) -> list[RuleCandidate]:
+    """The rules to propose, the most telling first.
+
+    With bad runs, `margin` is the share of the usual evidence that is asked for.
+    """
     if labels.has_bad:
-        return explaining(candidates, labels)
+        return explaining(candidates, labels, margin)
     return surprising(candidates, labels)
 
 
 # ── with bad runs ─────────────────────────────────────────────────────────────────────────
 
 
-def explaining(candidates: Sequence[RuleCandidate], labels: RunLabels) -> list[RuleCandidate]:
+def explaining(
+    candidates: Sequence[RuleCandidate], labels: RunLabels, margin: float = 1.0
+) -> list[RuleCandidate]:
     """A small set of rules that explains the bad runs."""
-    alive = [each for each in candidates if (each.violated & ~labels.good).any()]
-    if not alive:
-        return []
-    table = np.array([each.violated for each in alive])
     rivals = Counter((each.kind, each.tools[0]) for each in candidates)
-    costs = np.array([each.cost + log(rivals[each.kind, each.tools[0]]) for each in alive])
-    chooser = _Chooser(table, costs, labels, log(len(alive)) + _MARGIN)
-    return [alive[number] for number in chooser.chosen()]
 
+    def cost(each: RuleCandidate) -> float:
+        surprise = min(_MAX_SURPRISE, -_SURPRISE * each.chance)
+        effort = _EFFORT * each.cost + log(rivals[each.kind, each.tools[0]])
+        return max(_MIN_COST, effort - surprise)
 
-class _Chooser:
-    """A search for the rules that, together, explain most for the least effort."""
-
-    def __init__(
-        self,
-        table: NDArray[np.bool_],
-        costs: NDArray[np.float64],
-        labels: RunLabels,
-        threshold: float,
-    ) -> None:
-        self._bad: Final = table[:, ~labels.good]
-        self._good: Final = table[:, labels.good]
-        self._costs: Final = costs
-        self._threshold: Final = threshold
-
-    def chosen(self) -> list[int]:
-        """Rules are added one after another; after each, every one may be exchanged."""
-        chosen: list[int] = []
-        while len(chosen) < _MOST_RULES and (best := self._best(chosen)) is not None:
-            chosen = self._exchanged([*chosen, best])
-        # Only now: a rule that explains few of many bad runs says much once the others are known.
-        return self._exchanged(self._needed(chosen))
-
-    def _best(self, chosen: Sequence[int]) -> int | None:
-        """The rule that adds most, if any adds something."""
-        added = self._values(chosen) - self._value(chosen)
-        best = int(np.argmax(added))
-        return best if added[best] > 0 and best not in chosen else None
-
-    def _exchanged(self, chosen: list[int]) -> list[int]:
-        """The rules, each exchanged for a better one as long as there is one."""
-        for _ in range(_ROUNDS):
-            before = list(chosen)
-            for place in range(len(chosen)):
-                others = chosen[:place] + chosen[place + 1 :]
-                values = self._values(others)
-                best = int(np.argmax(values))
-                if best not in others and values[best] > values[chosen[place]] + 1e-9:
-                    chosen[place] = best
-            if chosen == before:
-                break
-        return chosen
-
-    def _needed(self, chosen: list[int]) -> list[int]:
-        """Without rules that add too little to the others."""
-        for number in sorted(chosen, key=lambda each: -float(self._costs[each])):
-            others = [each for each in chosen if each != number]
-            if self._value(chosen) - self._value(others) < self._threshold:
-                chosen = self._exchanged(others)
-        return chosen
-
-    def _values(self, others: Sequence[int]) -> NDArray[np.float64]:
-        """For each rule, the value of the set with it and the others."""
-        bad, good = self._union(others)
-        in_bad = (self._bad | bad).sum(axis=1)
-        in_good = (self._good | good).sum(axis=1)
-        gains = label_gain(in_bad, in_good, self._bad.shape[1], self._good.shape[1])
-        return gains - self._costs - float(self._costs[list(others)].sum())
-
-    def _value(self, chosen: Sequence[int]) -> float:
-        bad, good = self._union(chosen)
-        counts = np.array([bad.sum()]), np.array([good.sum()])
-        gain = label_gain(*counts, self._bad.shape[1], self._good.shape[1])
-        return float(gain[0]) - float(self._costs[list(chosen)].sum())
-
-    def _union(self, chosen: Sequence[int]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        rows = list(chosen)
-        bad: NDArray[np.bool_] = np.any(self._bad[rows], axis=0)
-        good: NDArray[np.bool_] = np.any(self._good[rows], axis=0)
-        return bad, good
+    cheapest: dict[bytes, tuple[float, RuleCandidate]] = {}
+    for each in candidates:
+        supported = int((each.active & labels.good).sum()) >= MIN_SUPPORT
+        if supported and (each.violated & ~labels.good).any():
+            key = each.violated.tobytes()
+            if key not in cheapest or cost(each) < cheapest[key][0]:
+                cheapest[key] = cost(each), each
+    if not cheapest:
+        return []
+    alive = [each for _, each in cheapest.values()]
+    table = np.array([each.violated for each in alive])
+    costs = np.array([cost for cost, _ in cheapest.values()])
+    search = RuleSearch(table, costs, labels, margin * (log(len(alive)) + _MARGIN))
+    return [alive[number] for number in search.chosen()]
 
 
 # ── without bad runs ──────────────────────────────────────────────────────────────────────

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import date
+from math import log
 from typing import NamedTuple
 
 import numpy as np
@@ -20,6 +21,8 @@ class FittedValues(NamedTuple):
 
     values: list[LeafValue]
     violated: RunMask
+    chance: float
+    """The logarithm of the probability that good runs have no other value by chance."""
 
 
 class FittedLimit(NamedTuple):
@@ -29,28 +32,39 @@ class FittedLimit(NamedTuple):
     value: str
     """As rules write it."""
     violated: RunMask
-    levels: int
-    """The number of bounds among which it was chosen."""
+    effort: float
+    """The effort of reading it, beyond that of one digit."""
+    chance: float
+    """The logarithm of the probability that good runs stay within it by chance."""
 
 
 def fitted_values(
     facts: DataFacts, shown: Sequence[tuple[int, LeafValue]], active: RunMask
-) -> FittedValues | None:
+) -> Iterator[FittedValues]:
     """The values that good runs have, if they are few and others were seen or might be."""
     values = {value for _, value in shown}
     floats = any(isinstance(value, float) for value in values)
     if floats or len(values) > 4 * bounds.MAX_VALUES or 3 * len(values) > len(shown):
-        return None
+        return
     masks = {value: np.zeros(len(facts.runs), dtype=np.bool_) for value in values}
     for run, value in shown:
         masks[value][run] = True
-    allowed = bounds.allowed_values(masks, facts.runs.good, facts.labels.tolerated(active))
-    if allowed is None or (len(allowed) == len(values) and facts.has_bad):
-        return None
-    violated = np.zeros(len(facts.runs), dtype=np.bool_)
-    for value in values - set(allowed):
-        violated |= masks[value]
-    return FittedValues(sorted(allowed, key=str), violated)
+    good, tolerated = facts.runs.good, facts.labels.tolerated(active)
+    for allowed in bounds.allowed_values(masks, good, tolerated):
+        if len(allowed) == len(values) and facts.has_bad:
+            continue
+        violated = np.zeros(len(facts.runs), dtype=np.bool_)
+        for value in values - set(allowed):
+            violated |= masks[value]
+        chance = _kept_by_chance(facts, [(run, value in allowed) for run, value in shown])
+        yield FittedValues(sorted(allowed, key=str), violated, chance)
+
+
+def _kept_by_chance(facts: DataFacts, fits: Sequence[tuple[int, bool]]) -> float:
+    """The logarithm of the probability that all values of good runs fit, as often as all do."""
+    share = sum(fit for _, fit in fits) / len(fits)
+    good = sum(bool(facts.runs.good[run]) for run, _ in fits)
+    return good * log(max(1e-9, share))
 
 
 def fitted_limits(
@@ -72,12 +86,12 @@ def fitted_limits(
     good, tolerated = facts.runs.good, facts.labels.tolerated(active)
     rounding = bounds.round_date if dates else bounds.fewest_digits
     written = _written_date if dates else _written_number
-    above = bounds.upper_bound(largest, good, tolerated, whole=whole, rounding=rounding)
-    if above is not None:
-        yield FittedLimit("<=", written(above.value), *above[1:])
-    below = bounds.lower_bound(smallest, good, tolerated, whole=whole, rounding=rounding)
-    if below is not None:
-        yield FittedLimit(">=", written(below.value), *below[1:])
+    for above in bounds.upper_bounds(largest, good, tolerated, whole=whole, rounding=rounding):
+        chance = _kept_by_chance(facts, [(run, value <= above.value) for run, value in numbers])
+        yield FittedLimit("<=", written(above.value), *above[1:], chance)
+    for below in bounds.lower_bounds(smallest, good, tolerated, whole=whole, rounding=rounding):
+        chance = _kept_by_chance(facts, [(run, value >= below.value) for run, value in numbers])
+        yield FittedLimit(">=", written(below.value), *below[1:], chance)
 
 
 def _dates(shown: Sequence[tuple[int, LeafValue]]) -> list[tuple[int, float]]:

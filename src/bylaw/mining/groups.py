@@ -101,4 +101,5 @@ def _counts(runs: Runs, labels: RunLabels) -> Iterator[RuleCandidate]:
                     f"{' and '.join(tools)} together are called at most {times(most)}.",
                     violated,
                     active,
+                    runs.excess_chance(both, most),
                 )

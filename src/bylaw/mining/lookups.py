@@ -26,7 +26,7 @@ def states(facts: DataFacts) -> Iterator[RuleCandidate]:
         tools = (argument.tool, looked_up.lookup.tool)
         active = facts.active(argument.tool)
         base = facts.sites.results[looked_up.lookup.tool, looked_up.field]
-        if fitted := fitted_values(facts, shown, active):
+        for fitted in fitted_values(facts, shown, active):
             values = fitted.values
             test = is_one_of(f"o.{looked_up.field}", values)
             share = sum(base[value] for value in values) / max(1, base.total())
@@ -49,8 +49,8 @@ def states(facts: DataFacts) -> Iterator[RuleCandidate]:
                 f"{meaning} {looked_up.field} is {limit_words(limit.operator)} {limit.value}.",
                 missing | limit.violated,
                 active,
-                0.0,
-                0.5 * log(limit.levels),
+                limit.chance,
+                limit.effort,
                 about,
             )
 

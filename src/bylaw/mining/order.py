@@ -8,6 +8,7 @@ before it is made. How surprising an order is follows from exchanging the calls 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from math import comb, log
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -93,6 +94,8 @@ def _counts(runs: Runs, labels: RunLabels) -> Iterator[RuleCandidate]:
                 meaning = f"{tool} is called at most {_times(most)}."
                 rule = to_text(CalledN(tool, "<=", most))
                 chance = float(has.sum()) * float(np.log1p(-repeats)) if most == 1 else 0.0
+                if labels.has_bad:
+                    chance = runs.excess_chance(counts, most)
                 yield RuleCandidate("count", (tool,), rule, meaning, violated, has, chance)
         for least in range(2, min(int(counts.max()), _MOST_CALLS) + 1):
             violated = counts < least
@@ -141,9 +144,6 @@ def _pairs(runs: Runs, labels: RunLabels) -> Iterator[RuleCandidate]:
                     continue
                 rule, meaning = PAIR_RULES[kind]
                 other = runs.tools[b]
-                surprising = kind in _ORDERS
-                both = active & has[:, b] & runs.good
-                chance = float(by_chance[both, b].sum()) if surprising else 0.0
                 yield RuleCandidate(
                     kind,
                     (tool, other),
@@ -151,14 +151,31 @@ def _pairs(runs: Runs, labels: RunLabels) -> Iterator[RuleCandidate]:
                     meaning.format(a=tool, b=other),
                     violated[:, b],
                     active,
-                    chance,
+                    _chance(kind, a, b, runs, by_chance),
                 )
 
 
-_ORDERS: Final = frozenset(
-    {"precedence", "response", "alternate precedence", "alternate response"}
-    | {"chain precedence", "chain response"}
-)
+def _chance(kind: str, a: int, b: int, runs: Runs, by_chance: NDArray[np.float64]) -> float:
+    """The logarithm of the probability that good runs keep the rule by chance."""
+    has, counts, good = runs.has, runs.counts, runs.good
+    with_a, with_b, total = has[good, a].sum(), has[good, b].sum(), max(1, int(good.sum()))
+    both = has[:, a] & has[:, b] & good
+    n, m = counts[both, a].tolist(), counts[both, b].tolist()
+    match kind:
+        case "precedence" | "response":
+            return float(by_chance[both, b].sum())
+        case "alternate precedence" | "alternate response":  # a `b` in each gap before an `a`
+            pairs = [(i, j) for i, j in zip(n, m, strict=True) if j >= i]
+            return sum(log(comb(j, i) / comb(i + j, i)) for i, j in pairs)
+        case "chain precedence" | "chain response":
+            share = counts[good, b].sum() / max(1, counts[good].sum())
+            return float(counts[good, a].sum() * np.log(max(1e-3, share)))
+        case "apart":
+            return -float(with_a * with_b) / total
+        case "together":
+            return float(with_a * np.log(max(1e-3, with_b / total)))
+        case _:  # all calls of `a` come before all of `b`
+            return -sum(log(comb(i + j, i)) for i, j in zip(n, m, strict=True))
 
 
 class Neighbours:

@@ -85,6 +85,16 @@ class Runs:
             found[run, sequence] = np.arange(len(sequence), dtype=np.int32)
         return found
 
+    def excess_chance(self, counts: NDArray[np.int32], most: int) -> float:
+        """The logarithm of the probability that no good run exceeds a number by chance.
+
+        By chance, about as large a share of the runs with `most` go one further as of those with
+        one less went on to `most`.
+        """
+        of_good = counts[self.good]
+        there, before = int((of_good == most).sum()), int((of_good == most - 1).sum())
+        return -there * min(1.0, there / max(1, before))
+
     def succeeded(self, call: Call) -> bool:
         """Did the call succeed, as the proposed procedure will see it?"""
         if not call.ok:

@@ -7,7 +7,6 @@ agents take is mostly a habit.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import log
 from typing import Final
 
 import numpy as np
@@ -17,7 +16,7 @@ from bylaw.mining import bounds
 from bylaw.mining.candidate import RuleCandidate, RunMask
 from bylaw.mining.facts import DataFacts
 from bylaw.mining.runs import Runs
-from bylaw.mining.totals import amounts
+from bylaw.mining.totals import amounts, shuffled
 from bylaw.mining.wording import times, tool_text
 
 DURATIONS: Final = (
@@ -27,6 +26,8 @@ DURATIONS: Final = (
 )
 """The durations that people state, in seconds."""
 _MAX_RATE: Final = 5
+_MAX_DURATIONS: Final = 3
+"""The durations that are proposed: other rules tell which of them is needed."""
 _NEVER: Final = np.iinfo(np.int64).max // 4
 _MICROSECONDS: Final = 1_000_000
 
@@ -43,10 +44,10 @@ def rates(facts: DataFacts) -> Iterator[RuleCandidate]:
         ]
         ones = [np.ones(len(when)) for when in times_of]
         written, active = tool_text(tool), facts.active(tool)
+        good, tolerated = facts.runs.good, facts.labels.tolerated(active)
         window_counts = _most_within(times_of, ones)
         for most in range(1, _MAX_RATE + 1):
-            if found := _best_duration(facts, window_counts > most, active):
-                violated, duration, levels = found
+            for violated, duration in _durations(facts, window_counts > most, active):
                 yield RuleCandidate(
                     "rate",
                     (tool,),
@@ -54,16 +55,13 @@ def rates(facts: DataFacts) -> Iterator[RuleCandidate]:
                     f"{tool} is called at most {times(most)} within {duration}.",
                     violated,
                     active,
-                    extra=0.5 * log(levels),
                     about=(str(most),),
                 )
         for path, given in _amounts(facts, tool).items():
             sums = _most_within(times_of, given)
-            for row, (_, duration) in zip(sums, DURATIONS, strict=True):
-                fitted = bounds.upper_bound(
-                    row, facts.runs.good, facts.labels.tolerated(active), whole=_whole(given)
-                )
-                if fitted is not None:
+            by_chance = _most_within(times_of, shuffled(given, good))
+            for row, other, (_, duration) in zip(sums, by_chance, DURATIONS, strict=True):
+                for fitted in bounds.upper_bounds(row, good, tolerated, whole=_whole(given)):
                     limit = f"{fitted.value:.12g}"
                     yield RuleCandidate(
                         "window total",
@@ -72,7 +70,8 @@ def rates(facts: DataFacts) -> Iterator[RuleCandidate]:
                         f"{path} of {tool} adds up to at most {limit} within {duration}.",
                         fitted.violated,
                         active,
-                        extra=0.5 * log(fitted.levels),
+                        -float((other[good] > fitted.value).sum()),
+                        fitted.effort,
                         about=(path,),
                     )
 
@@ -95,8 +94,7 @@ def deadlines(facts: DataFacts) -> Iterator[RuleCandidate]:
             ):
                 limits = np.array([seconds * _MICROSECONDS for seconds, _ in DURATIONS])
                 violated = active & (waits[a, b] > limits[:, None])
-                if found := _best_duration(facts, violated, active):
-                    broken, duration, levels = found
+                for broken, duration in _durations(facts, violated, active):
                     rule = f"{operator} {tool_text(other)} within {duration}"
                     yield RuleCandidate(
                         kind,
@@ -105,7 +103,6 @@ def deadlines(facts: DataFacts) -> Iterator[RuleCandidate]:
                         f"Every {tool} {words.format(duration, other)}.",
                         broken,
                         active,
-                        extra=0.5 * log(levels),
                     )
 
 
@@ -172,17 +169,15 @@ def _longest_waits(
     return found
 
 
-def _best_duration(
+def _durations(
     facts: DataFacts, violated: NDArray[np.bool_], active: RunMask
-) -> tuple[RunMask, str, int] | None:
-    """The duration that explains the labels best, given the runs that break each."""
+) -> Iterator[tuple[RunMask, str]]:
+    """The durations that explain the labels best, given the runs that break each."""
     good = facts.runs.good
     in_good = violated[:, good].sum(axis=1)
     in_bad = violated[:, ~good].sum(axis=1)
     gains = bounds.label_gain(in_bad, in_good, int((~good).sum()), int(good.sum()))
     gains[in_good > facts.labels.tolerated(active)] = -np.inf
-    best = int(np.argmax(gains))
-    if gains[best] <= 0:
-        return None
-    levels = len(np.unique(violated, axis=0))
-    return violated[best], DURATIONS[best][1], levels
+    for best in np.argsort(-gains, kind="stable")[:_MAX_DURATIONS].tolist():
+        if gains[best] > 0:
+            yield violated[best], DURATIONS[best][1]

@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from math import log
+from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bylaw.mining import bounds
-from bylaw.mining.candidate import RuleCandidate
+from bylaw.mining.candidate import RuleCandidate, RunMask
 from bylaw.mining.facts import DataFacts
 from bylaw.mining.leaves import LeafValue, value_key
 from bylaw.mining.sites import ArgumentPath, GivenValue
 from bylaw.mining.wording import times, tool_text
+
+_SEED: Final = 7
 
 
 def per_key(facts: DataFacts) -> Iterator[RuleCandidate]:
@@ -96,18 +100,31 @@ def amounts(given: Sequence[GivenValue]) -> list[tuple[int, float, int]] | None:
     return found
 
 
+def shuffled(values: Sequence[NDArray[np.float64]], good: RunMask) -> list[NDArray[np.float64]]:
+    """The values of each run, with those of good runs exchanged at random."""
+    places = np.flatnonzero(good).tolist()
+    pool = np.concatenate([values[run] for run in places]) if places else np.zeros(0)
+    np.random.default_rng(_SEED).shuffle(pool)
+    found, at = list(values), 0
+    for run in places:
+        found[run] = pool[at : at + len(values[run])]
+        at += len(values[run])
+    return found
+
+
 def _totals(
     facts: DataFacts, argument: ArgumentPath, numbers: Sequence[tuple[int, float, int]]
 ) -> Iterator[RuleCandidate]:
     tool, path = tool_text(argument.tool), argument.path
     whole = all(value == int(value) for _, value, _ in numbers)
-    sums = np.full(len(facts.runs), -np.inf)
+    by_run: list[list[float]] = [[] for _ in range(len(facts.runs))]
     for run, value, _ in numbers:
-        sums[run] = value + (sums[run] if np.isfinite(sums[run]) else 0.0)
+        by_run[run].append(value)
+    given = [np.array(values) for values in by_run]
+    sums, by_chance = _sums(given), _sums(shuffled(given, facts.runs.good))
     active = facts.active(argument.tool)
-    if fitted := bounds.upper_bound(
-        sums, facts.runs.good, facts.labels.tolerated(active), whole=whole
-    ):
+    good, tolerated = facts.runs.good, facts.labels.tolerated(active)
+    for fitted in bounds.upper_bounds(sums, good, tolerated, whole=whole):
         yield RuleCandidate(
             "total",
             (argument.tool,),
@@ -115,8 +132,8 @@ def _totals(
             f"{path} of {argument.tool} adds up to at most {fitted.value:.12g}.",
             fitted.violated,
             active,
-            0.0,
-            0.5 * log(fitted.levels),
+            -float((by_chance[good] > fitted.value).sum()),
+            fitted.effort,
             (argument.path,),
         )
     keys: dict[str, dict[tuple[int, int], LeafValue]] = {}
@@ -131,10 +148,7 @@ def _totals(
         most = np.full(len(facts.runs), -np.inf)
         for (run, _), total in by_key.items():
             most[run] = max(most[run], total)
-        fitted = bounds.upper_bound(
-            most, facts.runs.good, facts.labels.tolerated(active), whole=whole
-        )
-        if fitted is not None:
+        for fitted in bounds.upper_bounds(most, good, tolerated, whole=whole):
             of_key = f"sofar(call({tool}, {key} = v))"
             yield RuleCandidate(
                 "total per key",
@@ -145,6 +159,11 @@ def _totals(
                 fitted.violated,
                 active,
                 0.0,
-                0.5 * log(fitted.levels),
+                fitted.effort,
                 (argument.path, key),
             )
+
+
+def _sums(values: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
+    """The sum of each run; minus infinity where there is nothing."""
+    return np.array([each.sum() if len(each) else -np.inf for each in values])
