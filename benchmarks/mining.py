@@ -15,22 +15,25 @@ one corpus of so many calls of twenty tools.
 from __future__ import annotations
 
 import argparse
+import pickle
 import random
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
+from pathlib import Path
 from statistics import median
 from time import perf_counter
-from typing import Final
+from typing import Any, Final
 
 import mining_peers
 import table
-from planted import CONTROL_FLOW, Planted, bad_runs, good_runs, mislabelled, planted_rules
+from planted import CONTROL_FLOW, Planted, mislabelled, planted_case
 from planted import random_traces as random_runs
 
 from bylaw import Trace, parse
 from bylaw.mining.mine import events_of, mine
 from bylaw.semantics.evaluation import evaluate, view_of
+from bylaw.syntax.printer import to_text
 
 RANDOM: Final = 10_000
 """The random runs on which rules are compared."""
@@ -65,6 +68,8 @@ class Verdicts:
 
     def same(self, one: str, other: str) -> bool:
         """Do two rules agree everywhere? The first few runs tell most apart."""
+        if to_text(parse(one)) == to_text(parse(other)):
+            return True
         few = 300
         if self.of(one, few)[:few] != self.of(other, few)[:few]:
             return False
@@ -129,8 +134,26 @@ def order_only(good: list[Trace], bad: list[Trace]) -> list[str]:
     return [each.rule for each in mine(good, bad, with_data=False).rules if each.certain]
 
 
+def kept_case(keep: Path | None, seed: int, runs: int, kinds: frozenset[str] | None) -> Any:
+    """Planted rules and their runs, from the folder if they are there."""
+    path = keep / f"{'order' if kinds else 'all'}-{runs}-{seed}.pickle" if keep else None
+    if path is not None and path.exists():
+        return pickle.loads(path.read_bytes())
+    case = planted_case(seed, runs, kinds)
+    if path is not None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(pickle.dumps(case))
+    return case
+
+
 def recovery(
-    procedures: int, sizes: Sequence[int], noise: float, seed: int, *, peers: bool
+    procedures: int,
+    sizes: Sequence[int],
+    noise: float,
+    seed: int,
+    *,
+    peers: bool,
+    keep: Path | None,
 ) -> None:
     """Prints the tables of planted rules."""
     pool = list(random_runs(RANDOM, random.Random(0)))
@@ -140,13 +163,12 @@ def recovery(
     own = Tally()
     done = 0
     while done < procedures:
-        choose = random.Random(seed)
+        case = kept_case(keep, seed, max(sizes), CONTROL_FLOW if peers else None)
         seed += 1
-        rules = planted_rules(choose, CONTROL_FLOW if peers else None)
-        good = good_runs(rules, max(sizes) // 2, choose)
-        bad = None if good is None else bad_runs(rules, max(sizes) // 2, choose)
-        if good is None or bad is None:
+        if case is None:
             continue
+        rules, good, bad = case
+        choose = random.Random(seed)
         done += 1
         verdicts = Verdicts([*good, *bad, *pool])
         for size in sizes:
@@ -207,6 +229,8 @@ def main() -> None:
     parser.add_argument("--noise", type=float, default=0.05)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--peers", action="store_true")
+    help = "a folder for the planted runs, which are then made only once"
+    parser.add_argument("--keep", type=Path, help=help)
     parser.add_argument("--calls", type=int)
     options = parser.parse_args()
     if options.calls:
@@ -214,7 +238,9 @@ def main() -> None:
 
         large_corpus(options.calls)
         return
-    recovery(options.procedures, options.runs, options.noise, options.seed, peers=options.peers)
+    sizes = [200] if options.peers else options.runs
+    counts = options.procedures, sizes, options.noise, options.seed
+    recovery(*counts, peers=options.peers, keep=options.keep)
 
 
 if __name__ == "__main__":

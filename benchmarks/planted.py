@@ -167,17 +167,30 @@ KINDS: Final[dict[str, Callable[[random.Random], str]]] = {
 CONTROL_FLOW: Final = frozenset(list(KINDS)[: list(KINDS).index("count") + 1])
 
 
+def planted_case(
+    seed: int, runs: int, kinds: frozenset[str] | None = None
+) -> tuple[list[Planted], list[Trace], list[Trace]] | None:
+    """Rules, good runs and bad runs, half of so many each; None if no three rules go together."""
+    choose = random.Random(seed)
+    rules = planted_rules(choose, kinds)
+    while len(rules) >= 3:
+        good = good_runs(rules, runs // 2, choose)
+        bad = None if good is None else bad_runs(rules, runs // 2, choose)
+        if good is not None and bad is not None:
+            return rules, good, bad
+        rules = rules[:-1]
+    return None
+
+
 def planted_rules(choose: random.Random, kinds: frozenset[str] | None = None) -> list[Planted]:
     """Three to eight rules of different kinds that an agent can keep, and break one by one."""
     names = [name for name in KINDS if kinds is None or name in kinds]
     wanted = choose.randint(3, min(8, len(names)))
     rules: list[Planted] = []
-    for kind in choose.sample(names, len(names)):
-        for _ in range(2):
-            more = [*rules, Planted(kind, KINDS[kind](choose))]
-            if _is_feasible(more, choose):
-                rules = more
-                break
+    for kind in choose.sample(names, min(len(names), 3 * wanted)):
+        more = [*rules, Planted(kind, KINDS[kind](choose))]
+        if _is_feasible(more, choose):
+            rules = more
         if len(rules) == wanted:
             break
     return rules
@@ -320,12 +333,15 @@ _WEAKER: Final = {
         "G({0} -> let v = args.id: earlier call({1}, id = v, ok))"
     ),
     r"G\((\w+) -> let v = args.id: earlier \(call\((\w+), ok\) & .*": "G({0} -> O {1})",
+    r"G\((\w+) -> ([OF]) (\w+) within .*": "G({0} -> {1} {2})",
+    r"G\((\w+) -> sum\(sofar\(.*args\.(\w+)\) <= (\d+)\)": "G({0} -> args.{1} <= {2})",
 }
-"""Rules about what a call shows, and the rule that there is such a call."""
+"""Rules, and simpler ones that they imply: that there is such a call at all, or that no single
+amount exceeds the total."""
 
 
 def _weaker(broken: Planted) -> list[Planted]:
-    """A rule about what a call shows is broken by what it shows, and not by its absence."""
+    """The simpler rule, which is kept: else runs that break the rule would break this one, too."""
     for pattern, weaker in _WEAKER.items():
         if found := re.fullmatch(pattern, broken.rule):
             return [Planted("weaker", weaker.format(*found.groups()))]

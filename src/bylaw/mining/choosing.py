@@ -80,18 +80,18 @@ def explaining(
         effort = _EFFORT * each.cost + log(rivals[each.kind, each.tools[0]])
         return max(_MIN_COST, effort - surprise)
 
-    cheapest: dict[bytes, tuple[float, RuleCandidate]] = {}
+    best: dict[bytes, tuple[float, float, RuleCandidate]] = {}
     for each in candidates:
         supported = int((each.active & labels.good).sum()) >= MIN_SUPPORT
         if supported and (each.violated & ~labels.good).any():
-            key = each.violated.tobytes()
-            if key not in cheapest or cost(each) < cheapest[key][0]:
-                cheapest[key] = cost(each), each
-    if not cheapest:
+            key, rank = each.violated.tobytes(), (cost(each), each.chance)
+            if key not in best or rank < best[key][:2]:
+                best[key] = *rank, each
+    if not best:
         return []
-    alive = [each for _, each in cheapest.values()]
+    alive = [each for *_, each in best.values()]
     table = np.array([each.violated for each in alive])
-    costs = np.array([cost for cost, _ in cheapest.values()])
+    costs = np.array([cost for cost, *_ in best.values()])
     search = RuleSearch(table, costs, labels, margin * (log(len(alive)) + _MARGIN))
     return [alive[number] for number in search.chosen()]
 

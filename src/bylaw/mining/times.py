@@ -30,6 +30,8 @@ _MAX_DURATIONS: Final = 3
 """The durations that are proposed: other rules tell which of them is needed."""
 _NEVER: Final = np.iinfo(np.int64).max // 4
 _MICROSECONDS: Final = 1_000_000
+_ERA: Final = 10**8 * _MICROSECONDS
+"""Longer than a run and a duration; three years."""
 
 
 def rates(facts: DataFacts) -> Iterator[RuleCandidate]:
@@ -60,8 +62,9 @@ def rates(facts: DataFacts) -> Iterator[RuleCandidate]:
         for path, given in _amounts(facts, tool).items():
             sums = _most_within(times_of, given)
             by_chance = _most_within(times_of, shuffled(given, good))
+            whole = _whole(given)
             for row, other, (_, duration) in zip(sums, by_chance, DURATIONS, strict=True):
-                for fitted in bounds.upper_bounds(row, good, tolerated, whole=_whole(given)):
+                for fitted in bounds.upper_bounds(row, good, tolerated, whole=whole):
                     limit = f"{fitted.value:.12g}"
                     yield RuleCandidate(
                         "window total",
@@ -144,13 +147,16 @@ def _most_within(
 ) -> NDArray[np.float64]:
     """For each duration and run, the largest sum of weights within it; minus infinity if none."""
     found = np.full((len(DURATIONS), len(times_of)), -np.inf)
-    for run, (when, weight) in enumerate(zip(times_of, weights, strict=True)):
-        if not len(when):
-            continue
-        sums = np.concatenate([[0.0], np.cumsum(weight)])
-        for row, (seconds, _) in enumerate(DURATIONS):
-            begin = np.searchsorted(when, when - seconds * _MICROSECONDS, side="left")
-            found[row, run] = (sums[1:] - sums[begin]).max()
+    runs = [run for run, when in enumerate(times_of) if len(when)]
+    if not runs:
+        return found
+    # All runs on one line, each in an era of its own that no window reaches out of.
+    when = np.concatenate([times_of[run] - times_of[run][0] + run * _ERA for run in runs])
+    sums = np.concatenate([[0.0], np.cumsum(np.concatenate([weights[run] for run in runs]))])
+    begins = np.cumsum([0, *(len(times_of[run]) for run in runs[:-1])])
+    for row, (seconds, _) in enumerate(DURATIONS):
+        begin = np.searchsorted(when, when - seconds * _MICROSECONDS, side="left")
+        found[row, runs] = np.maximum.reduceat(sums[1:] - sums[begin], begins)
     return found
 
 
