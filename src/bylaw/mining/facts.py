@@ -33,7 +33,7 @@ class DataFacts:
         return found
 
     def number(self, of_runs: Iterable[int]) -> NDArray[np.int64]:
-        """How often each run is listed."""
+        """The number of times that each run is listed."""
         return np.bincount(np.fromiter(of_runs, np.int64), minlength=len(self.runs))
 
     def active(self, tool: str) -> RunMask:

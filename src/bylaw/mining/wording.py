@@ -45,7 +45,7 @@ def earlier_event(source: EarlierValue) -> str:
 
 
 def last_result(lookup: EarlierValue) -> str:
-    """What the last lookup of `v` returned."""
+    """The result of the last lookup of `v`."""
     return f"last(call({tool_text(lookup.tool)}, {lookup.path} = v, ok)).result"
 
 
@@ -67,7 +67,7 @@ def either(words: Sequence[str]) -> str:
 
 
 def times(number: int) -> str:
-    """How often, in words."""
+    """A number of times, as a sentence says it."""
     return {1: "once", 2: "twice"}.get(number, f"{number} times")
 
 
