@@ -5,8 +5,11 @@
 A command is started for each event: processor and wall time of fresh processes, in turns with a
 bare interpreter. On a machine with other work, only the processor time says much.
 A gate that listens: round trips over one connection, in turns with requests for `/health`, which
-the same server answers without a gate. The procedure is examples/coding, with thirty more rules of
-`startup.py` in the second row.
+the same server answers without a gate.
+
+The procedures are examples/coding, the same with thirty more rules of `startup.py`, and the one
+that `bylaw init --from coding` writes: in a session that begins, and after five hundred calls, in
+which files were listed, read, edited, tested and committed.
 """
 
 from __future__ import annotations
@@ -30,9 +33,26 @@ import startup
 import table
 import yaml
 
+from bylaw import Procedure
+from bylaw.procedure import packaged
+from bylaw.protocols.claude_code import handled
+from bylaw.protocols.hook_gate import HookGate
+from bylaw.protocols.store import SessionStore
+
 BUDGET: Final = 150
 """Milliseconds for a command without a server."""
 CODING: Final = Path(__file__).parents[1] / "examples" / "coding" / "procedure.yaml"
+PACKAGED: Final = Path(packaged.__file__).with_name("coding.yaml")
+LONG: Final = 500
+"""The calls of a long session."""
+TITLES: Final = {
+    "5 rules": "5 rules",
+    "34 rules": "34 rules",
+    "packaged": "packaged, first calls",
+    "long": f"packaged, after {LONG} calls",
+}
+OPTIONS: Final = {"soft_block": "in-a-row", "soft_block_limit": 10}
+"""The options of the command."""
 START: Final = {"hook_event_name": "SessionStart", "session_id": "s"}
 
 
@@ -60,6 +80,34 @@ def larger(folder: Path) -> Path:
     return path
 
 
+def work(number: int) -> tuple[str, dict[str, str]]:
+    """A call of a session that goes from file to file."""
+    file = f"src/module_{number // 5}.py"
+    return [
+        ("Bash", {"command": f"git status && ls src/part_{number // 5}"}),
+        ("Read", {"file_path": file}),
+        ("Edit", {"file_path": file, "old_string": "a" * 200, "new_string": "b" * 200}),
+        ("Bash", {"command": f"pytest -q tests/test_{number // 5}.py"}),
+        ("Bash", {"command": f"git add {file} && git commit -m 'part {number // 5}'"}),
+    ][number % 5]
+
+
+def long_session(folder: Path) -> None:
+    """A session of the packaged procedure with many calls."""
+    gate = HookGate(Procedure.load(PACKAGED), SessionStore(folder), options=OPTIONS)
+    handled(gate, START)
+    for number in range(LONG):
+        tool, given = work(number)
+        call = {"tool_name": tool, "tool_input": given, "tool_use_id": f"long-{number}"}
+        before = {"session_id": "s", "hook_event_name": "PreToolUse", **call}
+        if answer := handled(gate, before):
+            raise AssertionError(answer)
+        response = {"tool_response": {"stdout": "x" * 2_000}}
+        handled(gate, {**before, "hook_event_name": "PostToolUse", **response})
+        handled(gate, {**START, "hook_event_name": "PostToolBatch"})
+    gate.store.close()
+
+
 def milliseconds(command: list[str], text: str) -> tuple[float, float]:
     """Processor and wall time of one process."""
     before, begin = getrusage(RUSAGE_CHILDREN), time.perf_counter()
@@ -70,22 +118,33 @@ def milliseconds(command: list[str], text: str) -> tuple[float, float]:
 
 
 def commands(folder: Path, processes: int) -> list[list[str]]:
-    """A row for each procedure, and one for a bare interpreter."""
-    gates = {"bare interpreter": [sys.executable, "-c", "pass"]}
-    for name, rules in (("5 rules", CODING), ("34 rules", larger(folder))):
+    """Rows for each procedure, and one for a bare interpreter."""
+    long_session(folder / "long")
+    gates: dict[str, list[str]] = {}
+    for name, rules in (
+        ("5 rules", CODING),
+        ("34 rules", larger(folder)),
+        ("packaged", PACKAGED),
+        ("long", PACKAGED),
+    ):
         gates[name] = [sys.executable, "-P", "-m", "bylaw", "hook", "claude-code", "-p", str(rules)]
         gates[name] += ["--state", str(folder / name)]
         milliseconds(gates[name], json.dumps(START))
-    times: dict[str, list[tuple[float, float]]] = {name: [] for name in gates}
+    times: dict[tuple[str, str], list[tuple[float, float]]] = {}
     for number in range(processes):  # in turns: the machine may have other work
-        for name, command in gates.items():
-            times[name].append(milliseconds(command, json.dumps(event(number))))
+        bare = milliseconds([sys.executable, "-c", "pass"], "")
+        times.setdefault(("bare interpreter", ""), []).append(bare)
+        for kind in ("PreToolUse", "PostToolUse"):
+            for name, command in gates.items():
+                taken = milliseconds(command, json.dumps(event(number, kind)))
+                times.setdefault((TITLES[name], kind), []).append(taken)
     rows = []
-    for name, taken in times.items():
-        used, wall = (median(each) for each in zip(*taken, strict=True))
-        rows.append([name, f"{used:.0f}", f"{wall:.0f}"])
-        if name in ("5 rules", "34 rules"):
-            table.target(f"processor time, {name}", used, BUDGET, at_least=False, unit="ms")
+    for (name, kind), all_taken in times.items():
+        used, wall = (median(each) for each in zip(*all_taken, strict=True))
+        rows.append([name, kind, f"{used:.0f}", f"{wall:.0f}"])
+        if kind:
+            title = f"processor time, {name}, {kind}"
+            table.target(title, used, BUDGET, at_least=False, unit="ms")
     return rows
 
 
@@ -132,7 +191,7 @@ def main() -> None:
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     with tempfile.TemporaryDirectory() as scratch:
         rows = commands(Path(scratch), options.processes)
-        table.show("A command for each event, ms", ["process", "processor", "wall"], rows)
+        table.show("A command for each event, ms", ["process", "event", "processor", "wall"], rows)
         rows = listening(Path(scratch), options.events)
         titles = ["", "no gate", "first events", "last events"]
         table.show("A gate that listens, ms", titles, rows)

@@ -12,7 +12,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from notation import trace
 from random_cases import cases
-from strategies import data_formulas, data_terms, data_traces, past_rules
+from strategies import data_domains, data_formulas, data_terms, data_traces, past_rules
 
 from bylaw import Call, Monitor, Trace, Verdict, holds, parse
 from bylaw.logic import formula as f
@@ -29,6 +29,14 @@ from bylaw.trace.event import MISSING, Event, may_get_result
 from bylaw.vocabulary.registry import EMPTY
 
 KINDS: Any = st.sampled_from(["calls", "all"])
+QUERIES = st.builds(
+    lambda values, past, condition: f.Always(f.ForAll("x", values, past(condition))),
+    data_domains(1, (), False),
+    st.sampled_from([f.Earlier, f.Once, f.Historically, lambda each: f.Yesterday(f.Once(each))]),
+    data_formulas(3, ("x",), future=False),
+)
+"""Rules that ask of each value whether some earlier event fits it."""
+PAST: Any = past_rules() | QUERIES
 
 
 def _follow(monitor: Monitor, events: tuple[Event, ...]) -> list[Verdict]:
@@ -55,7 +63,7 @@ def test_run_to_the_end_it_is_the_reference(formula: Formula, subject: Trace, ki
 
 
 @cases(400)
-@given(past_rules(), data_traces(), KINDS)
+@given(PAST, data_traces(), KINDS)
 def test_a_rule_about_the_past_is_doomed_exactly_when_it_is_violated(
     formula: Formula, subject: Trace, kind: Any
 ) -> None:
@@ -82,7 +90,7 @@ def test_a_rule_about_the_past_is_doomed_exactly_when_it_is_violated(
 
 
 @cases(300)
-@given(past_rules(), data_traces(), KINDS, st.randoms(use_true_random=False), st.booleans())
+@given(PAST, data_traces(), KINDS, st.randoms(use_true_random=False), st.booleans())
 def test_results_may_arrive_late_and_in_any_order(
     formula: Formula, subject: Trace, kind: Any, random: Random, again: bool
 ) -> None:
@@ -118,7 +126,7 @@ def test_results_may_arrive_late_and_in_any_order(
 
 
 @cases(200)
-@given(past_rules(), data_traces(), KINDS)
+@given(PAST, data_traces(), KINDS)
 def test_memories_say_what_the_whole_trace_says(
     formula: Formula, subject: Trace, kind: Any
 ) -> None:
@@ -270,6 +278,29 @@ def test_nothing_is_kept_that_no_question_can_ask_for() -> None:
     kept = sum(len(bucket) for each in buckets for bucket in each)
     assert kept <= 2 * 7
     assert len(monitor._monitors.outstanding) <= 64
+
+
+FACTS = [
+    "G(pay -> forall i in args.ids: earlier (get & exists k in keys(args): args[k] = i))",
+    "G(pay -> let i = args.id: earlier (call(get, ok) & exists n in args.n: n <= i | args.id = i))",
+    "G(pay -> let i = args.id: H !(get & exists n in [args.id]: n > i + 10 & step > 0))",
+    "G(pay & args.id >= 0 -> O (get & args.id >= 0))",
+]
+
+
+@pytest.mark.parametrize("rule", FACTS)
+def test_what_was_seen_takes_no_more_room_than_its_different_values(rule: str) -> None:
+    """The events are not kept, nor how often there were such events."""
+    monitor = Monitor(parse(rule))
+    for number in range(1_000):
+        monitor.step(Call("get", {"id": number % 7, "n": [number % 3], "text": "x" * 1_000}))
+        monitor.record(monitor.length - 1, "y" * 1_000)
+        monitor.step(Call("pay", {"id": number % 7, "ids": [number % 7]}))
+        monitor.record(monitor.length - 1, "paid")
+    assert monitor.verdict is Verdict.PRESUMABLY_SATISFIED
+    assert not monitor._engine.keeps_events
+    # The first rule reads whatever arguments there are, so it knows the long text: once.
+    assert len(json.dumps(monitor.save())) < 5_000
 
 
 TALLIES = [

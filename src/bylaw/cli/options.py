@@ -10,12 +10,12 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from bylaw.errors import Diagnostic, UsageError
+from bylaw.frozen import frozen
 
 if TYPE_CHECKING:  # slow to import, and not every command has a procedure
     from bylaw.procedure.procedure import Procedure
@@ -155,7 +155,7 @@ def add_max_line(parser: argparse.ArgumentParser) -> None:
 # ── outputs ───────────────────────────────────────────────────────────────────────────────
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class OutputOption:
     """An option that names an output."""
 

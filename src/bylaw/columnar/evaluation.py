@@ -261,7 +261,7 @@ class ColumnarEvaluation:
 @lru_cache(maxsize=65536)
 def _few(formula: f.Formula) -> float:
     """The share of positions up to which evaluating only those is faster."""
-    slow = any(isinstance(part, _READ_VALUES) for part in everything(formula))
+    slow = formula.contains(*_READ_VALUES)
     return FEW_SLOW if slow else FEW
 
 

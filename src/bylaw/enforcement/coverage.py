@@ -6,11 +6,11 @@ by refusing calls, and its author should know before an agent runs.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final, Literal, TypeAlias
 
 from bylaw.enforcement.severity import Setting, severity_of
-from bylaw.errors import Diagnostic, SpecError, listing
+from bylaw.errors import Diagnostic, listing
 from bylaw.frozen import frozen
 from bylaw.logic import formula as f
 from bylaw.logic.walk import everything, tools_in
@@ -55,29 +55,25 @@ def coverage(procedure: Procedure, setting: Setting = "as-written") -> tuple[Rul
 # ── promises ──────────────────────────────────────────────────────────────────────────────
 
 
-def check_promises(procedure: Procedure, setting: Setting) -> None:
-    """Raises a SpecError if a stated severity acts and cannot be kept."""
-    if setting == "as-written" and (problems := [*_broken_promises(procedure)]):
-        raise SpecError(problems)
-
-
 def find_broken_promises(procedure: Procedure) -> Iterator[Finding]:
     """W518: rules with a stated severity that cannot be kept."""
-    for problem, constraint in zip(_broken_promises(procedure), _unkept(procedure), strict=True):
+    stated = [i for i, rule in enumerate(procedure.constraints) if rule.severity is not None]
+    pairs = zip(find_broken(procedure, stated), _unkept(procedure, stated), strict=True)
+    for problem, constraint in pairs:
         message = f"{problem.message[:1].upper()}{problem.message[1:]}"
         yield Finding("W518", (constraint.name,), message, problem.help or "")
 
 
-def _unkept(procedure: Procedure) -> Iterator[RuleCoverage]:
-    """The rules with a stated severity that cannot be kept. No other rule is analysed."""
-    stated = [i for i, rule in enumerate(procedure.constraints) if rule.severity is not None]
-    if stated:
+def _unkept(procedure: Procedure, rules: Sequence[int]) -> Iterator[RuleCoverage]:
+    """Those among some rules whose severity cannot be kept. No other rule is analysed."""
+    if rules:
         analysis = procedure.derived(CoverageAnalysis)
-        yield from (rule for i in stated if not (rule := analysis.of(i, "as-written")).kept)
+        yield from (rule for i in rules if not (rule := analysis.of(i, "as-written")).kept)
 
 
-def _broken_promises(procedure: Procedure) -> Iterator[Diagnostic]:
-    for rule in _unkept(procedure):
+def find_broken(procedure: Procedure, rules: Sequence[int]) -> Iterator[Diagnostic]:
+    """E216: the severities of some rules that cannot be kept, each with remedies."""
+    for rule in _unkept(procedure, rules):
         remedies = " ".join(procedure.derived(CoverageAnalysis).remedies(rule.name))
         help = f'{remedies} Or make a gate that only scores it: Guard(…, unenforceable="score").'
         message = f"the severity {rule.severity} cannot be kept. {rule.reason}"

@@ -26,10 +26,11 @@ from bylaw.enforcement.decision import (
 from bylaw.enforcement.events import EnforcementEvent, Journal
 from bylaw.enforcement.judge import OUTSTANDING, Judge, Outstanding
 from bylaw.enforcement.listening import GuardListener, notify
+from bylaw.enforcement.promises import check_promises
 from bylaw.enforcement.report import ConstraintStanding, GuardReport
 from bylaw.enforcement.run import Run
 from bylaw.enforcement.run_log import RunLog
-from bylaw.enforcement.saved_run import restored_run, save_run
+from bylaw.enforcement.saved_run import restore_run, save_run
 from bylaw.enforcement.severity import SETTINGS, UNENFORCEABLE, Setting, Unenforceable
 from bylaw.enforcement.tool_runner import ToolRunner
 from bylaw.enforcement.turn import Turn
@@ -144,9 +145,7 @@ class Guard(ToolRunner):
         check_limit("max_text", max_text)
         check_limit("max_trace", max_trace, least=0)
         check_clock(clock)
-        if unenforceable == "error" and any(rule.severity for rule in procedure.constraints):
-            from bylaw.enforcement.coverage import check_promises  # slow to import
-
+        if unenforceable == "error":
             check_promises(procedure, setting)
         self.procedure: Final = procedure
         self.setting: Final[Setting] = setting
@@ -551,6 +550,12 @@ class Guard(ToolRunner):
         With a key, only a state that was saved with that key is restored. Decisions made before
         are not this guard's: `awaiting` and `asked` list those that still wait.
         """
-        run = restored_run(self._run, saved, key, self._new_run)
         with self._lock:
+            before = self._run
+            run = before if before.untouched else self._new_run()
+            try:
+                restore_run(run, saved, key)
+            except BaseException:
+                self._run = self._new_run() if run is before else before
+                raise
             self._run, self._report = run, None

@@ -15,7 +15,7 @@ from bylaw.enforcement.severity import Setting, severity_of
 from bylaw.errors import listing
 from bylaw.frozen import replace
 from bylaw.logic import formula as f
-from bylaw.logic.walk import everything, tools_in
+from bylaw.logic.walk import tools_in
 from bylaw.names import FINAL_ANSWER
 from bylaw.procedure.procedure import Procedure
 from bylaw.saved import fields, flag, listed, places, text, whole
@@ -46,9 +46,7 @@ class PreparedRules:
     def __init__(self, procedure: Procedure) -> None:
         formulas = [constraint.formula for constraint in procedure.constraints]
         self.reads_metrics: Final = tuple(
-            i
-            for i, formula in enumerate(formulas)
-            if any(isinstance(part, _READ_METRICS) for part in everything(formula))
+            i for i, formula in enumerate(formulas) if formula.contains(*_READ_METRICS)
         )
         """The rules that may read metrics."""
         self.forms: Final = JointRules(formulas, procedure.order)

@@ -100,6 +100,12 @@ class Run:
         """The change that is under way, or that was interrupted; see `atomic`."""
 
     @property
+    def untouched(self) -> bool:
+        """Has nothing happened yet?"""
+        begun = self.turn or self.speaking or self.finished or self.ended
+        return not begun and self.judge.monitors.length == 0
+
+    @property
     def ended(self) -> bool:
         """Has the gate ended the run, or was a change of it interrupted?"""
         return self.stopped or self.interrupted is not None

@@ -9,7 +9,7 @@ must save as exactly the same state again.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Final, get_args
 
 from bylaw.enforcement.decision import Decision, Violation, ViolationKind
@@ -91,10 +91,10 @@ def _state_of(run: Run) -> dict[str, Json]:
     }
 
 
-def restored_run(like: Run, saved: object, key: bytes | None, new_run: Callable[[], Run]) -> Run:
-    """A new run in a saved state. `like` has the procedure, the setting, metrics and labels.
+def restore_run(run: Run, saved: object, key: bytes | None) -> None:
+    """Puts a new run into a saved state of the same procedure, setting, metrics and labels.
 
-    If anything is wrong with the state, a UsageError is raised.
+    If anything is wrong with the state, a UsageError is raised, and the run must be given up.
     """
     check_key(key)
     try:
@@ -103,14 +103,13 @@ def restored_run(like: Run, saved: object, key: bytes | None, new_run: Callable[
         raise _damaged(f"it is not JSON: {error}") from None
     if type(state) is not dict or state.get("bylaw") != SAVED:
         raise _damaged("it is not one, or of another version")
-    if state.get("procedure") != _fingerprint(like):
+    if state.get("procedure") != _fingerprint(run):
         message = "the saved run is of another procedure, setting, or set of metrics or labels"
         help = "Restore it with what it was saved with: also with a clock, or with none."
         raise UsageError(Diagnostic("E417", message, help))
     content = canonical({k: v for k, v in state.items() if k != "seal"})
     if reason := check_seal(state.get("seal"), content, key):
         raise _damaged(reason)
-    run = new_run()
     try:
         _restore(run, state)
         again = _content(run)
@@ -122,7 +121,6 @@ def restored_run(like: Run, saved: object, key: bytes | None, new_run: Callable[
     if again != content:
         raise _damaged("its parts contradict each other")
     run.journal.resume_log(run.id, run.kept.mark())
-    return run
 
 
 def _restore(run: Run, state: dict[str, Json]) -> None:

@@ -7,7 +7,8 @@ printing work on deep formulas without touching the interpreter's recursion limi
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar, Final
+from functools import lru_cache
+from typing import Any, ClassVar, Final
 
 from bylaw.errors import Diagnostic, SpecError
 
@@ -20,7 +21,7 @@ MAX_NESTING: Final = 100
 class Node:
     """A part of a formula. Subclasses are frozen; equal parts are interchangeable."""
 
-    __slots__ = ("_hash", "_nesting", "constant", "depth", "free")
+    __slots__ = ("_hash", "_kinds", "_nesting", "_parts", "constant", "depth", "free")
 
     constant: bool
     """Is its value the same at every event?"""
@@ -28,6 +29,9 @@ class Node:
     """The depth of the operators nested in it."""
     _nesting: int
     _hash: int
+    _parts: tuple[Node, ...]
+    _kinds: int
+    """The kinds of the node and of all parts below it, a bit for each."""
     free: frozenset[str]
     """The variables that no quantifier inside this part binds."""
     deepens: ClassVar[bool] = False
@@ -39,9 +43,21 @@ class Node:
     expects_constant: ClassVar[bool] = False
     """Is it a pattern, whose value must be the same at every event?"""
 
+    _bit: ClassVar[int] = 0
+    """The bit of this kind of node."""
+    _next_bit: ClassVar[int] = 1
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        cls._bit, Node._next_bit = Node._next_bit, Node._next_bit << 1
+        _bits_of.cache_clear()
+
     def __post_init__(self) -> None:
         depth, nesting, constant = int(self.deepens), int(self.nests), not self.reads
-        for part in self.parts():
+        parts, kinds = tuple(self._read_parts()), self._bit
+        object.__setattr__(self, "_parts", parts)
+        for part in parts:
+            kinds |= part._kinds
             depth = max(depth, part.depth + self.deepens)
             nesting = max(nesting, part._nesting + self.nests)
             constant = constant and part.constant
@@ -53,6 +69,7 @@ class Node:
         if self.expects_constant and not constant:
             message = "a pattern must expect a value that is the same at every event"
             raise SpecError(Diagnostic("E105", message, "Compare the two values instead."))
+        object.__setattr__(self, "_kinds", kinds)
         object.__setattr__(self, "depth", depth)
         object.__setattr__(self, "_nesting", nesting)
         object.__setattr__(self, "constant", constant)
@@ -60,14 +77,21 @@ class Node:
         object.__setattr__(self, "free", self._free())
 
     def _free(self) -> frozenset[str]:
-        return frozenset().union(*(part.free for part in self.parts()))
+        return frozenset().union(*(part.free for part in self._parts))
 
     def values(self) -> Iterator[object]:
         """The field values, in order."""
         return (getattr(self, name) for name in self.__slots__)
 
-    def parts(self) -> Iterator[Node]:
+    def parts(self) -> tuple[Node, ...]:
         """The parts directly below this one."""
+        return self._parts
+
+    def contains(self, *kinds: type[Any]) -> bool:
+        """Is this node, or any part below it, of one of these kinds?"""
+        return bool(self._kinds & _bits_of(kinds))
+
+    def _read_parts(self) -> Iterator[Node]:
         for value in self.values():
             if isinstance(value, Node):
                 yield value
@@ -111,6 +135,15 @@ class Node:
             else:
                 written.append(repr(item))
         return "".join(written)
+
+
+@lru_cache(maxsize=1024)
+def _bits_of(kinds: tuple[type[Any], ...]) -> int:
+    """The bits of these kinds of nodes and of those derived from them."""
+    bits = 0
+    for kind in kinds:
+        bits |= kind._bit | _bits_of(tuple(kind.__subclasses__()))
+    return bits
 
 
 class _Verbatim(str):

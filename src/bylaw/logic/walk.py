@@ -44,7 +44,7 @@ def everything(node: Node) -> Iterator[Node]:
     while pending:
         current = pending.pop()
         yield current
-        pending.extend(reversed(list(current.parts())))
+        pending.extend(reversed(current.parts()))
 
 
 @lru_cache(maxsize=4096)
@@ -56,13 +56,13 @@ def weight_of(node: Node) -> int:
 def subformulas(formula: Formula) -> tuple[Formula, ...]:
     """The formulas directly below this one, including those inside its terms."""
     found: list[Node] = []
-    pending = list(formula.parts())[::-1]
+    pending = [*reversed(formula.parts())]
     while pending:
         part = pending.pop()
         if isinstance(part, FormulaNode):
             found.append(part)
         else:
-            pending.extend(reversed(list(part.parts())))
+            pending.extend(reversed(part.parts()))
     return cast(tuple[Formula, ...], tuple(found))
 
 
@@ -85,6 +85,8 @@ def substitute(part: _Part, variable: str, value: Json) -> _Part:
 
 def with_labels(formula: Formula, labels: Mapping[str, Json]) -> Formula:
     """The formula with the labels of a trace substituted for `labels`."""
+    if not formula.contains(t.Labels):
+        return formula
     written = t.Literal.computed(dict(labels))
     return rewritten(formula, lambda part: written if isinstance(part, t.Labels) else None)
 
@@ -179,24 +181,20 @@ _AHEAD: Final = (
 """Nodes that depend on later events, or on the trace as a whole."""
 
 
-@lru_cache(maxsize=65536)
 def is_past(formula: f.Formula) -> bool:
     """Is the formula decided at each event, whatever comes after it?"""
-    return not any(isinstance(part, _AHEAD) for part in everything(formula))
+    return not formula.contains(*_AHEAD)
 
 
-@lru_cache(maxsize=65536)
 def is_past_but_for_functions(formula: f.Formula) -> bool:
     """The same, ignoring the registered functions that the formula calls."""
     ahead = tuple(kind for kind in _AHEAD if kind is not f.OpenPredicate)
-    return not any(isinstance(part, ahead) for part in everything(formula))
+    return not formula.contains(*ahead)
 
 
-@lru_cache(maxsize=65536)
 def stays_here(formula: f.Formula) -> bool:
     """Is the formula decided by the event and the values of its free variables?"""
-    refused = (*_AHEAD, *BACK, t.Labels)
-    return not any(isinstance(part, refused) for part in everything(formula))
+    return not formula.contains(*_AHEAD, *BACK, t.Labels)
 
 
 def inlined(let: f.Let) -> f.Formula | None:

@@ -190,6 +190,10 @@ class Procedure:
             ready = self._derived.setdefault(kind, kind(self))
         return ready
 
+    def keep_derived(self, kind: Callable[[Procedure], _T], value: _T) -> None:
+        """Keeps `kind(self)` as it was computed before, perhaps by another process."""
+        self._derived[kind] = value
+
     def _check(self) -> None:
         problems: list[Diagnostic] = [
             Diagnostic("E214", mistake.message, mistake.help, where=f"tools.{name}")

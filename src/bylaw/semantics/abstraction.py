@@ -12,7 +12,7 @@ from typing import Final
 from bylaw.logic import formula as f
 from bylaw.logic import terms as t
 from bylaw.logic.node import Node
-from bylaw.logic.walk import everything, rewritten, substitute
+from bylaw.logic.walk import rewritten, substitute
 from bylaw.syntax.printer import to_text
 
 _ELSEWHERE: Final = (t.Last, t.Sofar, t.Counted, t.Labels)
@@ -38,7 +38,7 @@ def _condition_for(node: Node) -> Node | None:
         case f.Compare():
             if _reads_answer(node):
                 return f.Eventually(_condition(node))
-            elsewhere = any(isinstance(part, _ELSEWHERE) for part in everything(node))
+            elsewhere = node.contains(*_ELSEWHERE)
             return _condition(node) if elsewhere else None
         case _:
             return None
@@ -54,7 +54,7 @@ def _for_any_value(body: f.Formula, variable: str) -> f.Formula:
 
 
 def _reads_answer(node: Node) -> bool:
-    return any(isinstance(part, t.Answer) for part in everything(node))
+    return node.contains(t.Answer)
 
 
 def _condition(formula: f.Formula) -> f.Formula:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 
 from bylaw.logic import formula as f
-from bylaw.logic.walk import everything, is_past_but_for_functions, sees_answer, with_labels
+from bylaw.logic.walk import is_past_but_for_functions, sees_answer, with_labels
 from bylaw.semantics.engine import Engine
 from bylaw.semantics.history import History
 from bylaw.semantics.machine.closure import Unsupported
@@ -41,10 +41,10 @@ def engine_for(
     original, formula = formula, with_labels(formula, labels)
     if cache is None or formula is not original:  # labels belong to one run
         cache = MachineCache(vocabulary)
-    if any(isinstance(part, f.EventuallyWithin | f.LaterWithin) for part in everything(formula)):
+    if formula.contains(f.EventuallyWithin, f.LaterWithin):
         with suppress(Unsupported):
             return Deadlines(formula, labels)
-    if any(isinstance(part, f.Compare | f.Says | f.Found) for part in everything(formula)):
+    if formula.contains(f.Compare, f.Says, f.Found):
         # A machine could follow most rules about data, too, but it would need every event.
         with suppress(Unsupported):
             return Registers(formula, labels)

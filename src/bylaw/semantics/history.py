@@ -61,9 +61,7 @@ class History(Engine):
         self.past = past
         """Is the formula decided at each event, whatever follows?"""
         self._reason = reason
-        self.overhears = any(
-            isinstance(part, f.OpenPredicate | f.Extracted) for part in everything(formula)
-        )
+        self.overhears = formula.contains(f.OpenPredicate, f.Extracted)
         """Do functions of users read the trace? They see messages even if the rule does not."""
         predicates = {p.name for p in everything(formula) if isinstance(p, f.OpenPredicate)}
         self._may_change_its_mind: Final = not predicates <= vocabulary.final_when_false

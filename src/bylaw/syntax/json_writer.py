@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from bylaw.logic import formula as f
@@ -17,17 +17,27 @@ VERSION: Final = 1
 
 def to_json(formula: f.Formula) -> dict[str, Json]:
     """The JSON that `from_json` reads back as this formula."""
-    numbers = numbered_parts(formula)
-    writer = _PartWriter(numbers)
-    return {"bylaw": VERSION, "formula": [writer.part(part) for part in numbers]}
+    return {"bylaw": VERSION, "formula": _written(numbered_parts(formula))}
 
 
-def numbered_parts(formula: f.Formula) -> dict[f.Formula, int]:
+def table_of(formulas: Sequence[f.Formula]) -> dict[str, Json]:
+    """The JSON that `read_table` reads back as these formulas. They share their parts."""
+    numbers = numbered_parts(*formulas)
+    return {"parts": _written(numbers), "formulas": [numbers[each] for each in formulas]}
+
+
+def numbered_parts(*formulas: f.Formula) -> dict[f.Formula, int]:
     """The numbers of the parts in the JSON form; the operands of a part come before it."""
     numbers: dict[f.Formula, int] = {}
-    for part in _innermost_first(formula):
-        numbers.setdefault(part, len(numbers))
+    for formula in formulas:
+        for part in _innermost_first(formula):
+            numbers.setdefault(part, len(numbers))
     return numbers
+
+
+def _written(numbers: Mapping[f.Formula, int]) -> list[Json]:
+    writer = _PartWriter(numbers)
+    return [writer.part(part) for part in numbers]
 
 
 def _innermost_first(formula: f.Formula) -> Iterator[f.Formula]:

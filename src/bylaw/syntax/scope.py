@@ -174,7 +174,8 @@ def check_closed(formula: f.Formula, vocabulary: Vocabulary) -> None:
         Diagnostic("E108", f"no quantifier binds the variable '{name}'")
         for name in sorted(formula.free)
     ]
-    for part in everything(formula):
+    functions = formula.contains(f.OpenPredicate, f.Extracted)
+    for part in everything(formula) if functions else ():
         match part:
             case f.OpenPredicate(name) if name not in vocabulary.predicates:
                 known, kind = set(vocabulary.predicates), "predicate"

@@ -86,8 +86,11 @@ class LocalCompiler:
         self._whole: Final[set[int]] = set()
         """The slots whose values are known as a whole or not at all."""
 
-    def _slot(self) -> int:
+    def new_slot(self, *, whole: bool = False) -> int:
+        """A slot for a variable, whose value is perhaps always known as a whole or not at all."""
         self.size += 1
+        if whole:
+            self._whole.add(self.size - 1)
         return self.size - 1
 
     def elsewhere(self, formula: f.Formula, slots: Slots) -> Test:
@@ -113,6 +116,8 @@ class LocalCompiler:
 
     def _is_whole(self, term: t.Term, slots: Slots) -> bool:
         """Is the value always known as a whole, or not at all?"""
+        if not term.contains(*_PERHAPS_PARTLY_KNOWN):
+            return True
         parts = [part for part in everything(term) if isinstance(part, _PERHAPS_PARTLY_KNOWN)]
         whole = self._whole
         return all(isinstance(p, t.Variable) and slots.get(p.name) in whole for p in parts)
@@ -165,7 +170,7 @@ class LocalCompiler:
             return lambda now: field_of(now.event, field)
         return lambda now: field_seen(now.event, field, now.pending)
 
-    def _members(
+    def members(
         self, domain: f.Domain, slots: Slots
     ) -> Callable[[EventContext], Members | Missing | Unseen]:
         """A function that reads the values that a quantifier ranges over."""
@@ -186,7 +191,7 @@ class LocalCompiler:
     def _counted(
         self, variable: str, domain: f.Domain, body: f.Formula, slots: Slots
     ) -> PossibleReader:
-        members, slot = self._members(domain, slots), self._slot()
+        members, slot = self.members(domain, slots), self.new_slot()
         test, weight = self.formula(body, {**slots, variable: slot}), weight_of(body)
 
         def count(now: EventContext) -> PossibleValue:
@@ -286,7 +291,7 @@ class LocalCompiler:
     def _quantified(
         self, formula: f.Formula, variable: str, domain: f.Domain, body: f.Formula, slots: Slots
     ) -> Test:
-        members, slot = self._members(domain, slots), self._slot()
+        members, slot = self.members(domain, slots), self.new_slot()
         test, weight = self.formula(body, {**slots, variable: slot}), weight_of(body)
         decided = isinstance(formula, f.Exists)
 
@@ -307,7 +312,7 @@ class LocalCompiler:
         return ask
 
     def _named(self, variable: str, value: t.Term, body: f.Formula, slots: Slots) -> Test:
-        possible, slot = self.possible(value, slots), self._slot()
+        possible, slot = self.possible(value, slots), self.new_slot()
         if self._is_whole(value, slots):
             self._whole.add(slot)
         test = self.formula(body, {**slots, variable: slot})

@@ -26,7 +26,7 @@ from bylaw.columnar.from_traces import columns_of
 from bylaw.columnar.segments import TruthColumn
 from bylaw.errors import Diagnostic
 from bylaw.logic.formula import FromMetrics
-from bylaw.logic.walk import everything, is_timed, sees_answer
+from bylaw.logic.walk import is_timed, sees_answer
 from bylaw.procedure.procedure import Constraint, Label, Procedure, score_of
 from bylaw.scoring.verify import CheckedTrace
 from bylaw.semantics.verdict import Outcome
@@ -306,7 +306,7 @@ class BatchRule:
     @cached_property
     def _when_empty(self) -> int | None:
         """The outcome on a trace without events; None if it depends on the trace's metrics."""
-        if any(isinstance(part, FromMetrics) for part in everything(self.constraint.formula)):
+        if self.constraint.formula.contains(FromMetrics):
             return None
         return CODES[CheckedTrace(Trace(), self._procedure).outcome(self.constraint)]
 

@@ -11,7 +11,6 @@ from bylaw.enforcement.decision import HINTS, SOFT_BLOCK_MODES
 from bylaw.enforcement.severity import SETTINGS
 
 if TYPE_CHECKING:
-    from bylaw.procedure.procedure import Procedure
     from bylaw.protocols.hook_gate import HookGate
 
 SOFT_BLOCK: Final = "in-a-row"
@@ -73,23 +72,27 @@ def state_folder(options: argparse.Namespace) -> Path:
     return Path(options.state) if options.state else default_folder()
 
 
-def pinned_procedure(options: argparse.Namespace) -> Procedure:
-    """The procedure that the options name, if it is the one that was installed."""
+def check_pin(options: argparse.Namespace) -> None:
+    """Raises a UsageError unless the procedure is the one that was installed."""
     if options.pin:
         from bylaw.protocols.pinned import check_pinned
 
         check_pinned(Path(options.procedure), options.pin)
-    return load_procedure(options)
 
 
 def hook_gate(options: argparse.Namespace) -> HookGate:
     """The gate that the options describe."""
     from bylaw.protocols.hook_gate import HookGate
+    from bylaw.protocols.procedure_cache import cached_procedure
     from bylaw.protocols.store import SessionStore
 
+    check_pin(options)
+    store = SessionStore(state_folder(options))
     return HookGate(
-        pinned_procedure(options),
-        SessionStore(state_folder(options)),
+        load_procedure(options)
+        if options.vocabulary
+        else cached_procedure(Path(options.procedure), store.folder, store.key()),
+        store,
         observe=options.observe,
         options=guard_options(options),
     )

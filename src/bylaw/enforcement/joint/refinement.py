@@ -22,6 +22,7 @@ from typing import Final, TypeAlias
 from bylaw.enforcement.joint.machines import JointMachines, Rules
 from bylaw.enforcement.joint.product import JointGoal, JointPlan
 from bylaw.enforcement.joint.situation import Outcomes, Situation, combinations, outcomes_of
+from bylaw.semantics.machine.follower import Follower, PlainFollower
 from bylaw.semantics.machine.machine import StateNumber
 from bylaw.semantics.machine.reachability import MoveBudget, OutOfBudget
 from bylaw.semantics.monitors import Monitors
@@ -74,11 +75,13 @@ class MachineTest:
         """The positions of outstanding calls, if rules clash with some outcomes of theirs only."""
 
     def wide_states(self) -> WideStates:
-        """The states of the rules that all calls concern."""
-        if not self._wide:
+        """The states of the rules that all calls concern. Without a machine, none changes."""
+        engines = self._monitors.engines
+        moving = [i for i in self._wide if isinstance(engines[i], Follower | PlainFollower)]
+        if not moving:
             return []
         now = Situation(self._shared, self._monitors, {})
-        found = map(now.state, self._wide)
+        found = map(now.state, moving)
         return [None if state is None else state[1] for state in found]
 
     def ignores_start(self, rule: int) -> bool:

@@ -24,7 +24,7 @@ def find_data_traps(subject: LintSubject) -> Iterator[Finding]:
 
 def _unseen_messages(constraint: Constraint) -> Iterator[Finding]:
     """W511: a rule that refers to messages but sees none."""
-    if any(isinstance(part, f.Says) for part in everything(constraint.formula)):
+    if constraint.formula.contains(f.Says):
         message = "The rule refers to messages but sees only calls, so says(…) is never true."
         advice = "Add `events: all` to this constraint, or to the procedure."
         yield Finding("W511", (constraint.name,), message, advice)

@@ -13,7 +13,6 @@ from itertools import product
 from typing import Final
 
 from bylaw.logic import formula as f
-from bylaw.logic.walk import everything
 from bylaw.semantics.evaluation import holds
 from bylaw.semantics.examples.reading_options import PLAIN, ReadingOptions
 from bylaw.semantics.examples.same_by_rewriting import provably_same
@@ -95,7 +94,7 @@ def examples(formula: f.Formula, setting: ReadingOptions = PLAIN) -> Examples:
 
 def calls_functions(formula: f.Formula) -> bool:
     """Does the value depend on a registered function?"""
-    return any(isinstance(part, f.OpenPredicate | f.Extracted) for part in everything(formula))
+    return formula.contains(f.OpenPredicate, f.Extracted)
 
 
 def _shortest_checked(

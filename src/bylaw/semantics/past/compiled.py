@@ -17,15 +17,17 @@ from bylaw.logic import formula as f
 from bylaw.logic import terms as t
 from bylaw.logic.node import Node
 from bylaw.logic.terms import is_constant
-from bylaw.logic.walk import BACK, everything, is_past, weight_of
+from bylaw.logic.walk import BACK, is_past, weight_of
 from bylaw.semantics.engine import heard_role
 from bylaw.semantics.machine.closure import Unsupported
 from bylaw.semantics.machine.conditions import reads_result
+from bylaw.semantics.past.facts import Facts
 from bylaw.semantics.past.keyed import Index, Retention
 from bylaw.semantics.past.memories import Carried, Memory, Previous
 from bylaw.semantics.past.split import Key, SplitCondition
 from bylaw.semantics.past.tallies import Tallies
 from bylaw.semantics.past.windows import WindowedTallies
+from bylaw.semantics.past.witnesses import branches
 from bylaw.trace.time import microseconds
 from bylaw.values import Json
 from bylaw.vocabulary.local import (
@@ -106,9 +108,9 @@ class Compiler(LocalCompiler):
         """A past operator, decided from its memory."""
         match formula:
             case f.Earlier(operand):
-                return partial(self._index(operand, slots, "first").exists, strictly=True)
+                return partial(self._seen(operand, slots).exists, strictly=True)
             case f.Once(operand):
-                index, here = self._index(operand, slots, "first"), self.formula(operand, slots)
+                index, here = self._seen(operand, slots), self.formula(operand, slots)
                 return lambda now: _either(here(now), lambda: index.exists(now, strictly=False))
             case f.EarlierWithin(operand, seconds):
                 index = self._index(operand, slots, "latest", seconds)
@@ -123,7 +125,7 @@ class Compiler(LocalCompiler):
                 return self.formula(f.Not(f.Once(f.Not(operand))), slots)
             case f.Yesterday(f.Once(operand)):
                 # The memory has the events before this one.
-                return partial(self._index(operand, slots, "first").exists, strictly=False)
+                return partial(self._seen(operand, slots).exists, strictly=False)
             case f.Yesterday(operand):
                 return self._carried(operand, self.formula(operand, slots))
             case f.Since(left, right):
@@ -154,10 +156,6 @@ class Compiler(LocalCompiler):
         self._remember(memory, None)
         return lambda now: memory.value
 
-    def new_slot(self) -> int:
-        """A slot for a variable."""
-        return self._slot()
-
     def keyed_condition(self, condition: f.Formula, slots: Slots) -> SplitCondition:
         """A condition on other events that equalities alone connect with this one."""
         split, _ = self._split(condition, slots)
@@ -166,6 +164,23 @@ class Compiler(LocalCompiler):
         return split
 
     # ── memories ─────────────────────────────────────────────────────────────────────────
+
+    def _seen(self, condition: f.Formula, slots: Slots) -> Facts | Index:
+        """The memory of whether some event met a condition."""
+        open_parts = [part for part in _conjuncts(condition) if part.free]
+        found_by_key = open_parts and all(self._key(part, slots) for part in open_parts)
+        if found_by_key or _asks_memory(condition):
+            return self._index(condition, slots, "first")
+        try:
+            found = branches(condition, slots, self)
+        except Unsupported:
+            return self._index(condition, slots, "first")
+        heard = [heard_by(branch.closed) for branch in found]
+        named = [each for each in heard if each is not None]
+        hears = frozenset().union(*named) if len(named) == len(heard) else None
+        facts = Facts(found, self.formula(condition, slots), weight_of(condition))
+        self._remember(facts, hears)
+        return facts
 
     def _index(
         self,
@@ -287,7 +302,7 @@ def _has_start(now: EventContext) -> bool:
 
 
 def _asks_memory(node: Node) -> bool:
-    return any(isinstance(part, BACK) for part in everything(node))
+    return node.contains(*BACK)
 
 
 def heard_by(parts: Sequence[f.Formula]) -> frozenset[str] | None:

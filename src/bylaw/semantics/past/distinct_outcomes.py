@@ -18,7 +18,6 @@ from bylaw.frozen import frozen
 from bylaw.logic import formula as f
 from bylaw.logic import terms as t
 from bylaw.logic.node import Node
-from bylaw.logic.walk import everything
 from bylaw.semantics.machine.conditions import spread
 from bylaw.semantics.past.outcomes import PLAIN, CallOutcome, planted
 from bylaw.trace.event import MISSING, comes_with_result
@@ -50,7 +49,7 @@ def distinct_outcomes(rule: f.Formula) -> tuple[CallOutcome, ...] | None:
     if _nested(paths) or prod(map(len, kinds)) > MAX_RESULTS:
         return None
     results = [_result(paths, values) for values in product(*kinds)]
-    asks_success = any(isinstance(part, f.OutcomeIs) for part in everything(rule))
+    asks_success = rule.contains(f.OutcomeIs)
     errors = (None, "failed") if asks_success else (None,)
     return (*product(results, errors), *PLAIN[1:])
 

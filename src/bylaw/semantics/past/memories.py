@@ -2,10 +2,10 @@
 
 A memory belongs to one past operator, or to one `last` or `sofar`, of a rule. It keeps only what a
 later query can depend on: for `last(call(get_order, id = i, ok))`, the latest such call for each
-`id` that occurred, found by its key; for `earlier`, that there was such an event, and when; for
-`length(sofar(…))`, the number for each key (`tallies`). Only if a key cannot answer a query (does a
-text contain a value, is a value above one not known yet), or if the rule asks for the list of
-events itself, are the events kept and searched.
+`id` that occurred, found by its key; for `earlier`, the values by which such an event can match,
+and since when (`facts`); for `length(sofar(…))`, the number for each key (`tallies`). Only if such
+values cannot answer a query, or if the rule asks for the list of events itself, are the events kept
+and searched.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from __future__ import annotations
 from typing import Final, TypeAlias
 
 from bylaw.saved import flag
+from bylaw.semantics.past.facts import Facts
 from bylaw.semantics.past.keyed import Index, asked_of
 from bylaw.semantics.past.records import moment_of, moment_record
 from bylaw.semantics.past.tallies import Tallies
@@ -78,4 +79,4 @@ class Previous:
         self.moment = None if saved is None else moment_of(saved, size)
 
 
-Memory: TypeAlias = Index | Tallies | WindowedTallies | Carried | Previous
+Memory: TypeAlias = Facts | Index | Tallies | WindowedTallies | Carried | Previous
