@@ -35,6 +35,8 @@ ATTEMPTS: Final = 3
 """The number of times that a request is sent if no answer comes."""
 PAUSE: Final = 0.2
 """The time before a request is sent again, in seconds; it doubles."""
+MAX_PAUSE: Final = 2.0
+"""The longest time before a request is sent again, in seconds."""
 _AGAIN: Final = (502, 503, 504)
 
 
@@ -77,13 +79,17 @@ class RemoteGuard(ToolRunner):
         self._stopped = self._finished = False
         self._waiting: dict[str, Decision] = {}
         """The decisions of this object that wait for a result, by id."""
-        if run is None:
-            given = {"labels": dict(labels or {}), "metrics": dict(metrics or {})}
-            state = self._send("POST", "/v1/runs", given)
-        else:
-            state = self._send("GET", f"/v1/runs/{run}")
-        self.run_id: Final[str] = self._text(state, "run")
-        """The run's id."""
+        try:
+            if run is None:
+                given = {"labels": dict(labels or {}), "metrics": dict(metrics or {})}
+                state = self._send("POST", "/v1/runs", given)
+            else:
+                state = self._send("GET", f"/v1/runs/{run}")
+            self.run_id: Final[str] = self._text(state, "run")
+            """The run's id."""
+        except GateError:
+            self.close()
+            raise
         self._take(state)
 
     # ── requests ─────────────────────────────────────────────────────────────────────────
@@ -94,7 +100,7 @@ class RemoteGuard(ToolRunner):
         content = None if given is None else canonical(given)
         for attempt in range(self._attempts):
             if attempt:
-                time.sleep(PAUSE * 2 ** (attempt - 1))
+                time.sleep(min(PAUSE * 2 ** (attempt - 1), MAX_PAUSE))
             try:
                 gate = self._gates[self._at]
                 answer = gate.request(method, path, content=content, headers=headers)

@@ -133,21 +133,16 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _announce(options: argparse.Namespace, address: str, made: dict[str, str]) -> None:
+    from bylaw.store.public_address import public_address
+
     if options.json:
         print(json.dumps({"address": address, **made}), flush=True)
         return
-    print(f"The gate is at {address}, its store at {_public(options.store)}.")
+    print(f"The gate is at {address}, its store at {public_address(options.store)}.")
     if made:
         print(f"Agents send this token:  {made['agent_token']}")
         print(f"The page to watch:       {address}/#token={made['person_token']}")
     print("Ctrl-C stops it.", flush=True)
-
-
-def _public(store: str) -> str:
-    """The address of a store without its password."""
-    before, at, after = store.rpartition("@")
-    scheme, slashes, user = before.partition("://")
-    return f"{scheme}{slashes}{user.partition(':')[0]}{at}{after}" if at else store
 
 
 def _key(path: str | None) -> bytes | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import Any, Final
@@ -35,6 +36,7 @@ BODY_SECONDS: Final = 10.0
 MAX_WAIT: Final = 30.0
 """The longest that a request waits for a person, in seconds."""
 _POLL: Final = 0.25
+_LOG: Final = logging.getLogger("bylaw.serve")
 _COMMON: Final = {
     "Cache-Control": "no-store",
     "X-Content-Type-Options": "nosniff",
@@ -177,11 +179,10 @@ class Application:
                 check = run_in_threadpool(self.gate.store.check)
                 await asyncio.wait_for(check, self.gate.timeout)
                 response = answered({"ready": True})
-            except BylawError as error:
-                response = refused(error)
-            except TimeoutError:
-                message = "the store does not answer"
-                response = refused(UsageError(Diagnostic("E450", message)))
+            except (BylawError, TimeoutError) as error:
+                # Anybody may ask. The reason names machines and files: it is for the log.
+                _LOG.warning("not ready: %s", error or "the store does not answer")
+                response = refused(UsageError(Diagnostic("E450", "the store cannot be used")))
             self._health = now, response
         return self._health[1]
 
@@ -227,6 +228,8 @@ def refused(error: BylawError) -> Response:
     """An error as JSON, with the status of its first diagnostic."""
     status = STATUS.get(error.diagnostics[0].code, 400)
     response = answered({"errors": [each.to_dict() for each in error.diagnostics]}, status)
+    if status in (400, 413):  # what is left of the request is not waited for
+        response.headers["Connection"] = "close"
     if status == 401:
         response.headers["WWW-Authenticate"] = "Bearer"
     if status == 503:

@@ -17,6 +17,7 @@ import uvicorn
 
 from bylaw.errors import Diagnostic, UsageError
 from bylaw.serve.application import Application
+from bylaw.serve.connections import LimitedConnection
 
 BACKLOG: Final = 1024
 SHUTDOWN: Final = 5
@@ -86,13 +87,28 @@ class _Server(uvicorn.Server):  # type: ignore[misc]  # uvicorn is not followed
         super().handle_exit(sig, frame)
 
 
+def _allow_connections() -> None:
+    """Lets the process have as many open files as it may: many systems begin with 1,024."""
+    if sys.platform != "win32":
+        import resource
+
+        _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+        with suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+
+
 def serve(application: Application, sockets: list[socket.socket]) -> None:
     """Serves until SIGINT or SIGTERM. Requests under way are answered; then the gate is closed."""
+    _allow_connections()
     sys.setswitchinterval(SWITCH_INTERVAL)
     gc.freeze()
     gc.set_threshold(*COLLECT_AFTER)
     config = uvicorn.Config(
         application.starlette(),
+        http=LimitedConnection,
+        ws="none",
+        lifespan="off",
+        proxy_headers=False,
         access_log=False,
         log_level="warning",
         server_header=False,

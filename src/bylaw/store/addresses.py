@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from bylaw.errors import Diagnostic, UsageError
+from bylaw.store.public_address import public_address
 from bylaw.store.store import GateStore
 
 
@@ -39,7 +40,7 @@ def open_store(address: str) -> GateStore:
     """The store at an address, ready to be used. Its tables are created if they are missing."""
     kind, colon, rest = address.partition(":")
     if kind not in _STORES or (kind != "memory" and not rest) or (kind == "memory" and colon):
-        message = f"'{address}' is not the address of a store"
+        message = f"'{public_address(address)}' is not the address of a store"
         help = "Write sqlite:FILE, postgresql://USER@HOST/DATABASE, or memory."
         raise UsageError(Diagnostic("E451", message, help))
     return _STORES[kind](address)

@@ -7,12 +7,14 @@ writer of the same number waits for the first, and then learns that it is taken.
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, Final, cast
 
 from bylaw.errors import Diagnostic, UsageError
 from bylaw.store import schema
+from bylaw.store.public_address import public_address
 from bylaw.store.store import (
     Append,
     RunRow,
@@ -28,6 +30,8 @@ UNANSWERED_MS: Final = 5000
 """The time after which a connection counts as broken if data is not acknowledged."""
 STATEMENT_MS: Final = 5000
 """The longest that a statement may take."""
+CLOCKS_APART: Final = 10.0
+"""The largest difference between the clocks of this machine and of the database, in seconds."""
 
 _INSERT: Final = (
     "INSERT INTO bylaw_entries "
@@ -55,6 +59,12 @@ class PostgresqlStore:
             help = "pip install 'bylaw[postgresql]'"
             raise UsageError(Diagnostic("E420", message, help)) from None
         self._psycopg: Final = psycopg
+        try:
+            psycopg.conninfo.conninfo_to_dict(address)
+        except psycopg.Error:  # its message quotes the password if that has a slash in it
+            message = f"'{public_address(address)}' cannot be read as an address"
+            help = "Write postgresql://USER@HOST/DATABASE; %2F is a slash in a password."
+            raise UsageError(Diagnostic("E451", message, help)) from None
         self._address: Final = address
         self._own: Final = threading.local()
         self._lock: Final = threading.Lock()
@@ -67,7 +77,12 @@ class PostgresqlStore:
                 for statement in (*schema.TABLES, schema.ADD_VERSION):
                     connection.execute(statement)
                 versions = connection.execute(schema.FIND_VERSIONS).fetchall()
-        schema.check_versions(versions)
+        try:
+            schema.check_versions(versions)
+            self._check_clock()
+        except StoreError:
+            self.close()
+            raise
 
     def _connection(self) -> Any:
         if self._closed:
@@ -186,6 +201,17 @@ class PostgresqlStore:
             (read_only,) = self._connection().execute("SHOW transaction_read_only").fetchone()
         if read_only != "off":
             raise store_failed("the database can only be read", "Connect to the primary server.")
+        self._check_clock()
+
+    def _check_clock(self) -> None:
+        """Rules about time would hold differently at replicas whose clocks differ."""
+        with self._errors():
+            before = time.time()
+            found = self._connection().execute("SELECT extract(epoch FROM clock_timestamp())")
+            apart = abs(float(found.fetchone()[0]) - (before + time.time()) / 2)
+        if apart > CLOCKS_APART:
+            message = f"this machine's clock and that of the database are {apart:.0f} s apart"
+            raise store_failed(message, "Synchronize them, for instance with NTP.")
 
     def close(self) -> None:
         """Closes every connection."""

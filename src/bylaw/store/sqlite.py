@@ -12,7 +12,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from bylaw.store import schema
 from bylaw.store.store import (
@@ -26,6 +26,10 @@ from bylaw.store.store import (
 
 BUSY: Final = 5.0
 """The time to wait for another process that is writing, in seconds."""
+
+
+FileIdentity: TypeAlias = tuple[int, int] | None
+"""The device and the number of a file: a path may lead to another one by now, or to none."""
 
 
 class SqliteStore:
@@ -47,12 +51,10 @@ class SqliteStore:
             versions = connection.execute(schema.FIND_VERSIONS).fetchall()
             connection.execute("COMMIT")
         schema.check_versions(versions)
-        self._file: Final = self._identity()
-
-    def _identity(self) -> tuple[int, int]:
-        """The file behind the path: one that was deleted or replaced is not written any more."""
-        found = self.path.stat()
-        return found.st_dev, found.st_ino
+        self._file: Final = _identity(self.path)
+        self._logs: tuple[FileIdentity, ...] | None = None
+        """The write-ahead log and its index; None if they may have been made anew."""
+        self._replaced = False
 
     def _connection(self) -> sqlite3.Connection:
         found: sqlite3.Connection | None = getattr(self._own, "connection", None)
@@ -86,14 +88,13 @@ class SqliteStore:
             self._own.connection = None
             self._open = [each for each in self._open if each is not found]
             found.close()
+            self._logs = None  # the last connection deletes them
 
     def append(self, appends: Sequence[Append]) -> list[bool]:
         """Appends what is first, in one transaction."""
         check_disjoint(appends)
         with self._errors(), self._turn:
-            connection = self._connection()
-            self._check_file()
-            connection.execute("BEGIN IMMEDIATE")  # from here on, nobody else writes
+            connection = self._begun()  # from here on, nobody else writes
             first = [self._append(connection, each) for each in appends]
             connection.execute("COMMIT")
         return first
@@ -132,9 +133,7 @@ class SqliteStore:
     def delete_finished(self, before: float, limit: int) -> int:
         """Deletes finished runs. The file does not shrink: its pages are used again."""
         with self._errors(), self._turn:
-            connection = self._connection()
-            self._check_file()
-            connection.execute("BEGIN IMMEDIATE")
+            connection = self._begun()
             runs = connection.execute(schema.DELETE_ROWS, [before, limit]).fetchall()
             streams = [(stream_of(run),) for (run,) in runs]
             for statement in schema.DELETE_STREAMS:
@@ -142,18 +141,25 @@ class SqliteStore:
             connection.execute("COMMIT")
         return len(runs)
 
-    def _check_file(self) -> None:
-        if self._identity() != self._file:
-            help = "What is written to the old file is lost: restart the gate."
-            raise store_failed(f"the store {self.path} was replaced by another file", help)
+    def _begun(self) -> sqlite3.Connection:
+        """A connection with a transaction, to the files that are at their paths."""
+        connection = self._connection()
+        connection.execute("BEGIN IMMEDIATE")
+        logs = tuple(_identity(Path(f"{self.path}{each}")) for each in ("-wal", "-shm"))
+        if None in logs or logs != (self._logs or logs) or _identity(self.path) != self._file:
+            self._replaced = True
+        if self._replaced:
+            # Nothing is closed: what the old log has is lost with the last connection to it.
+            connection.execute("ROLLBACK")
+            message = f"files of the store {self.path} were deleted or replaced"
+            raise store_failed(message, "What is written now would be lost: restart the gate.")
+        self._logs = logs
+        return connection
 
     def check(self) -> None:
         """Can the file be written? Another process may be writing it for a while."""
         with self._errors(), self._turn:
-            connection = self._connection()
-            self._check_file()
-            connection.execute("BEGIN IMMEDIATE")
-            connection.execute("ROLLBACK")
+            self._begun().execute("ROLLBACK")
 
     def close(self) -> None:
         """Closes every connection."""
@@ -161,3 +167,11 @@ class SqliteStore:
             self._closed = True
             for connection in self._open:
                 connection.close()
+
+
+def _identity(path: Path) -> FileIdentity:
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return None
+    return found.st_dev, found.st_ino
