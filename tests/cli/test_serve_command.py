@@ -65,10 +65,3 @@ def test_other_mistakes(rules: str, tmp_path: Path, capsys: pytest.CaptureFixtur
         }.items():
             assert code in failed(capsys, "-p", rules, *arguments)
     assert "E216" in failed(capsys, "-p", str(broken), "--store", "memory")
-
-
-def test_the_announcement_shows_no_password() -> None:
-    from bylaw.cli.serve import _public
-
-    assert _public("postgresql://ada:secret@db/gate") == "postgresql://ada@db/gate"
-    assert _public("sqlite:gate.db") == "sqlite:gate.db"
