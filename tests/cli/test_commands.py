@@ -473,3 +473,11 @@ print("heavy:", {"msgspec", "numpy", "pyarrow", "torch", "transformers"} & set(s
     command = [sys.executable, "-c", script]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stdout.endswith("heavy: set()\n")
+
+
+def test_the_overview_lists_every_command_once(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--help"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 80
+    for command in COMMANDS:
+        assert sum(line.startswith(f"  {command}  ") for line in lines) == 1, command

@@ -24,20 +24,20 @@ from bylaw.terminal import coloured, counted, in_line, safe, wrapped
 
 EPILOG: Final = """\
 For each rule that changed, prints a shortest trace on which the old and the new
-rule differ, or says that they are equivalent. Rules that compare data of
-several events are searched: the trace may not be the shortest, and if none is
-found, that is no proof. Registered functions are run on such traces only with
---run-functions. If a group, constant or definition that the rule uses has
-changed, that is shown, too.
+rule differ, or says that they are equivalent. It also shows changes of the
+groups, constants and definitions that the rule uses. For rules that compare
+data of several events, it searches for a trace; this may not be the shortest,
+and if none is found, the rules may still differ. The search runs registered
+functions only with --run-functions.
 
-Changes of weight and layer, which affect scores and reports, and of severity,
-`finish`, `tools` and `unlisted`, which affect the gate, are also shown. Not
-compared: the texts of `why` and `fix`, and the order of the rules. (If several
-rules clash, their order can decide which of them a gate names.)
+It also shows changes of weight and layer, which affect scores and reports, and
+of severity, `finish`, `tools` and `unlisted`, which affect the gate. It does
+not compare `why`, `fix`, or the order of the rules. (If several rules clash,
+their order can decide which of them a gate names.)
 
-With --corpus, scores recorded traces under both procedures instead, and shows
-the traces whose verdicts differ; with --json, one line for each of them, then
-the summary.
+With --corpus, it scores recorded traces under both procedures instead, and
+shows the traces whose verdicts differ. With --json, each of them is one line,
+and the summary follows.
 
   bylaw diff old.yaml new.yaml
   bylaw diff old.yaml new.yaml --corpus runs/

@@ -43,21 +43,22 @@ EPILOG: Final = """\
   bylaw explain 'G(search -> F cite)'                  any rule by example
   bylaw explain E104                                   what a code means
 
-By example: traces that satisfy, violate and doom the rule. The first is not
-vacuous, if there is such a trace; a doomed rule is violated in every
-continuation. They are shortest, found by exploring the rule's machine. A rule
-that compares data of several events has no machine: a search makes events up
-from what the rule says and reduces what it finds. Registered functions are run
-on such traces only with --run-functions.
+By example: prints a shortest trace that satisfies the rule, one that violates
+it, and one that dooms it. After a trace that dooms the rule, nothing can
+satisfy it any more. If possible, the first trace does not satisfy the rule
+vacuously. For a rule that compares data of several events, a search invents
+traces; these may not be the shortest. The search runs registered functions only
+with --run-functions.
 
-On a trace: the verdict follows from the printed calls alone, whatever the other
-calls were, and each of them is needed. Calls marked "not" matter only for what
-they are not: every later call is needed to see that no `cite` followed. For a
-rule under `events: all`, messages can be among them.
+On a trace: prints the calls that decide the verdict. The verdict follows from
+these calls alone, whatever the other calls were, and each of them is needed.
+Calls marked "not" matter only for what they are not: to see that no `cite`
+followed, you need every later call. With `events: all`, messages can be among
+them.
 
-For a violated rule, the cheapest edits that would satisfy it are printed:
-inserting or deleting a call costs 1, changing its arguments 0.5. What tools
-returned is changed only with --edit-results.
+For a violated rule, prints the cheapest edits of the trace that would satisfy
+it. Inserting or deleting a call costs 1, changing its arguments 0.5. Results
+are changed only with --edit-results.
 """
 _CODE: Final = re.compile(r"[A-Z]\d{3}")
 _SHOWN: Final = 20

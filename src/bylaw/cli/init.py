@@ -19,9 +19,9 @@ from bylaw.scoring.starter import Starter, starter
 from bylaw.terminal import counted, in_line
 
 EPILOG: Final = """\
-The procedure lists the tools that the traces call, and rules that held in all
-of them, each with its evidence as a comment. The rules describe what the agents
-did, not what they should do: keep those you mean, and delete the rest.
+Writes a procedure with the tools that the traces call, and with rules that held
+in all of them, each with its evidence as a comment. The rules describe what the
+agents did, not what they should do: keep those that you mean, delete the rest.
 
   bylaw init runs/*.json -o procedure.yaml
   bylaw verify -p procedure.yaml runs/*.json

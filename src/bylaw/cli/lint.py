@@ -31,12 +31,12 @@ procedure does not list.
   bylaw lint refund.yaml --traces runs/ more.jsonl
   bylaw explain W508                            what a code means
 
-The table at the end says where a gate enforces each rule: before the call, at
-the answer, or only afterwards, and why there. A severity that the file states
-and no gate can keep is a warning.
+The table at the end says where a gate enforces each rule, and why: before the
+call, at the answer, or only afterwards. If the file states a severity that no
+gate can keep, that is a warning.
 
-A warning calls for a change; a note may be intended. Every finding is proven,
-or seen in the traces. Lint says nothing about rules that it cannot decide.
+A warning calls for a change; a note may be intended. Lint reports only what it
+has proved, or seen in the traces.
 
 Exit code: 0 without warnings, 1 with warnings, 2 if a file cannot be used.
 """

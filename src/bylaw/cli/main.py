@@ -28,57 +28,67 @@ TRACEBACK: Final = "BYLAW_TRACEBACK"
 
 COMMANDS: Final = {
     "init": "write a starter procedure, from traces or --from coding",
-    "mine": "propose rules from good and bad runs, with the evidence",
-    "verify": "score traces against a procedure",
+    "mine": "propose rules from good and bad runs, with evidence",
     "lint": "find rules that do not mean what they seem to",
-    "explain": "explain a rule by example, a verdict by its calls, or a diagnostic code",
-    "diff": "show what an edit to a procedure changes, with example traces",
-    "view": "write an HTML page that shows a trace and its verdicts",
+    "explain": "explain a rule, a verdict, or a diagnostic code",
+    "diff": "show what an edit to a procedure changes",
+    "verify": "score traces against a procedure",
+    "view": "write a page that shows a trace and its verdicts",
     "replay": "show what a gate would have refused in recorded traces",
-    "hook claude-code": "decide a hook event of Claude Code, or listen for such events",
-    "hook codex": "decide a hook event of Codex",
-    "hook litellm": "listen for the generic guardrail requests of LiteLLM",
-    "hook report": "show what hooks refused, or would have refused, session by session",
-    "mcp": "stand between an MCP client and a server, and decide its tool calls",
+    "serve": "run a gate for many agents, whose state survives crashes",
+    "mcp": "decide the tool calls between an MCP client and a server",
     "install claude-code": "put a gate before Claude Code, or remove it",
     "install codex": "put a gate before Codex, or remove it",
-    "install mcp": "put a gate before a configured MCP server, or remove it",
-    "doctor claude-code": "prove that the gate stands before Claude Code",
-    "doctor codex": "prove that the gate stands before Codex",
-    "doctor mcp": "prove that the gate stands before an MCP server",
-    "serve": "run a gate for many agents, whose state survives crashes",
+    "install mcp": "put a gate before an MCP server, or remove it",
+    "doctor claude-code": "check that calls of Claude Code pass the gate",
+    "doctor codex": "check that calls of Codex pass the gate",
+    "doctor mcp": "check that calls to an MCP server pass the gate",
+    "hook claude-code": "decide a hook event of Claude Code, or listen for them",
+    "hook codex": "decide a hook event of Codex",
+    "hook litellm": "listen for the guardrail requests of LiteLLM",
+    "hook report": "show what hooks refused, or would have refused",
     "log check": "verify that an audit log has not been altered",
     "log show": "print the entries of an audit log",
     "log export": "write the runs of an audit log as trace records",
-    "log anchor": "print the head of an audit log, to be kept elsewhere",
-    "ground check": "check that answers mention only what the tools returned",
-    "ground questions": "generate questions about repositories, with known answers",
-    "ground study": "measure how well models ground their answers in what they read",
+    "log anchor": "print the head of an audit log, to keep elsewhere",
+    "ground check": "check that answers mention only what tools returned",
+    "ground questions": "generate questions about repositories, with answers",
+    "ground study": "measure how well models ground their answers",
     "bench instance": "show a task of the benchmark: prompt, gold trace, rules",
     "bench run": "measure how well models follow procedures",
-    "bench report": "report on benchmark runs: tables, figures, an HTML page",
+    "bench report": "report on benchmark runs: tables, figures, a page",
     "train data build": "write the training corpus and the evaluation splits",
     "train data inspect": "show an example of the training data",
     "train sft": "warm a model up on gold transcripts",
-    "train grpo": "fine-tune a model with GRPO, with compliance in the reward",
+    "train grpo": "fine-tune a model with GRPO, with the score in the reward",
     "train curves": "compare the training curves of GRPO runs",
     "train eval": "evaluate a checkpoint on the splits and the benchmark",
-    "completion": "print a script that completes commands in bash, zsh or fish",
+    "completion": "complete commands in bash, zsh or fish",
 }
 """Each command and what it does."""
+_SECTIONS: Final = {
+    "Write rules": "init mine lint explain diff",
+    "Check recorded runs": "verify view replay",
+    "Guard agents": "serve mcp install doctor hook",
+    "Read audit logs": "log",
+    "Check and study grounding": "ground",
+    "Measure models": "bench",
+    "Train models": "train",
+    "Set up": "completion",
+}
+"""The first words of commands, by what people want to do."""
 _ROOMS: Final = ("bench", "doctor", "ground", "hook", "install", "log", "train")
 """Groups of commands that have a package of their own."""
 
 _INTRODUCTION: Final = """\
-Checks what tool-using LLM agents did against the procedure they should follow.
+Checks what LLM agents do with their tools against the procedure they should
+follow.
 
-  bylaw init runs/*.json -o procedure.yaml      start from what your agents do
-  bylaw verify -p procedure.yaml runs/*.json    score traces
-  bylaw explain RULE -p procedure.yaml run.json which calls decided a verdict
-  bylaw view run.json -p procedure.yaml         look at a trace in a browser
-  bylaw diff old.yaml new.yaml                  what an edit changes
-  bylaw replay -p procedure.yaml runs/*.json    what a gate would have refused
-  bylaw bench run sim:careless -o results.jsonl how well a model follows rules
+  bylaw init runs/*.json -o procedure.yaml        start from what your agents do
+  bylaw verify -p procedure.yaml runs/*.json      score recorded runs
+  bylaw explain RULE -p procedure.yaml run.json   see which calls decided a rule
+  bylaw view run.json -p procedure.yaml           look at a run in a browser
+  bylaw replay -p procedure.yaml runs/*.json      see what a gate would refuse
 """
 
 
@@ -216,11 +226,19 @@ def _split_command(arguments: list[str]) -> tuple[str, list[str]]:
 
 def _overview() -> str:
     width = max(map(len, COMMANDS))
-    rows = "\n".join(f"  {name:<{width}}  {summary}" for name, summary in COMMANDS.items())
+    sections = "\n\n".join(
+        f"{title}:\n"
+        + "\n".join(
+            f"  {name:<{width}}  {summary}"
+            for name, summary in COMMANDS.items()
+            if name.split()[0] in words.split()
+        )
+        for title, words in _SECTIONS.items()
+    )
     return (
-        f"usage: bylaw COMMAND …\n\n{_INTRODUCTION}\ncommands:\n{rows}\n\n"
-        "`bylaw COMMAND --help` describes a command. Exit codes: 0 all satisfied,\n"
-        "1 something violated, 2 the input could not be used."
+        f"usage: bylaw COMMAND …\n\n{_INTRODUCTION}\n{sections}\n\n"
+        "`bylaw COMMAND --help` describes a command. Exit codes: 0 all rules are\n"
+        "satisfied, 1 a rule is violated, 2 an input could not be used."
     )
 
 

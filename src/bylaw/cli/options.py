@@ -48,7 +48,8 @@ def add_number(
     kind: Callable[[str], float] = at_least_one,
 ) -> None:
     """Adds an option that takes a number; its help names the default."""
-    help = f"{help} (default: {default:g})"
+    shown = str(default) if isinstance(default, int) else f"{default:g}"
+    help = f"{help} (default: {shown})"
     parser.add_argument(flag, type=kind, default=default, metavar="N", help=help)
 
 
@@ -142,13 +143,18 @@ def load_vocabulary(reference: str | None) -> Vocabulary:
 def add_traces(parser: argparse.ArgumentParser, *, needed: bool = True) -> None:
     """Adds the traces to read, and the limit on their lines."""
     many = "+" if needed else "*"
-    parser.add_argument("traces", nargs=many, metavar="TRACE", help="a file, folder, pattern or -")
+    parser.add_argument(
+        "traces",
+        nargs=many,
+        metavar="TRACE",
+        help="a file, a folder, a pattern in quotes, or - for standard input",
+    )
     add_max_line(parser)
 
 
 def add_max_line(parser: argparse.ArgumentParser) -> None:
     """Adds the limit on the length of a line."""
-    help = "longest line to read (default: 64)"
+    help = "longest line to read, in MiB (default: 64)"
     parser.add_argument("--max-line", metavar="MIB", type=at_least_one, default=64, help=help)
 
 

@@ -45,15 +45,15 @@ for standard input. Records may also be messages (OpenAI chat and Responses,
 Anthropic, LangChain), sessions of Claude Code, smolagents steps, OpenTelemetry
 spans, Inspect logs, and runs of τ-bench, τ²-bench and AgentDojo.
 
-One record prints every rule. Several print a line each and a summary. --format
-writes other reports, to standard output or to files, several at once: json (as
---json: one object, for one trace and for many), jsonl (a line per trace),
-junit, sarif, markdown, github.
+For one record, prints every rule. For several, prints a line each, and a
+summary. --format writes other reports, to standard output or to files, several
+at once: json (one object, as --json), jsonl (a line per trace), junit, sarif,
+markdown, github.
 
-A trace fails the run if it violates a rule; with --fail-under, only if its
-score is below. With --baseline, violations in a file that --format jsonl wrote
-do not count. With --fail-vacuous, a rule that no trace puts to the test fails
-the run, too.
+The command fails if a trace violates a rule; with --fail-under, only if a score
+is below that. With --baseline, violations that an earlier report (--format
+jsonl) has do not count. With --fail-vacuous, the command also fails if a rule
+is vacuous in every trace: true, but never put to the test.
 
 With --out, --report or --summary, or if the input is large, only the summary is
 printed, and all cores share the work. To resume an interrupted run with --out,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 from functools import partial
+from textwrap import fill
 from typing import Any, Final
 
 from bylaw.agents.profiles import OBEDIENT_RANDOM, PROFILES
@@ -31,6 +32,16 @@ from bylaw.cli.options import add_choice, add_json, add_names, add_number, add_o
 from bylaw.enforcement.decision import HINTS
 from bylaw.terminal import in_line
 
+
+def _simulated() -> str:
+    """A line or two for each simulated agent."""
+    rows = ((f"  sim:{profile.name:<11} ", profile.about) for profile in PROFILES.values())
+    hanging = " " * 18
+    return "\n".join(
+        fill(told, 80, initial_indent=name, subsequent_indent=hanging) for name, told in rows
+    )
+
+
 EPILOG: Final = f"""\
 Each model makes 360 runs per setting: twelve templates, five difficulties, two
 seeds, three trials. Results are recorded run by run: interrupt the command at
@@ -46,8 +57,9 @@ its score is what the gate achieves by itself.
   bylaw bench report results.jsonl
 
 Simulated agents, for trying things out:
-{chr(10).join(f"  sim:{p.name:<11} {p.about}"[:80] for p in PROFILES.values())}
+{_simulated()}
   sim:{OBEDIENT_RANDOM}
+                  has no plan, and does what refusals say
 
 Exit code: 0 if all runs are on record, 2 if some could not be finished.
 """

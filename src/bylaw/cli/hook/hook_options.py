@@ -32,12 +32,17 @@ def add_enforcement(parser: argparse.ArgumentParser) -> None:
     for flag, choices, default, about in (
         ("--setting", SETTINGS, "as-written", "the severities that act"),
         ("--hints", HINTS, "rule", "what a refusal tells the agent"),
-        ("--soft-block", SOFT_BLOCK_MODES, SOFT_BLOCK, "the soft blocks that end a run"),
+        (
+            "--soft-block",
+            SOFT_BLOCK_MODES,
+            SOFT_BLOCK,
+            "which SOFT_BLOCK refusals count towards the end of a run",
+        ),
     ):
         help = f"{about}: {', '.join(choices)} (default: {default})"
         more: dict[str, Any] = {"choices": choices, "default": default, "metavar": "WORD"}
         parser.add_argument(flag, help=help, **more)
-    add_number(parser, "--soft-block-limit", SOFT_BLOCK_LIMIT, "so many of them end it")
+    add_number(parser, "--soft-block-limit", SOFT_BLOCK_LIMIT, "how many of them end a run")
     help = "refuse nothing, and only record what would have been refused"
     parser.add_argument("--observe", action="store_true", help=help)
 

@@ -24,11 +24,12 @@ what it would have refused: `bylaw hook report` shows it.
   bylaw install claude-code -p coding.yaml --user --yes for all projects
   bylaw install claude-code -p coding.yaml --observe
   bylaw install claude-code --remove --yes
-  bylaw doctor claude-code                              does it stand there?
+  bylaw doctor claude-code                              check that it works
 
 With --url, Claude Code asks a gate that listens, instead of starting one for
 each event: `bylaw hook claude-code -p coding.yaml --listen 127.0.0.1:8181`.
-The token then stands in a file for you alone: --local, unless you say where.
+The token is then written to a file for you alone (--local), unless you choose
+another place.
 """
 
 

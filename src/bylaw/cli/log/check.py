@@ -17,13 +17,15 @@ from bylaw.enforcement.run_log import procedure_hash
 from bylaw.terminal import coloured, counted, safe, width
 
 EPILOG: Final = """\
-A log is intact, torn or altered. Every entry holds the hash of the entry before
-it: an entry that was changed, removed, inserted or moved shows. A torn log ends
-with the beginning of an entry: its writer was interrupted, or the file was cut.
+Says whether a log is intact, torn or altered. Every entry holds the hash of the
+entry before it, so an entry that was changed, removed, inserted or moved is
+found. A torn log ends in the middle of an entry: its writer was interrupted, or
+somebody cut the file.
 
 Without a key, somebody who can write the file can rewrite it from any entry on,
-all hashes included, and cut entries off its end. A key shows rewriting, and an
-anchor that was kept elsewhere shows both, up to the entry that it names.
+hashes included, or cut entries off its end, and this is not found. With a key,
+rewriting is found. With an anchor that was kept elsewhere, both are found, up
+to the entry that the anchor names.
 
   bylaw log check gate.jsonl
   bylaw log check gate.jsonl --public-key gate.pub
@@ -34,9 +36,10 @@ With --procedure, every run in the log must have been decided by exactly these
 rules, as they are spelt: their hash is in the entry with which a run starts.
 Comments and the order of fields do not count.
 
-Exit code: 0 if the log is intact, and of the procedure that is given; 1 if it
-is torn or altered, or a run was decided by another procedure; 2 if the log or
-the procedure cannot be read, or the file is not a log.
+Exit code: 0 if the log is intact and, with --procedure, every run was decided
+by it; 1 if the log is torn or altered, or a run was decided by another
+procedure; 2 if the log or the procedure cannot be read, or the file is not a
+log.
 """
 _TORN: Final = (
     "The writer was interrupted, and the entry was never acknowledged; or the file was cut. "
