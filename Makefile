@@ -41,7 +41,7 @@ $(VENV)/%: $(VENV)/core
 # What adapters adapt to comes with the package's extras. All of them at once is quickest; where one
 # cannot be installed, they are installed one by one, and only its own tests are left out.
 # The Claude Agent SDK is left out, as it is 350 MB: its tests run where it is installed.
-FRAMEWORKS := smolagents inspect langchain openai-agents pydantic-ai agentdojo mcp fastmcp google-adk
+FRAMEWORKS := smolagents inspect langchain openai-agents pydantic-ai agentdojo mcp fastmcp google-adk strands agent-framework
 comma := ,
 $(VENV)/frameworks: $(VENV)/core
 	$(PIP) install --editable '.[$(subst $() ,$(comma),$(FRAMEWORKS))]' \

@@ -63,6 +63,7 @@ class GatedRun:
         self.nested: Final = nested
         """Does this agent work for another? Then its answer is not the answer to the user."""
         self._unclaimed: list[Decision] = []
+        self._refused: list[tuple[Call, Decision]] = []
         self._lock: Final = threading.Lock()
 
     @classmethod
@@ -81,19 +82,19 @@ class GatedRun:
         """
         self._begin(text)
         try:
-            return self._keep(self.guard.propose(calls))
+            return self._keep(calls, self.guard.propose(calls))
         except UsageError as error:
             readable, refused = _set_apart(calls, self.guard.turn, error)
-        return self._keep(self.guard.propose(readable), refused)
+        return self._keep(calls, self.guard.propose(readable), refused)
 
     async def decide_async(self, calls: Sequence[Call], text: str = "") -> list[Decision]:
         """As `decide`, without blocking the event loop while a person is asked."""
         self._begin(text)
         try:
-            return self._keep(await self.guard.propose_async(calls))
+            return self._keep(calls, await self.guard.propose_async(calls))
         except UsageError as error:
             readable, refused = _set_apart(calls, self.guard.turn, error)
-        return self._keep(await self.guard.propose_async(readable), refused)
+        return self._keep(calls, await self.guard.propose_async(readable), refused)
 
     def answer(self, text: str) -> Decision:
         """Decides the agent's answer."""
@@ -109,12 +110,17 @@ class GatedRun:
             self.guard.say("assistant", text)
 
     def _keep(
-        self, decided: list[Decision], refused: Mapping[int, Decision] | None = None
+        self,
+        calls: Sequence[Call],
+        decided: list[Decision],
+        unreadable: Mapping[int, Decision] | None = None,
     ) -> list[Decision]:
+        for place, refusal in sorted((unreadable or {}).items()):
+            decided.insert(place, refusal)
+        both = list(zip(calls, decided, strict=True))
         with self._lock:
             self._unclaimed = [each for each in decided if each.action in ("allow", "ask")]
-        for place, refusal in sorted((refused or {}).items()):
-            decided.insert(place, refusal)
+            self._refused = [each for each in both if each[1].action not in ("allow", "ask")]
         return decided
 
     def give_up(self) -> None:
@@ -132,10 +138,17 @@ class GatedRun:
         """
         with self._lock:
             for place, decision in enumerate(self._unclaimed):
-                decided = decision.call
-                same_id = call.id is None or decided.id == call.id
-                if same_id and decided.tool == call.tool and equal(decided.args, call.args):
+                if _same(decision.call, call):
                     return self._unclaimed.pop(place)
+        return None
+
+    def refusal_of(self, call: Call) -> Decision | None:
+        """The refusal of a call of the latest turn. Each is handed out once."""
+        with self._lock:
+            for place, (refused, decision) in enumerate(self._refused):
+                if _same(refused, call):
+                    del self._refused[place]
+                    return decision
         return None
 
     def put_back(self, decision: Decision) -> None:
@@ -144,15 +157,16 @@ class GatedRun:
             self._unclaimed.append(decision)
 
     def decision_on(self, call: Call) -> Decision:
-        """The decision on a call that is about to run.
+        """The decision on a call that is about to run, or is refused in this turn.
 
         A call that no turn contained is decided now, as a turn of its own.
         """
-        return self.claim(call) or self.guard.propose([call])[0]
+        return self.claim(call) or self.refusal_of(call) or self.guard.propose([call])[0]
 
     async def decision_on_async(self, call: Call) -> Decision:
         """As `decision_on`, without blocking the event loop while a person is asked."""
-        return self.claim(call) or (await self.guard.propose_async([call]))[0]
+        known = self.claim(call) or self.refusal_of(call)
+        return known or (await self.guard.propose_async([call]))[0]
 
     def approved(self, decision: Decision) -> Decision:
         """The decision on a call that was refused with `ask`, now that a person approves it."""
@@ -167,6 +181,11 @@ class GatedRun:
     def fail(self, decision: Decision, error: BaseException) -> None:
         """Records that a call raised something: an error, a cancellation, Ctrl-C."""
         self.record(decision, None, error_text(error))
+
+
+def _same(decided: Call, call: Call) -> bool:
+    same_id = call.id is None or decided.id == call.id
+    return same_id and decided.tool == call.tool and equal(decided.args, call.args)
 
 
 def _set_apart(

@@ -24,8 +24,7 @@
 from __future__ import annotations
 
 import inspect
-from collections import OrderedDict
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from typing import Any, Final
 from uuid import uuid4
@@ -38,6 +37,7 @@ from bylaw.adapters.gated_run import (
     question,
     running_tool,
 )
+from bylaw.adapters.recent_runs import RecentRuns
 from bylaw.enforcement.agent_texts import denied_message, stop_message
 from bylaw.enforcement.decision import Decision
 from bylaw.enforcement.report import GuardReport
@@ -57,8 +57,6 @@ except ModuleNotFoundError as error:
 
 __all__ = ["GatePlugin"]
 
-MAX_LIVE: Final = 4096
-"""The sessions whose guards are kept in memory."""
 _CONFIRM: Final = "adk_request_confirmation"
 
 
@@ -68,8 +66,8 @@ class SessionRun:
     def __init__(self, run: GatedRun) -> None:
         self.run: Final = run
         self.tools: dict[str, Any] = {}
-        self.refused: dict[str, str] = {}
-        """The texts of the latest refusals, by the id of the call."""
+        self.held_back: dict[str, str] = {}
+        """Why the latest answer was refused, by the id of the call that stands for it."""
         self.waiting: dict[str, Decision] = {}
         """Calls that a person has to confirm."""
         self.running: dict[str, tuple[Decision, running_tool]] = {}
@@ -96,7 +94,7 @@ class GatePlugin(BasePlugin):
         self._source: Final = GuardSource(procedure, options)
         self._hosted: Final = frozenset(hosted)
         self._key: Final = key
-        self._live: Final[OrderedDict[tuple[str, str, str], SessionRun]] = OrderedDict()
+        self._live: Final[RecentRuns[SessionRun]] = RecentRuns()
 
     # ── sessions ─────────────────────────────────────────────────────────────────────────
 
@@ -112,27 +110,21 @@ class GatePlugin(BasePlugin):
         """Continues the guard of a session that another process saved."""
         guard = self._source.new_guard()
         guard.restore(saved, key=self._key)
-        self._keep(session, SessionRun(GatedRun.resumed(guard)))
+        self._live.keep(_key(session), SessionRun(GatedRun.resumed(guard)))
 
     def _known(self, session: Any) -> SessionRun:
-        if _key(session) not in self._live:
+        if (found := self._live.get(_key(session))) is None:
             help = "Give a session of a runner with this plugin."
             raise unusable("the guard of this session is not in memory", help)
-        return self._live[_key(session)]
-
-    def _keep(self, session: Any, run: SessionRun) -> SessionRun:
-        self._live[_key(session)] = run
-        while len(self._live) > MAX_LIVE:
-            self._live.popitem(last=False)
-        return run
+        return found
 
     def _of(self, context: Any) -> SessionRun:
         """The run of a callback's context."""
         session = context.session
         found = self._live.get(_key(session))
         if found is None:
-            inner = joined_run(self._source)
-            found = self._keep(session, SessionRun(inner or GatedRun(self._source.new_guard())))
+            run = joined_run(self._source) or GatedRun(self._source.new_guard())
+            found = self._live.keep(_key(session), SessionRun(run))
         return found
 
     async def on_user_message_callback(self, *, invocation_context: Any, user_message: Any) -> None:
@@ -151,7 +143,7 @@ class GatePlugin(BasePlugin):
         if not found.waiting:
             found.run.give_up()
         if found.run.nested:
-            self._live.pop(_key(invocation_context.session), None)
+            self._live.forget(_key(invocation_context.session))
 
     # ── the model ────────────────────────────────────────────────────────────────────────
 
@@ -177,16 +169,12 @@ class GatePlugin(BasePlugin):
             return None if run.nested or run.guard.stopped else await self._answered(found, text)
         if run.guard.finished and not run.guard.stopped:
             run.guard.withdraw()  # an agent works on after an answer
-        for each in made:
-            each.id = each.id or f"adk-{uuid4()}"  # as ADK would, but before they are judged
+        _make_ids_unique(made)
         agent = callback_context.agent_name
         calls = [_judged(each.name, each.args, each.id, found.tools, agent) for each in made]
         decided = await run.decide_async(calls, text)
-        both = list(zip(made, decided, strict=True))
+        both = zip(made, decided, strict=True)
         found.waiting = {c.id: d for c, d in both if self._waits(run, d)}
-        found.refused = {
-            c.id: d.message for c, d in both if not d.allowed and c.id not in found.waiting
-        }
         return None
 
     async def _answered(self, found: SessionRun, text: str) -> Any:
@@ -198,7 +186,7 @@ class GatePlugin(BasePlugin):
         if found.run.guard.stopped:
             return _said(decision.message)
         id = f"adk-{uuid4()}"
-        found.refused = {id: decision.message}
+        found.held_back = {id: decision.message}
         call = types.FunctionCall(id=id, name=FINAL_ANSWER, args={"answer": text})
         return _said_parts([types.Part(function_call=call)])
 
@@ -211,7 +199,7 @@ class GatePlugin(BasePlugin):
         """Lets a call run, refuses it, or lets it wait."""
         found, id = self._of(tool_context), tool_context.function_call_id
         self._check_place(tool_context)
-        if (refusal := found.refused.pop(id, None)) is not None:
+        if (refusal := found.held_back.pop(id, None)) is not None:
             return {"error": refusal}
         if (decision := found.waiting.get(id)) is not None:
             confirmed = tool_context.tool_confirmation
@@ -275,6 +263,15 @@ class GatePlugin(BasePlugin):
 
 def _key(session: Any) -> tuple[str, str, str]:
     return session.app_name, session.user_id, session.id
+
+
+def _make_ids_unique(calls: Iterable[Any]) -> None:
+    """Gives ids to calls that have none, as ADK would, or the id of another: people approve ids."""
+    seen: set[str] = set()
+    for call in calls:
+        if not call.id or call.id in seen:
+            call.id = f"adk-{uuid4()}"
+        seen.add(call.id)
 
 
 def _judged(name: str, args: Any, id: str, tools: Mapping[str, Any], agent: str) -> Call:

@@ -22,7 +22,6 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from contextlib import suppress
 from contextvars import ContextVar
@@ -36,13 +35,14 @@ from bylaw.adapters.gated_run import (
     question,
     running_tool,
 )
+from bylaw.adapters.recent_runs import RecentRuns
 from bylaw.enforcement.agent_texts import denied_message, stop_message
 from bylaw.enforcement.decision import Decision
 from bylaw.enforcement.report import GuardReport
 from bylaw.enforcement.validation import unusable
 from bylaw.plain import as_json
 from bylaw.trace.event import Call
-from bylaw.values import Json, equal, write_json
+from bylaw.values import Json, write_json
 
 try:
     from pydantic_ai import DeferredToolRequests, DeferredToolResults, ModelRetry, ToolDenied
@@ -54,9 +54,6 @@ except ModuleNotFoundError as error:
     raise ModuleNotFoundError(missing, name=error.name) from error
 
 __all__ = ["GateCapability"]
-
-MAX_LIVE: Final = 4096
-"""The conversations whose guards are kept in memory."""
 
 
 class ClaimedDecision:
@@ -89,7 +86,7 @@ class GateCapability(AbstractCapability[Any]):
         self._source: Final = GuardSource(procedure, options)
         self._hosted: Final = frozenset(hosted)
         self._key: Final = key
-        self._live: Final[OrderedDict[str, GatedRun]] = OrderedDict()
+        self._live: Final[RecentRuns[GatedRun]] = RecentRuns()
 
     def get_ordering(self) -> CapabilityOrdering:
         """The gate is nearest to the tools, so that what it judges is what runs."""
@@ -101,22 +98,17 @@ class GateCapability(AbstractCapability[Any]):
         if run is None:
             run = self._live.get(ctx.conversation_id)
             if run is None:
-                run = self._keep(ctx.conversation_id, GatedRun(self._source.new_guard()))
+                run = GatedRun(self._source.new_guard())
+                self._live.keep(ctx.conversation_id, run)
             elif run.guard.finished and not run.guard.stopped:
                 run.guard.withdraw()  # the user writes again
         return RunGate(self._source, self._hosted, run)
 
-    def _keep(self, conversation: str, run: GatedRun) -> GatedRun:
-        self._live[conversation] = run
-        while len(self._live) > MAX_LIVE:
-            self._live.popitem(last=False)
-        return run
-
     def _run_of(self, result: Any) -> GatedRun:
-        if result.conversation_id not in self._live:
+        if (found := self._live.get(result.conversation_id)) is None:
             help = "Give the result of a run with this gate."
             raise unusable("the guard of this conversation is not in memory", help)
-        return self._live[result.conversation_id]
+        return found
 
     def report(self, result: Any) -> GuardReport:
         """Ends the conversation's run, and scores it."""
@@ -141,7 +133,7 @@ class GateCapability(AbstractCapability[Any]):
         """Continues the guard of a conversation that another process saved."""
         guard = self._source.new_guard()
         guard.restore(saved, key=self._key)
-        self._keep(conversation, GatedRun.resumed(guard))
+        self._live.keep(conversation, GatedRun.resumed(guard))
 
 
 class RunGate(AbstractCapability[Any]):
@@ -152,7 +144,6 @@ class RunGate(AbstractCapability[Any]):
         self._source: Final = source
         self._hosted: Final = hosted
         self._run: Final = run
-        self._refused: list[tuple[Call, Decision]] = []
 
     def get_ordering(self) -> CapabilityOrdering:
         """As that of the capability that it stands for."""
@@ -189,9 +180,7 @@ class RunGate(AbstractCapability[Any]):
         calls = [_proposed(part, ctx) for part in parts if part.tool_name not in answers]
         if calls:
             text = "\n".join(p.content for p in response.parts if isinstance(p, TextPart))
-            decided = await self._run.decide_async(calls, text)
-            both = zip(calls, decided, strict=True)
-            self._refused = [(c, d) for c, d in both if not d.allowed and not self._waits(d)]
+            await self._run.decide_async(calls, text)
         return response
 
     async def wrap_output_process(
@@ -245,14 +234,8 @@ class RunGate(AbstractCapability[Any]):
         return args
 
     async def _decision_on(self, call: Call) -> Decision:
-        if (found := self._run.claim(call)) is not None:
+        if (found := self._run.claim(call) or self._run.refusal_of(call)) is not None:
             return found
-        for place, (refused, decision) in enumerate(self._refused):
-            if (refused.id, refused.tool) == (call.id, call.tool) and equal(
-                refused.args, call.args
-            ):
-                del self._refused[place]
-                return decision
         for outstanding in self._run.guard.awaiting:  # the call before it was validated
             earlier = outstanding.call
             if (earlier.id, earlier.tool) == (call.id, call.tool) and self._run.claim(earlier):

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from bylaw.plain import as_json
 from bylaw.procedure.toolset.schema import ToolSchema
-from bylaw.values import Json
+from bylaw.values import Json, equal
 
 
 class ToolArguments:
@@ -22,8 +22,16 @@ class ToolArguments:
         return {**self._defaults, **given}
 
     def problem(self, arguments: Mapping[str, Json]) -> str | None:
-        """The reason why a tool cannot be called with these arguments, if there is one."""
-        return self._schema.problem(arguments)
+        """The reason why a tool cannot be called with these arguments, if there is one.
+
+        A default always fits: that of an optional argument may be null, whatever its type is.
+        """
+        given = {
+            name: value
+            for name, value in arguments.items()
+            if name not in self._defaults or not equal(value, self._defaults[name])
+        }
+        return self._schema.problem(given)
 
 
 def defaults_of(schema: Any) -> dict[str, Json]:
