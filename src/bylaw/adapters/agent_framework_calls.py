@@ -34,7 +34,8 @@ OCCURRENCE: Final = "function_call_occurrence_id"
 
 def runs_here(content: Any) -> bool:
     """Is it a call that the framework runs?"""
-    return content.type == "function_call" and not (content.informational_only or content.hosted)
+    elsewhere = ("informational_only", "hosted")  # not all versions have both
+    return content.type == "function_call" and not any(getattr(content, e, 0) for e in elsewhere)
 
 
 def make_ids_unique(calls: Iterable[Any]) -> None:
