@@ -187,7 +187,7 @@ def test_a_tool_that_was_added_later_is_judged() -> None:
 
 
 def test_a_converted_argument_is_no_way_around_the_turn() -> None:
-    """What the tool's types convert is judged with its siblings, not afterwards."""
+    """Arguments are judged as the tool's types convert them, and with their siblings."""
     gate = AgentGateMiddleware(rules(FOUND))
     agent, desk, _ = made(gate, [[lookup(), Call("pay", {"amount": "5"})], [answer()]])
     agent.client.function_invocation_configuration["allow_concurrent_invocation"] = False

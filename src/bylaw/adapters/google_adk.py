@@ -67,7 +67,7 @@ class SessionRun:
         self.run: Final = run
         self.tools: dict[str, Any] = {}
         self.held_back: dict[str, str] = {}
-        """Why the latest answer was refused, by the id of the call that stands for it."""
+        """The refusal of the latest answer, by the id of the call that stands for it."""
         self.waiting: dict[str, Decision] = {}
         """Calls that a person has to confirm."""
         self.running: dict[str, tuple[Decision, running_tool]] = {}
