@@ -19,7 +19,7 @@ from bylaw.columnar.segments import Mask, Places, Positions, Segments
 from bylaw.logic import formula as f
 from bylaw.logic.terms import Tool, ToolName, ToolVariable, Variable, members_of
 from bylaw.names import FINAL_ANSWER
-from bylaw.trace.event import MISSING, Call, Event
+from bylaw.trace.event import MISSING, ROLES, Call, Event, Missing, Role
 from bylaw.values import Json, identity
 from bylaw.vocabulary.corpus_calls import CallMoments
 from bylaw.vocabulary.patterns import is_named, lookup
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 MESSAGE: Final = ""
 """Takes the place of the tool name for events that are not calls."""
+ROLE_CODES: Final = {role: code for code, role in enumerate(ROLES, 1)}
+"""The numbers of the roles of messages; calls have 0."""
 _NOT_THERE: Final = -1
 _UNDEFINED: Final = -2
 """The numbers of no value: of an event that has none, and of a variable."""
@@ -76,6 +78,9 @@ class Store(Protocol):
     def test(self, probe: Probe, numbers: Sequence[int], vocabulary: Vocabulary) -> list[bool]:
         """For each of these events: does it match the probe?"""
 
+    def texts(self, numbers: Sequence[int]) -> list[str | Missing]:
+        """The text of each of these events."""
+
 
 class Columns:
     """The events of many traces that rules see."""
@@ -89,6 +94,7 @@ class Columns:
         store: Store,
         events: NDArray[np.intp] | None = None,
         traces: NDArray[np.intp] | None = None,
+        roles: NDArray[np.int8] | None = None,
     ) -> None:
         self.codes: Final = codes
         self.segments: Final = segments
@@ -99,6 +105,8 @@ class Columns:
         """The number of each event in the store, if that is not its position."""
         self.traces: Final = traces
         """The number of each trace in the store, if that is not its index."""
+        self.roles: Final = roles
+        """The role of each event, as a number; None if all events are calls."""
 
     @cached_property
     def step_starts(self) -> Positions:
@@ -158,6 +166,7 @@ class Columns:
             self.store,
             places.astype(np.intp) if self.events is None else self.events[places],
             traces if self.traces is None else self.traces[traces],
+            None if self.roles is None else self.roles[places],
         )
 
 
@@ -276,6 +285,17 @@ class Subject:
     def events(self, places: Positions) -> list[Event]:
         """The events at some positions."""
         return [self.columns.store.event(number) for number in self.columns.numbers(places)]
+
+    def texts(self, places: Positions) -> list[str | Missing]:
+        """The texts of the events at some positions."""
+        return self.columns.store.texts(self.columns.numbers(places))
+
+    def says(self, role: Role) -> Mask:
+        """Marks the messages of a role."""
+        roles = self.columns.roles
+        if roles is None:
+            return np.zeros(self.segments.size, dtype=np.bool_)
+        return np.equal(roles, ROLE_CODES[role])
 
     def has_value(self, variable: str) -> Mask:
         """Marks the traces in which a variable is defined."""

@@ -163,7 +163,9 @@ class ColumnarEvaluation:
                 return TruthColumn(places.of(self.subject.mask(Probe(tool, patterns))))
             case f.Compare() if not is_local(formula):
                 return TruthColumn(compared(self, formula, places))
-            case f.Says() | f.Compare():
+            case f.Says(role):
+                return TruthColumn(places.of(self.subject.says(role)))
+            case f.Compare():
                 return TruthColumn(self.subject.local_truth(formula, places.indices))
             case f.TracePredicate():
                 return self.start(formula).at(places.trace)

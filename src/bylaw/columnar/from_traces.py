@@ -8,10 +8,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from bylaw.columnar.columns import MESSAGE, Codes, Columns
+from bylaw.columnar.columns import MESSAGE, ROLE_CODES, Codes, Columns
 from bylaw.columnar.segments import Segments
 from bylaw.columnar.start_times import StartTimes
-from bylaw.trace.event import Call, Event
+from bylaw.trace.event import Call, Event, Missing
 from bylaw.trace.trace import Events, Trace
 from bylaw.values import Json
 from bylaw.vocabulary.predicate import Probe
@@ -29,7 +29,10 @@ def columns_of(
     tools = (event.tool if isinstance(event, Call) else MESSAGE for event in flat)
     steps = np.fromiter((event.step or 0 for event in flat), np.int64, len(flat))
     store = EventList(flat, [traces[index].metrics for index in nonempty])
-    return Columns(codes, Segments(lengths), codes.of(tools, len(flat)), steps, store), nonempty
+    roles = (0 if isinstance(event, Call) else ROLE_CODES[event.role] for event in flat)
+    spoken = np.fromiter(roles, np.int8, len(flat)) if events == "all" else None
+    numbered = codes.of(tools, len(flat))
+    return Columns(codes, Segments(lengths), numbered, steps, store, roles=spoken), nonempty
 
 
 class EventList:
@@ -49,6 +52,9 @@ class EventList:
     @cached_property
     def starts(self) -> StartTimes:
         return StartTimes([event.start for event in self._events])
+
+    def texts(self, numbers: Sequence[int]) -> list[str | Missing]:
+        return [self._events[number].text for number in numbers]
 
     def test(self, probe: Probe, numbers: Sequence[int], vocabulary: Vocabulary) -> list[bool]:
         known = self._known.setdefault(probe, {})  # every instance of a quantifier asks again

@@ -7,11 +7,10 @@ from bylaw.logic import formula as f
 from bylaw.logic.operators import OPERATORS
 from bylaw.logic.terms import Answer, Apply, At, Last, Literal, Reading, Sofar
 from bylaw.logic.walk import everything
-from bylaw.semantics.evaluation import evaluate
 from bylaw.trace.event import MISSING, Call, Event, field_of
 from bylaw.trace.trace import Trace
 from bylaw.values import Json
-from bylaw.vocabulary.view import View
+from bylaw.vocabulary.predicate import holds_alone
 
 _TEMPORAL = tuple(operator.node for operator in OPERATORS if operator.temporal)
 
@@ -28,8 +27,7 @@ class Failure:
         """The event; a call that fails the test gets its text as error."""
         if not isinstance(event, Call) or event.failed or event.result is MISSING:
             return event
-        alone = Trace([replace(event, step=0)])
-        if not evaluate(self.formula, View(alone, alone.events)).value.is_true:
+        if not holds_alone(self.formula, event):
             return event
         return replace(event, error=str(field_of(event, "text")))
 

@@ -87,7 +87,7 @@ _CALL_FIELDS: Final = {
     "agent": _CallField("agent", "a string", _is_text),
     "usage": _CallField("usage", "an object", lambda v: isinstance(v, Mapping)),
 }
-_DETAILS: Final = ("start", "agent", "usage")
+MESSAGE_DETAILS: Final = ("start", "agent", "usage")
 """The fields that messages have as calls do."""
 
 
@@ -228,7 +228,7 @@ class _RecordReader:
         if step is not None and not _is_whole(step):
             self.complain("E303", f"{where}.step", "expected a whole number, 0 or more")
         # Complaints are raised together, before anybody reads what is wrong.
-        details = self.fields(entry, where, _DETAILS)
+        details = self.fields(entry, where, MESSAGE_DETAILS)
         message = Message(role, text, step, **details)  # type: ignore[arg-type]  # see above
         return before if _is_whole(before) else 0, message  # type: ignore[return-value]  # whole
 
@@ -294,7 +294,7 @@ def write_record(contents: Contents) -> dict[str, Json]:
 
 
 def _details(message: Message) -> dict[str, Json]:
-    found = ((name, getattr(message, name)) for name in _DETAILS)
+    found = ((name, getattr(message, name)) for name in MESSAGE_DETAILS)
     return {name: value for name, value in found if value is not None}
 
 

@@ -97,6 +97,12 @@ def local_test(formula: Formula) -> Callable[[Event], bool]:
     return holds
 
 
+def holds_alone(formula: Formula, event: Event) -> bool:
+    """Does such a formula hold in a trace of this event alone, in which it is step 0?"""
+    test, size = _compiled(formula)
+    return test(EventContext(event, 0, 0, False, size)) is True
+
+
 def waits_for_result(formula: Formula, proposed: Call) -> bool:
     """Does the value of such a formula at a call depend on the result, which is unknown?"""
     test, size = _compiled(formula)

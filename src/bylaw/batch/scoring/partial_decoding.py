@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from typing import Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
+import msgspec
 import numpy as np
 from msgspec import Raw
 from numpy.typing import NDArray
@@ -19,7 +21,7 @@ from bylaw.logic.walk import everything, is_timed
 from bylaw.names import FINAL_ANSWER
 from bylaw.procedure.failure import Failure
 from bylaw.procedure.procedure import Procedure
-from bylaw.trace.event import MISSING, Call, Event
+from bylaw.trace.event import MISSING, Call, Event, Message, Missing
 from bylaw.values import Json, JsonError, read_json
 from bylaw.vocabulary.patterns import forms_of, names_of
 from bylaw.vocabulary.predicate import Probe
@@ -28,6 +30,7 @@ from bylaw.vocabulary.registry import Vocabulary
 
 ABSENT: Final = Raw(b"")
 """The value of a field that a record does not have, or that no rule reads."""
+_TEXT: Final = msgspec.json.Decoder(str)
 MAX_ANSWERS: Final = 1 << 14
 """The largest number of answers that are kept for a probe."""
 
@@ -219,8 +222,10 @@ class RawEvents:
     ended: Sequence[float | None] = ()
     agents: Sequence[str | None] = ()
     usage: Sequence[Raw] = ()
-    answers: Sequence[GivenAnswer] = ()
+    messages: Sequence[Any] = ()
     """As events, they are numbered after the calls."""
+    answers: Sequence[GivenAnswer] = ()
+    """As events, they are numbered after the messages."""
     failed: Failure | None = None
     """The sign of failure, if the procedure defines one."""
     known: ProbeAnswers = field(default_factory=dict)
@@ -238,12 +243,11 @@ class RawEvents:
 
     def _event(self, number: int) -> Event:
         if number >= len(self.tools):
-            answer, step, start = self.answers[number - len(self.tools)]
-            return Call(FINAL_ANSWER, {"answer": answer}, step=step, start=start)
+            return self._message_or_answer(number - len(self.tools))
         call = Call(
             self.names[self.tools[number]],
             self._object(self.arguments, number) or {},
-            self._value(self.results, number),
+            self._value(self.results[number] if self.results else ABSENT, number),
             int(self.steps[number]),
             self.errors[number] if self.errors else None,
             start=self.began[number] if self.began else None,
@@ -253,25 +257,55 @@ class RawEvents:
         )
         return call if self.failed is None else self.failed.marked(call)
 
+    def _message_or_answer(self, index: int) -> Event:
+        if index >= len(self.messages):
+            answer, step, start = self.answers[index - len(self.messages)]
+            return Call(FINAL_ANSWER, {"answer": answer}, step=step, start=start)
+        said = self.messages[index]
+        return Message(
+            said.role,
+            said.text,
+            getattr(said, "step", 0),
+            getattr(said, "start", None),
+            getattr(said, "agent", None),
+            self._decoded_object(getattr(said, "usage", ABSENT), index + len(self.tools)),
+        )
+
+    def texts(self, numbers: Sequence[int]) -> list[str | Missing]:
+        """The text of each of these events. No event is made of a message for that."""
+        calls = len(self.tools)
+        said, end = self.messages, calls + len(self.messages)
+        return [
+            said[number - calls].text if calls <= number < end else self.event(number).text
+            for number in numbers
+        ]
+
     @cached_property
     def starts(self) -> StartTimes:
         """The starts of all events; a rule about time reads them."""
-        return StartTimes([*self.began, *(answer.time for answer in self.answers)])
+        said = (getattr(message, "start", None) for message in self.messages)
+        return StartTimes([*self.began, *said, *(answer.time for answer in self.answers)])
 
     def _object(self, column: Sequence[Raw], number: int) -> dict[str, Json] | None:
-        value = self._value(column, number)
+        return self._decoded_object(column[number] if column else ABSENT, number)
+
+    def _decoded_object(self, raw: Raw, number: int) -> dict[str, Json] | None:
+        value = self._value(raw, number)
         if value is MISSING or value is None:
             return None
         if not isinstance(value, dict):
             raise OddRecord(event=number)
         return value
 
-    def _value(self, column: Sequence[Raw], number: int) -> Json:
-        raw = bytes(column[number]) if column else b""
-        if not raw:
+    def _value(self, raw: Raw, number: int) -> Json:
+        text = bytes(raw)
+        if not text:
             return MISSING
         try:
-            return read_json(raw.decode())
+            if text.startswith(b'"'):  # a text, as most results are, has no keys to repeat
+                with suppress(msgspec.DecodeError):  # of half a surrogate pair, for example
+                    return _TEXT.decode(text)
+            return read_json(text.decode())
         except (JsonError, UnicodeDecodeError):
             raise OddRecord(event=number) from None
 

@@ -1,5 +1,7 @@
 """Plain records, decoded straight into columns: only the fields that some rule reads.
 
+Messages are decoded if rules see them, or steps matter: they have steps, too.
+
 A line that is not a plain record of the current version, or is odd in a way that matters, is left
 to the ordinary reader, which also reports what is wrong with it. Fields that no rule reads are
 skipped, so a mistake in one of them goes unnoticed here.
@@ -10,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, NamedTuple
 
 import msgspec
 import numpy as np
@@ -25,21 +27,22 @@ from bylaw.batch.scoring.partial_decoding import (
     ProbeAnswers,
     RawEvents,
 )
-from bylaw.columnar.columns import Codes, Columns
+from bylaw.columnar.columns import MESSAGE, ROLE_CODES, Codes, Columns
 from bylaw.columnar.segments import Mask, Segments
 from bylaw.errors import TraceError
 from bylaw.names import FINAL_ANSWER
 from bylaw.procedure.procedure import Procedure
-from bylaw.trace.record import VERSION
+from bylaw.trace.event import Role
+from bylaw.trace.record import MESSAGE_DETAILS, VERSION
 from bylaw.trace.refusal_mark import MARK
 from bylaw.trace.trace import Events, Trace
 from bylaw.values import LARGEST, JsonError, read_json
 
 NO_STEP: Final = -(2**62)
 """The step of a call that has none."""
-NO_MESSAGES: Final = (b"", b"null", b"[]")
 MARK_BYTES: Final = MARK.encode()
 _BOUNDS: Final = msgspec.Meta(ge=-LARGEST, le=LARGEST)
+_WHOLE: Final[Any] = Annotated[int, msgspec.Meta(ge=0, le=LARGEST)]
 _TIME: Final[Any] = Annotated[int, _BOUNDS] | Annotated[float, _BOUNDS] | None
 _DETAILS: Final[tuple[tuple[str, str, Any, Any], ...]] = (
     ("starts", "start", _TIME, None),
@@ -91,11 +94,7 @@ class PlainReader:
             record = self.decoded(line)
         except (msgspec.DecodeError, ValueError, RecursionError):
             return None
-        if record.bylaw != VERSION:
-            return None
-        if self.fields.message_positions and bytes(record.messages) not in NO_MESSAGES:
-            return None
-        return record
+        return record if record.bylaw == VERSION else None
 
 
 def _record_type(fields: FieldsRead) -> type:
@@ -119,8 +118,18 @@ def _record_type(fields: FieldsRead) -> type:
     if "starts" in fields:
         record.append(("answered", _TIME, None))
     if fields.message_positions:
-        record.append(("messages", Raw, ABSENT))
+        record.append(("messages", list[_message_type(fields)] | None, None))  # type: ignore[misc]  # as above
     return msgspec.defstruct("Record", record, gc=False)
+
+
+def _message_type(fields: FieldsRead) -> type:
+    message: list[Any] = [("role", Role), ("text", str), ("before", _WHOLE)]
+    if "steps" in fields:
+        message.append(("step", int, NO_STEP))
+    if "messages" in fields:
+        details = [each for each in _DETAILS if each[1] in MESSAGE_DETAILS]
+        message += [(name, kind, default) for field, name, kind, default in details if field in fields]
+    return msgspec.defstruct("Message", message, gc=False)
 
 
 @dataclass
@@ -148,6 +157,10 @@ class PlainBatch:
     usage: list[Raw] = field(default_factory=list)
     answered: list[float | None] = field(default_factory=list)
     """The time of each answer."""
+    messages: list[Any] = field(default_factory=list)
+    """The messages of all records, one record after the other."""
+    said: list[int] = field(default_factory=list)
+    """The number of messages of each record."""
     others: list[int] = field(default_factory=list)
     """The lines that must be read in the ordinary way."""
 
@@ -158,6 +171,9 @@ class PlainBatch:
         self.texts.append(line)
         self.lengths.append(len(calls))
         self.answers.append(record.final_answer if record.answer is UNSET else record.answer)
+        messages = record.messages or () if fields.message_positions else ()
+        self.messages += messages
+        self.said.append(len(messages))
         codes = self.reader.codes.numbers
         self.tools += [codes[call.tool_name] for call in calls]
         if "steps" in fields:
@@ -204,21 +220,25 @@ class PlainBatch:
         return self if valid.all() else self._only(np.flatnonzero(valid).tolist())
 
     def _valid(self) -> Mask:
-        """Does each record name its tools, and are its steps, if it has any, in order?"""
-        starts, ends = self._offsets[:-1], self._offsets[1:]
+        """Does each record name its tools, and are its steps, if it has any, in order?
+
+        A record with messages must have all steps: they are not made up here.
+        """
         tools = self._tools
         nameless, final = (self.reader.codes.numbers[name] for name in ("", FINAL_ANSWER))
-        odd = (tools == nameless) | (tools == final)
+        odd = _any_in((tools == nameless) | (tools == final), self._offsets)
         if "steps" in self.reader.fields:
-            steps = self._recorded_steps
-            odd |= (steps > LARGEST) | ((steps < 0) & (steps != NO_STEP))
-            disorder = np.zeros(len(steps), dtype=np.bool_)
+            merged = self._merged
+            steps = np.concatenate((self._recorded_steps, self._message_steps))[merged.events]
+            starts, ends = merged.offsets[:-1], merged.offsets[1:]
             missing = steps == NO_STEP
+            wrong = (steps > LARGEST) | ((steps < 0) & ~missing)
+            wrong |= missing & np.repeat(self._said > 0, merged.lengths)
+            disorder = np.zeros(len(steps), dtype=np.bool_)
             disorder[1:] = (steps[1:] < steps[:-1]) | (missing[1:] != missing[:-1])
             disorder[starts[starts < ends]] = False
-            odd |= disorder
-        before = np.concatenate(([0], np.cumsum(odd)))
-        return np.equal(before[ends], before[starts])
+            odd |= _any_in(wrong | disorder, merged.offsets)
+        return ~odd
 
     def without(self, odd: OddRecord) -> PlainBatch:
         """The batch without an odd record, and without all others that are odd in this way.
@@ -226,18 +246,25 @@ class PlainBatch:
         Each record is checked once, however many are odd.
         """
         whole = odd.record is not None
-        number = odd.record
-        if number is None:
-            number = int(np.searchsorted(self._offsets, odd.event or 0, side="right")) - 1
+        number = self._record_of(odd.event or 0) if odd.record is None else odd.record
         return self._only(
             [n for n in range(len(self)) if n != number and self._can_be_read(n, whole=whole)]
         )
 
+    def _record_of(self, event: int) -> int:
+        """The record of a call or message."""
+        calls = len(self.tools)
+        offsets = self._offsets if event < calls else self._message_offsets
+        return int(np.searchsorted(offsets, event if event < calls else event - calls, "right")) - 1
+
     def _can_be_read(self, number: int, *, whole: bool) -> bool:
         """Can the fields that rules read be decoded, or, if asked for, the whole record?"""
         try:
+            calls = len(self.tools)
             for event in range(self._offsets[number], self._offsets[number + 1]):
                 self._store.event(event)
+            for message in range(self._message_offsets[number], self._message_offsets[number + 1]):
+                self._store.event(calls + message)
             if whole:
                 self.trace(number)
         except OddRecord:
@@ -281,10 +308,41 @@ class PlainBatch:
         return np.where(self._recorded_steps == NO_STEP, own, self._recorded_steps)
 
     @cached_property
+    def _said(self) -> NDArray[np.int64]:
+        return np.array(self.said, dtype=np.int64)
+
+    @cached_property
+    def _message_offsets(self) -> NDArray[np.int64]:
+        return np.concatenate(([0], np.cumsum(self._said)))
+
+    @cached_property
+    def _message_steps(self) -> NDArray[np.int64]:
+        if "steps" not in self.reader.fields:
+            return np.zeros(len(self.messages), dtype=np.int64)
+        return np.fromiter((each.step for each in self.messages), np.int64, len(self.messages))
+
+    @cached_property
+    def _merged(self) -> MergedEvents:
+        """Calls and messages in one order, each message before the call that it names."""
+        if not self.messages:
+            return MergedEvents(np.arange(len(self.tools)), self.calls, self._offsets)
+        width = 2 * (int(self.calls.max()) + 1)
+        records = np.arange(len(self))
+        call_keys = np.repeat(records * width - 2 * self._offsets[:-1] + 1, self.calls)
+        call_keys += 2 * np.arange(len(self.tools))
+        before = np.fromiter((each.before for each in self.messages), np.int64, len(self.messages))
+        before = np.minimum(before, np.repeat(self.calls, self._said))
+        message_keys = np.repeat(records * width, self._said) + 2 * before
+        order = np.argsort(np.concatenate((call_keys, message_keys)), kind="stable")
+        lengths = self.calls + self._said
+        return MergedEvents(order, lengths, np.concatenate(([0], np.cumsum(lengths))))
+
+    @cached_property
     def _answer_steps(self) -> NDArray[np.int64]:
-        """The step of each record's answer, after its last call."""
-        last = np.append(self._call_steps, -1)[self._offsets[1:] - 1]
-        return np.where(self.calls > 0, last + 1, 0)
+        """The step of each record's answer, after its last event."""
+        steps = np.concatenate((self._call_steps, self._message_steps))[self._merged.events]
+        last = np.append(steps, -1)[self._merged.offsets[1:] - 1]
+        return np.where(self._merged.lengths > 0, last + 1, 0)
 
     @cached_property
     def _store(self) -> RawEvents:
@@ -301,28 +359,38 @@ class PlainBatch:
             self.ends,
             self.agents,
             self.usage,
+            self.messages,
             [GivenAnswer(text, step, time) for text, step, time in answers if text is not None],
             self.reader.procedure.failed,
             self.reader.known,
         )
 
     def columns(self, events: Events, answer: bool) -> tuple[Columns, NDArray[np.intp]]:
-        """The columns of the records that have an event, and the numbers of these records.
-
-        The records have no messages, or none that matter.
-        """
+        """The columns of the records that have an event, and the numbers of these records."""
         tools, steps, lengths, numbers = self._tools, self._call_steps, self.calls, None
+        offsets, roles = self._offsets, None
+        if events == "all" and self.messages:
+            numbers, lengths, offsets = self._merged
+            message = self.reader.codes.numbers[MESSAGE]
+            spoken = np.fromiter((ROLE_CODES[m.role] for m in self.messages), np.int8)
+            tools = np.concatenate((tools, np.full(len(spoken), message, np.int32)))[numbers]
+            steps = np.concatenate((steps, self._message_steps))[numbers]
+            roles = np.concatenate((np.zeros(len(self.tools), np.int8), spoken))[numbers]
         if answer:
             has = np.array([answer is not None for answer in self.answers], dtype=np.bool_)
-            ends = self._offsets[1:][has]
+            ends = offsets[1:][has]
             tools = np.insert(tools, ends, self.reader.codes.numbers[FINAL_ANSWER])
             steps = np.insert(steps, ends, self._answer_steps[has])
-            calls = len(self.tools)
-            numbers = np.insert(np.arange(calls), ends, np.arange(len(ends)) + calls)
+            roles = None if roles is None else np.insert(roles, ends, 0)
+            others = len(self.tools) + len(self.messages)
+            numbers = np.arange(len(self.tools)) if numbers is None else numbers
+            numbers = np.insert(numbers, ends, np.arange(len(ends)) + others)
             lengths = lengths + has
         there = np.flatnonzero(lengths)
         segments = Segments(lengths[there])
-        return Columns(self.reader.codes, segments, tools, steps, self._store, numbers), there
+        return Columns(
+            self.reader.codes, segments, tools, steps, self._store, numbers, roles=roles
+        ), there
 
     def trace(self, number: int) -> Trace:
         """One trace, complete, with its failures marked."""
@@ -332,3 +400,18 @@ class PlainBatch:
             return self.reader.procedure.marked(trace)
         except (JsonError, TraceError, UnicodeDecodeError):
             raise OddRecord(record=number) from None
+
+
+class MergedEvents(NamedTuple):
+    """The calls and messages of records in the order in which they happened."""
+
+    events: NDArray[np.intp]
+    """Numbers of calls; those of messages follow them."""
+    lengths: NDArray[np.int64]
+    offsets: NDArray[np.int64]
+
+
+def _any_in(mask: Mask, offsets: NDArray[np.int64]) -> Mask:
+    """For each record, which ends where the next one begins: is the mask true anywhere?"""
+    before = np.concatenate(([0], np.cumsum(mask)))[offsets]
+    return np.not_equal(before[1:], before[:-1])
