@@ -40,7 +40,7 @@ from bylaw.columnar.columns import Codes, Subject
 from bylaw.columnar.evaluation import ColumnarEvaluation, unsupported_because
 from bylaw.columnar.from_traces import columns_of
 from bylaw.columnar.segments import TruthColumn
-from bylaw.columnar.values import named as by_instances
+from bylaw.columnar.rows import Rows
 
 ORDERS = st.sampled_from(["position", "step"])
 EVENTS = st.sampled_from(["all", "calls"])
@@ -101,7 +101,7 @@ def test_in_columns_a_name_changes_nothing(
         return
     over = ColumnarEvaluation(Subject(columns, order))
     places = over.segments.everywhere
-    assert _values(by_instances(over, named, places)) == _values(over.at(plain, places))
+    assert _values(Rows(over, places).value(named)) == _values(over.at(plain, places))
 
 
 def _values(column: TruthColumn) -> list[Value]:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from bylaw.columnar.segments import Mask, Places, Positions, Segments
 from bylaw.logic import formula as f
-from bylaw.logic.terms import Tool, ToolName, ToolVariable, Variable, members_of
+from bylaw.logic.terms import Term, Tool, ToolName, ToolVariable, Variable, members_of
 from bylaw.names import FINAL_ANSWER
 from bylaw.trace.event import MISSING, ROLES, Call, Event, Missing, Role
 from bylaw.values import Json, identity
@@ -80,6 +80,10 @@ class Store(Protocol):
 
     def texts(self, numbers: Sequence[int]) -> list[str | Missing]:
         """The text of each of these events."""
+
+    @property
+    def computed(self) -> dict[Term, dict[int, Seen]]:
+        """Values of terms that have been computed, for events by number."""
 
 
 class Columns:
@@ -225,16 +229,14 @@ class Subject:
         self._masks: dict[Probe, Mask] = {}
         self._hits: dict[Probe, Positions] = {}
 
-    def instances(self, traces: NDArray[np.intp], variable: str, values: Sequence[Seen]) -> Subject:
-        """The subject in which each of these traces appears once, with a value for a variable."""
+    def instances(
+        self, traces: NDArray[np.intp], values: Mapping[str, Sequence[Seen]]
+    ) -> Subject:
+        """The subject in which each of these traces appears once, with values for variables."""
         bound = {name: each.picked(traces) for name, each in self._bound.items()}
-        return Subject(
-            self.columns.picked(traces),
-            self.order,
-            self.vocabulary,
-            bound | {variable: BoundVariable(values, self._identities)},
-            self._identities,
-        )
+        bound |= {name: BoundVariable(each, self._identities) for name, each in values.items()}
+        columns = self.columns.picked(traces)
+        return Subject(columns, self.order, self.vocabulary, bound, self._identities)
 
     # ── the calls of each trace: the positions of a tool's calls in all traces are one sorted array
 

@@ -12,17 +12,21 @@ by trace. So adding one to the language never needs a change here, only more tim
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import lru_cache, reduce
 from typing import Final
 
 import numpy as np
 
 from bylaw.columnar.columns import Subject
+from bylaw.columnar.instances import at_starts, everywhere, is_of_trace
+from bylaw.columnar.rows import Rows
+from bylaw.columnar.search import EventIndex
 from bylaw.columnar.segments import (
     Mask,
     Places,
     Positions,
+    Segments,
     TruthColumn,
     conjunction,
     disjunction,
@@ -33,11 +37,12 @@ from bylaw.columnar.segments import (
     negated,
 )
 from bylaw.columnar.start_times import started_near
-from bylaw.columnar.values import at_places, at_starts, compared, everywhere, is_of_trace, named
 from bylaw.logic import formula as f
 from bylaw.logic import terms as t
 from bylaw.logic.node import Node
-from bylaw.logic.walk import everything, inlined, is_local
+from bylaw.logic.walk import everything, is_local
+from bylaw.trace.event import comes_with_result
+from bylaw.vocabulary.possible import Seen
 from bylaw.vocabulary.predicate import Probe
 from bylaw.vocabulary.predicates import PREDICATES
 from bylaw.vocabulary.registry import EMPTY, Vocabulary
@@ -85,6 +90,9 @@ class ColumnarEvaluation:
         self.segments: Final = subject.segments
         self._columns: dict[f.Formula, TruthColumn] = {}
         self._starts: dict[f.Formula, TruthColumn] = {}
+        self._partial: dict[f.Formula, _PartialColumn] = {}
+        self.indices: Final[dict[Hashable, EventIndex]] = {}
+        """Indices of events, shared by the searches of all rules."""
 
     # ── at the start of each trace ────────────────────────────────────────────────────────
 
@@ -155,18 +163,44 @@ class ColumnarEvaluation:
             return self.column(formula).at(places.indices)
         return self._value(formula, places)
 
+    def near(self, formula: f.Formula, places: Places) -> TruthColumn:
+        """The value at each position of the traces that some positions belong to.
+
+        A formula that reads values is not evaluated in other traces.
+        """
+        if places.whole or formula in self._columns or _few(formula) == FEW:
+            return self.column(formula)
+        wanted = np.zeros(self.segments.count, dtype=np.bool_)
+        wanted[places.trace] = True
+        if np.count_nonzero(wanted) > FEW_SLOW * len(wanted):
+            return self.column(formula)
+        partial = self._partial.get(formula)
+        if partial is None:
+            partial = self._partial[formula] = _PartialColumn(self.segments)
+        new = partial.missing(wanted)
+        if len(new):
+            partial.add(self._value(formula, new), new)
+        return partial.column
+
+    def values(self, term: t.Term, places: Places) -> Iterable[Seen]:
+        """The value of a term at some positions, to be read once."""
+        return Rows(self, places).values(term)
+
     def _value(self, formula: f.Formula, places: Places) -> TruthColumn:
+        def nearby(operand: f.Formula) -> TruthColumn:
+            return self.near(operand, places)
+
         match formula:
             case f.Truth(truth):
                 return TruthColumn(np.full(len(places), truth))
             case f.EventAtom(tool, patterns):
                 return TruthColumn(places.of(self.subject.mask(Probe(tool, patterns))))
-            case f.Compare() if not is_local(formula):
-                return TruthColumn(compared(self, formula, places))
             case f.Says(role):
                 return TruthColumn(places.of(self.subject.says(role)))
-            case f.Compare():
+            case f.Compare() if is_local(formula) and not _reads_result(formula):
                 return TruthColumn(self.subject.local_truth(formula, places.indices))
+            case f.Compare():
+                return TruthColumn(Rows(self, places).compared(formula))
             case f.TracePredicate():
                 return self.start(formula).at(places.trace)
 
@@ -192,17 +226,17 @@ class ColumnarEvaluation:
                 at_the_end = isinstance(formula, f.WeakNext)
                 return self._elsewhere(operand, there, there < places.end, at_the_end)
             case f.Eventually(operand):
-                return _some(self.column(operand), places.from_here)
+                return _some(nearby(operand), places.from_here)
             case f.Always(operand):
-                return _every(self.column(operand), places.from_here)
+                return _every(nearby(operand), places.from_here)
             case f.Until(left, right):
-                return TruthColumn(places.until(self.column(left).true, self.column(right).true))
+                return TruthColumn(places.until(nearby(left).true, nearby(right).true))
             case f.WeakUntil(left, right):
-                kept = self.column(left).true
+                kept = nearby(left).true
                 always = ~places.from_here(~kept)
-                return TruthColumn(places.until(kept, self.column(right).true) | always, always)
+                return TruthColumn(places.until(kept, nearby(right).true) | always, always)
             case f.Release(left, right):
-                frees, kept = self.column(left).true, self.column(right).true
+                frees, kept = nearby(left).true, nearby(right).true
                 always = ~places.from_here(~kept)
                 reached = places.until(kept, frees & kept)
                 return TruthColumn(reached | always, always & ~places.from_here(frees))
@@ -212,35 +246,32 @@ class ColumnarEvaluation:
                 there = places.indices - np.int32(1)
                 return self._elsewhere(operand, there, there >= places.start, False)
             case f.Once(operand):
-                return _some(self.column(operand), places.so_far)
+                return _some(nearby(operand), places.so_far)
             case f.Historically(operand):
-                return _every(self.column(operand), places.so_far)
+                return _every(nearby(operand), places.so_far)
             case f.Since(left, right):
-                return TruthColumn(places.since(self.column(left).true, self.column(right).true))
+                return TruthColumn(places.since(nearby(left).true, nearby(right).true))
 
             # Other steps than that of the event.
             case f.Earlier(operand):
                 before = self.subject.columns.step_starts[places.indices] - np.int32(1)
                 return _some(
-                    self.column(operand),
+                    nearby(operand),
                     lambda mask: (before >= places.start) & (latest(mask, before) >= places.start),
                 )
             case f.Later(operand):
                 after = self.subject.columns.step_ends[places.indices]
-                return _some(self.column(operand), lambda mask: following(mask, after) < places.end)
+                return _some(nearby(operand), lambda mask: following(mask, after) < places.end)
 
             # Events that start within some time of this one.
             case f.EventuallyWithin() | f.OnceWithin() | f.LaterWithin() | f.EarlierWithin():
                 near = started_near(self.subject.columns, formula, places)
-                return _some(self.column(formula.operand), near)
+                return _some(nearby(formula.operand), near)
 
             case f.ForAll(_, domain) | f.Exists(_, domain) if is_of_trace(domain):
                 return everywhere(self, formula).at(places.indices)
-            case f.ForAll() | f.Exists():
-                return at_places(self, formula, places)
-            case f.Let():
-                plain = inlined(formula)
-                return named(self, formula, places) if plain is None else self.at(plain, places)
+            case f.ForAll() | f.Exists() | f.Let():
+                return Rows(self, places).value(formula)
             case _:
                 raise AssertionError(f"{type(formula).__name__} is not listed as supported")
 
@@ -258,6 +289,40 @@ class ColumnarEvaluation:
         some = np.flatnonzero(exist)
         column = self.at(formula, Places(self.segments, positions[some]))
         return column.scattered(some, len(exist), otherwise=otherwise)
+
+
+class _PartialColumn:
+    """The values of a formula in some traces; false in the others."""
+
+    def __init__(self, segments: Segments) -> None:
+        self._segments: Final = segments
+        self._known: Final[Mask] = np.zeros(segments.count, dtype=np.bool_)
+        self._true, self._vacuous = np.zeros((2, segments.size), dtype=np.bool_)
+
+    def missing(self, traces: Mask) -> Places:
+        """The positions of those of the traces that have no values yet."""
+        new = traces & ~self._known
+        self._known[new] = True
+        indices = np.flatnonzero(new[self._segments.trace]).astype(np.int32)
+        return Places(self._segments, indices)
+
+    def add(self, column: TruthColumn, places: Places) -> None:
+        """Adds values."""
+        self._true[places.indices] = column.true
+        if column.vacuous is not None:
+            self._vacuous[places.indices] = column.vacuous
+
+    @property
+    def column(self) -> TruthColumn:
+        """The values at all positions."""
+        return TruthColumn(self._true, self._vacuous if self._vacuous.any() else None)
+
+
+@lru_cache(maxsize=65536)
+def _reads_result(formula: f.Compare) -> bool:
+    """Does it read a text or a result? These differ from call to call, unlike arguments."""
+    fields = (part.field for part in everything(formula) if isinstance(part, t.Reading))
+    return any(comes_with_result(field) for field in fields)
 
 
 @lru_cache(maxsize=65536)

@@ -11,9 +11,11 @@ from numpy.typing import NDArray
 from bylaw.columnar.columns import MESSAGE, ROLE_CODES, Codes, Columns
 from bylaw.columnar.segments import Segments
 from bylaw.columnar.start_times import StartTimes
+from bylaw.logic.terms import Term
 from bylaw.trace.event import Call, Event, Missing
 from bylaw.trace.trace import Events, Trace
 from bylaw.values import Json
+from bylaw.vocabulary.possible import Seen
 from bylaw.vocabulary.predicate import Probe
 from bylaw.vocabulary.registry import Vocabulary
 
@@ -42,6 +44,7 @@ class EventList:
         self._events = events
         self._metrics = metrics
         self._known: dict[Probe, dict[int, bool]] = {}
+        self.computed: dict[Term, dict[int, Seen]] = {}
 
     def event(self, number: int) -> Event:
         return self._events[number]

@@ -11,7 +11,7 @@ columns.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property, reduce
 from typing import Final, NamedTuple, TypeAlias
 
@@ -21,6 +21,8 @@ from numpy.typing import NDArray
 Mask: TypeAlias = NDArray[np.bool_]
 """True or false for each of some positions, or for each trace."""
 Positions: TypeAlias = NDArray[np.int32]
+MAX_POSITIONS: Final = 1 << 20
+"""The largest number of positions in one portion; a single part may exceed it."""
 
 
 class Segments:
@@ -162,6 +164,17 @@ def following(mask: Mask, positions: Positions) -> Positions:
     return found[np.searchsorted(hits, positions)]
 
 
+def portions(lengths: NDArray[np.integer]) -> Iterator[slice]:
+    """Slices of parts of these lengths, each with a bounded number of positions."""
+    ends = np.cumsum(lengths, dtype=np.int64)
+    start = 0
+    while start < len(lengths):
+        before = ends[start - 1] if start else 0
+        stop = int(np.searchsorted(ends, before + MAX_POSITIONS, side="right"))
+        yield slice(start, max(stop, start + 1))
+        start = max(stop, start + 1)
+
+
 # ── the values of formulas ────────────────────────────────────────────────────────────────
 
 
@@ -225,3 +238,23 @@ def implication(a: TruthColumn, b: TruthColumn) -> TruthColumn:
 def equivalence(a: TruthColumn, b: TruthColumn) -> TruthColumn:
     """`a <-> b`"""
     return TruthColumn(a.true == b.true)
+
+
+class Combined:
+    """The values of a quantifier, while those of its body are added."""
+
+    def __init__(self, size: int) -> None:
+        self._false: Mask = np.zeros(size, dtype=np.bool_)
+        self._true: Mask = np.zeros(size, dtype=np.bool_)
+        self._checked: Mask = np.zeros(size, dtype=np.bool_)
+
+    def add(self, column: TruthColumn, owners: NDArray[np.integer]) -> None:
+        """Adds one value of the body for each of these owners."""
+        self._false[owners[~column.true]] = True
+        self._true[owners[column.true]] = True
+        self._checked[owners[column.checked]] = True
+
+    def column(self, *, of_all: bool) -> TruthColumn:
+        """The value of the quantifier for each owner."""
+        true = ~self._false if of_all else self._true
+        return TruthColumn(true, true & ~self._checked)

@@ -5,19 +5,19 @@ read once from its start to find out whether an expression matches. To find the 
 it is read once from its end, which tells for every position which nodes of the graph lead to a
 match; following the preferred ones from the start then never has to go back.
 
-An expression without unbounded repetition gives `re` only a few ways to try at each position.
-Such an expression is left to it: it runs in linear time too, and faster.
+Where `re` takes linear time, too, an expression is left to it, because it is faster (`native.py`).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property, lru_cache
 from typing import Final, TypeAlias
 
-from bylaw.regex.graph import Graph, GraphNode, ParsedRegex, parsed
+from bylaw.regex.graph import Graph, parsed
 from bylaw.regex.linear import RegexError, too_large
+from bylaw.regex.native import is_safe_in_ascii, means_the_same, tried_from
 from bylaw.regex.needed import needed_characters
 from bylaw.regex.sweep import EDGE, FINAL_NEWLINE, FOUND, Sweep, Transitions
 from bylaw.regex.template import template_parts
@@ -30,8 +30,6 @@ FoundMatch: TypeAlias = tuple[int, int, Marks]
 
 MAX_LENGTH: Final = 10_000
 """The length of an expression, in characters. An agent may have made it up, and all are kept."""
-MAX_TRIED: Final = 64
-"""The most nodes that `re` may try at a position, for an expression that is left to it."""
 
 
 class Regex:
@@ -41,8 +39,12 @@ class Regex:
         self.pattern: Final = pattern
         self._parsed: Final = parsed(pattern)
         self.graph: Final = self._parsed.graph
-        tried = _tried(self.graph) if native and _means_the_same(self._parsed) else None
-        self._native: Final = None if tried is None else re.compile(pattern)
+        native = native and means_the_same(self._parsed)
+        tried = tried_from(self.graph.start, self.graph.accept) if native else None
+        in_ascii = native and (tried is not None or is_safe_in_ascii(self.graph))
+        self._native: Final = re.compile(pattern) if in_ascii else None
+        """Searches ASCII texts, and all texts if `_always_native`."""
+        self._always_native: Final = tried is not None
         self._visited: Final = len(self.graph.nodes) if tried is None else tried
         """The most nodes that are visited for each character of a text."""
 
@@ -72,16 +74,19 @@ class Regex:
 
     @cached_property
     def _needed(self) -> tuple[re.Pattern[str], ...]:
-        """Characters without which no text matches: `re` looks for one of a kind very fast."""
-        return needed_characters(self.graph)
+        """Characters without which no text matches: `re` looks for one of a kind very fast.
+
+        An expression that must match at the start of a text needs no such help.
+        """
+        return () if _is_anchored(self.graph) else needed_characters(self.graph)
 
     def search(self, text: str) -> bool:
         """Does the text contain a match?"""
-        if self._native is not None:
-            return self._native.search(text) is not None
         for needed in self._needed:
             if needed.search(text) is None:
                 return False
+        if self._native is not None and (self._always_native or text.isascii()):
+            return self._native.search(text) is not None
         table, step = self._forwards.begin(), self._forwards.step
         ending = FINAL_NEWLINE if text.endswith("\n") else EDGE
         characters = iter(text[:-1] if ending else text)
@@ -102,13 +107,23 @@ class Regex:
 
     def matches(self, text: str) -> Iterator[FoundMatch]:
         """The matches from left to right, as Python finds them; no two overlap."""
-        if self._native is not None:
+        native = self._by_native(text)
+        if native is not None:
             groups = range(1, self.groups + 1)
-            for found in self._native.finditer(text):
+            for found in native:
                 spans = (found.span(group) for group in groups)
                 yield *found.span(), [None if at < 0 else at for span in spans for at in span]
         elif self.search(text):
             yield from self._followed(text)
+
+    def _by_native(self, text: str) -> Iterable[re.Match[str]] | None:
+        """The matches that `re` finds; None if it may not search this text."""
+        if self._native is None or not (self._always_native or text.isascii()):
+            return None
+        for needed in self._needed:
+            if needed.search(text) is None:
+                return ()
+        return self._native.finditer(text)
 
     def _followed(self, text: str) -> Iterator[FoundMatch]:
         ways = self._found.ways(text)
@@ -128,6 +143,10 @@ class Regex:
 
     def find(self, text: str) -> list[str]:
         """The texts of all matches, or of their group if the expression has exactly one."""
+        native = self._by_native(text)
+        if native is not None:
+            group = 1 if self.groups == 1 else 0
+            return [part for found in native if (part := found[group]) is not None]
         if self.groups != 1:
             return [text[start:end] for start, end, _ in self.matches(text)]
         marks = (found for _, _, found in self.matches(text))
@@ -203,45 +222,9 @@ class _MatchFinder:
         return at, marks
 
 
-# ── expressions that are left to `re` ─────────────────────────────────────────────────────
-
-
-def _means_the_same(read: ParsedRegex) -> bool:
-    r"""Does `re` give the expression the same meaning in every version of Python?
-
-    Before Python 3.14, `\B` did not match in the empty text; `(?a:…)` is ignored by some searches.
-    """
-    ascii_only = read.flags & re.ASCII
-    return not any(
-        (node.looks is not None and node.looks[0] == "no boundary")
-        or (node.reads is not None and node.reads.flags & re.ASCII != ascii_only)
-        for node in read.graph.nodes
-    )
-
-
-def _tried(graph: Graph) -> int | None:
-    """The number of nodes on all paths together; None if that is more than MAX_TRIED."""
-    paths: dict[GraphNode, int] = {graph.accept: 1}
-    visits: dict[GraphNode, int] = {graph.accept: 1}
-    entered: set[GraphNode] = set()
-    pending = [graph.start]
-    while pending:
-        node = pending[-1]
-        if node in visits:
-            pending.pop()
-        elif node not in entered:
-            entered.add(node)
-            unknown = [each for each in node.after if each not in visits]
-            if any(each in entered for each in unknown):
-                return None  # a loop: its nodes are entered before they are left
-            pending += unknown
-        else:
-            paths[node] = sum(paths[each] for each in node.after)
-            visits[node] = paths[node] + sum(visits[each] for each in node.after)
-            if visits[node] > MAX_TRIED:
-                return None
-            pending.pop()
-    return visits[graph.start]
+def _is_anchored(graph: Graph) -> bool:
+    looks = graph.start.looks
+    return looks is not None and looks[0] == "start"
 
 
 # ── compiling ─────────────────────────────────────────────────────────────────────────────

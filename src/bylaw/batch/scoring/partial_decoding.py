@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from bylaw.columnar.start_times import StartTimes
 from bylaw.logic import formula as f
 from bylaw.logic.node import Node
-from bylaw.logic.terms import Apply, At, Counted, Last, Literal, Reading, Sofar, Tool
+from bylaw.logic.terms import Apply, At, Counted, Last, Literal, Reading, Sofar, Term, Tool
 from bylaw.logic.walk import everything, is_timed
 from bylaw.names import FINAL_ANSWER
 from bylaw.procedure.failure import Failure
@@ -24,6 +24,7 @@ from bylaw.procedure.procedure import Procedure
 from bylaw.trace.event import MISSING, Call, Event, Message, Missing
 from bylaw.values import Json, JsonError, read_json
 from bylaw.vocabulary.patterns import forms_of, names_of
+from bylaw.vocabulary.possible import Seen
 from bylaw.vocabulary.predicate import Probe
 from bylaw.vocabulary.predicates import PREDICATES
 from bylaw.vocabulary.registry import Vocabulary
@@ -232,6 +233,8 @@ class RawEvents:
     """Answers about calls of earlier batches, by tool and arguments."""
     _asked: ProbeAnswers = field(default_factory=dict)
     """Answers about events of this batch, by number."""
+    computed: dict[Term, dict[int, Seen]] = field(default_factory=dict)
+    """Values of terms that have been computed, for events by number."""
     _decoded: dict[int, Event] = field(default_factory=dict)
 
     def event(self, number: int) -> Event:
