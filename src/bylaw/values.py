@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import sys
 from collections import Counter
 from collections.abc import Hashable, Mapping
 from typing import Any, Final, TypeAlias
@@ -69,6 +70,9 @@ def read_json(text: str) -> Json:
     """The value of a JSON text. Rejects duplicate keys, NaN, infinities and deep nesting."""
     if _too_deep(text):
         raise JsonError(f"brackets nest more than {MAX_DEPTH} deep")
+    codec = sys.modules.get("msgspec.json")
+    if codec is not None and (found := _read_by(codec, text)) is not None:
+        return found
     try:
         return _DECODER.decode(text)
     except JsonError:
@@ -77,6 +81,22 @@ def read_json(text: str) -> Json:
         raise JsonError(error.msg, error.pos) from None
     except (RecursionError, ValueError) as error:
         raise JsonError(_plain(error)) from None
+
+
+def _read_by(msgspec_json: Any, text: str) -> Json:
+    """The value as msgspec reads it, if the program uses that library; None if in doubt.
+
+    It is several times as fast, and less strict. What it read is written again: if that is the
+    text, apart from spaces, then no key came twice and no number was changed.
+    """
+    try:
+        given = text.encode()
+        value = msgspec_json.decode(given)
+        if msgspec_json.encode(value) == msgspec_json.format(given, indent=-1):
+            return value
+    except (ValueError, RecursionError, OverflowError):  # in doubt, the strict reader complains
+        pass
+    return None
 
 
 def _plain(error: Exception) -> str:

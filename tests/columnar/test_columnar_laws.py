@@ -39,8 +39,8 @@ from bylaw.batch.scoring.scorer import OUTCOMES, Scorer, Scores
 from bylaw.columnar.columns import Codes, Subject
 from bylaw.columnar.evaluation import ColumnarEvaluation, unsupported_because
 from bylaw.columnar.from_traces import columns_of
-from bylaw.columnar.segments import TruthColumn
 from bylaw.columnar.rows import Rows
+from bylaw.columnar.segments import TruthColumn
 
 ORDERS = st.sampled_from(["position", "step"])
 EVENTS = st.sampled_from(["all", "calls"])

@@ -12,8 +12,10 @@ from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
 from bylaw import SpecError, formulas, parse
+from bylaw.regex.graph import parsed
 from bylaw.regex.linear import RegexError
-from bylaw.regex.needed import needed_characters
+from bylaw.regex.native import is_safe_in_ascii
+from bylaw.regex.needed import needed_characters, needed_word
 from bylaw.regex.regex import Regex, compiled, regex_error
 from bylaw.regex.sample import is_unmatchable, sample_of
 from bylaw.syntax.json_form import from_json
@@ -395,3 +397,51 @@ def test_needed_characters(pattern: str, needed: list[str]) -> None:
     found = needed_characters(Regex(pattern).graph)
     assert len(found) == len(needed)
     assert all(kind.match(each) for kind, each in zip(found, needed, strict=True))
+
+
+# ── expressions that are left to `re` ─────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("pattern", "safe"),
+    [
+        (r"\$(\d[\d,]*(?:\.\d*[1-9])?)", True),
+        (r"#\w+", True),
+        (r"(?i)\bI (?:also )?cancel \d+", True),
+        (r"#[^#]*?x", True),
+        (r"#\d*\w", True),
+        (r"\d+x", False),  # it begins anew at each digit
+        (r"#(\d+)*x", False),  # the same digits can be divided in many ways
+        (r"#\d*\d*x", False),
+        (r"#[a-z]*#", False),  # what ends one attempt can begin another
+        (r"#(?:\d*|\w*)x", False),
+        (r"\d*", False),  # it matches the empty text
+    ],
+)
+def test_re_searches_only_what_it_searches_in_linear_time(pattern: str, safe: bool) -> None:
+    assert is_safe_in_ascii(parsed(pattern).graph) is safe
+
+
+@pytest.mark.parametrize(
+    ("pattern", "word", "found", "lacking"),
+    [
+        (r"(?i)cancell?ed order", "ed order", "CANCELED Order", "cancelled orde"),
+        (r"\bW?(hello)+", "hello", "say hello", "Hello"),
+        ("(abc|abd)e", None, None, None),
+        ("a(bcd)?", None, None, None),
+    ],
+)
+def test_a_word_that_every_match_contains_is_looked_for_first(
+    pattern: str, word: str | None, found: str | None, lacking: str | None
+) -> None:
+    needed = needed_word(parsed(pattern).graph)
+    assert (None if needed is None else needed.word) == word
+    if needed is not None and found is not None and lacking is not None:
+        assert not needed.is_missing(found)
+        assert needed.is_missing(lacking)
+
+
+def test_as_many_characters_in_a_row_are_needed_as_every_match_reads() -> None:
+    (needed,) = needed_characters(parsed(r"\bW?(\d{7}|\d{10})\b").graph)
+    assert needed.search("W1234567")
+    assert not needed.search("123456 78")

@@ -19,7 +19,7 @@ from bylaw.columnar.segments import Mask, Places, Positions, Segments
 from bylaw.logic import formula as f
 from bylaw.logic.terms import Term, Tool, ToolName, ToolVariable, Variable, members_of
 from bylaw.names import FINAL_ANSWER
-from bylaw.trace.event import MISSING, ROLES, Call, Event, Missing, Role
+from bylaw.trace.event import MISSING, ROLES, Call, Event, Missing
 from bylaw.values import Json, identity
 from bylaw.vocabulary.corpus_calls import CallMoments
 from bylaw.vocabulary.patterns import is_named, lookup
@@ -229,9 +229,7 @@ class Subject:
         self._masks: dict[Probe, Mask] = {}
         self._hits: dict[Probe, Positions] = {}
 
-    def instances(
-        self, traces: NDArray[np.intp], values: Mapping[str, Sequence[Seen]]
-    ) -> Subject:
+    def instances(self, traces: NDArray[np.intp], values: Mapping[str, Sequence[Seen]]) -> Subject:
         """The subject in which each of these traces appears once, with values for variables."""
         bound = {name: each.picked(traces) for name, each in self._bound.items()}
         bound |= {name: BoundVariable(each, self._identities) for name, each in values.items()}
@@ -292,7 +290,7 @@ class Subject:
         """The texts of the events at some positions."""
         return self.columns.store.texts(self.columns.numbers(places))
 
-    def says(self, role: Role) -> Mask:
+    def says(self, role: str) -> Mask:
         """Marks the messages of a role."""
         roles = self.columns.roles
         if roles is None:

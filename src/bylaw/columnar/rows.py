@@ -12,7 +12,7 @@ definitions for a single position.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 import numpy as np
@@ -43,19 +43,22 @@ from bylaw.trace.event import MISSING, Call, Event, Missing, field_of
 from bylaw.values import Json
 from bylaw.vocabulary.comparisons import compared as values_compared
 from bylaw.vocabulary.comparisons import same
-from bylaw.vocabulary.domains import distinct
 from bylaw.vocabulary.functions import apply
 from bylaw.vocabulary.patterns import at_key
-from bylaw.vocabulary.possible import Seen, keyed, together
+from bylaw.vocabulary.possible import UNSEEN, Seen, keyed, together
 from bylaw.vocabulary.reading import as_object, elements_of
 
 if TYPE_CHECKING:
     from bylaw.columnar.evaluation import ColumnarEvaluation
 
-Column: TypeAlias = Sequence[Seen]
+ValueColumn: TypeAlias = Sequence[Seen]
 """The value of a variable in each row."""
 _ELSEWHERE: Final = (t.Last, t.Sofar, t.Counted)
 """Terms that look at other events, or bind variables."""
+
+
+MAX_KEYED: Final = 8
+"""The length of a list above which comparing it costs more than applying a function to it."""
 
 
 class Rows:
@@ -65,7 +68,7 @@ class Rows:
         self,
         over: ColumnarEvaluation,
         places: Places,
-        bound: Mapping[str, Column] | None = None,
+        bound: Mapping[str, ValueColumn] | None = None,
     ) -> None:
         self.over: Final = over
         self.places: Final = places
@@ -182,9 +185,12 @@ class Rows:
         return Rows(self.over, self.places, kept | {variable: column})
 
     def _quantified(self, formula: f.Quantifier) -> TruthColumn:
-        domains = [_different(each) for each in self._domains(formula.domain)]
-        used = formula.variable in formula.body.free
-        owners, rows = self._exploded(formula, domains if used else [each[:1] for each in domains])
+        domains = [
+            () if isinstance(each, Missing) else each for each in self._domains(formula.domain)
+        ]
+        if formula.variable not in formula.body.free:  # one value says what all say
+            domains = [each[:1] for each in domains]
+        owners, rows = self._exploded(formula, domains)
         found = Combined(len(self))
         if len(owners):
             found.add(rows.at(formula.body), owners)
@@ -248,8 +254,9 @@ class Rows:
             case t.Literal():
                 return [term.value] * len(self)
             case t.Variable(name):
-                column = self.bound.get(name)
-                return self.over.subject.bound_values(name, self.places) if column is None else column
+                if name in self.bound:
+                    return self.bound[name]
+                return self.over.subject.bound_values(name, self.places)
             case t.Reading("text"):
                 return self.over.subject.texts(self.places.indices)
             case t.Reading(field):
@@ -287,8 +294,23 @@ class Rows:
         return self.over.subject.events(self.places.indices)
 
     def _applied(self, function: str, operands: Sequence[t.Term]) -> list[Seen]:
+        """The result in each row. Equal texts, and equal lists of few texts, are taken once."""
+        match operands:
+            case (of_text, t.Literal() as pattern) if function == "find":
+                texts = TextMatches(pattern.value)
+                return [texts.of(value) for value in self.values(of_text)]
         columns = [self.values(operand) for operand in operands]
-        return [apply(function, list(row)) for row in _transposed(columns, len(self))]
+        known: dict[Hashable, Seen] = {}
+        found: list[Seen] = []
+        for row in _transposed(columns, len(self)):
+            key = tuple(map(_text_key, row))
+            result = UNSEEN if None in key else known.get(key, UNSEEN)
+            if result is UNSEEN:
+                result = apply(function, row)
+                if None not in key:
+                    known[key] = result
+            found.append(result)
+        return found
 
     def _computed(self, term: t.Apply) -> list[Seen]:
         """The values of a term that depends on the event alone: computed once for all rules."""
@@ -338,15 +360,35 @@ class Rows:
         return np.where(exist, found, np.int32(-1))
 
 
+class TextMatches:
+    """`find` with one expression: it is compiled once, and equal texts are searched once."""
+
+    def __init__(self, pattern: Json) -> None:
+        self._pattern: Final = pattern
+        self._expression: Final = compiled(pattern) if isinstance(pattern, str) else None
+        self._known: Final[dict[str, list[Json]]] = {}
+
+    def of(self, value: Seen) -> Seen:
+        """The matches in a value."""
+        if type(value) is not str or self._expression is None:
+            return apply("find", (value, self._pattern))
+        found = self._known.get(value)
+        if found is None:
+            found = self._known[value] = self._expression.find(value)
+        return found
+
+
+def _text_key(value: Seen) -> Hashable:
+    """A key of a text, or of a list of few texts; None for other values."""
+    if type(value) is str:
+        return value
+    if not isinstance(value, list) or len(value) > MAX_KEYED:
+        return None
+    return tuple(value) if all(type(each) is str for each in value) else None
+
+
 def _looks_elsewhere(term: t.Term) -> bool:
     return any(isinstance(part, _ELSEWHERE) for part in everything(term))
-
-
-def _different(values: Sequence[Json] | Missing) -> Sequence[Json]:
-    """The values without duplicates."""
-    if isinstance(values, Missing):
-        return ()
-    return values if len(values) < 2 else distinct(values)
 
 
 def _transposed(columns: list[Iterable[Seen]], count: int) -> Iterable[tuple[Seen, ...]]:

@@ -9,17 +9,17 @@ same part share the index. Where no part can be looked up, every event that is l
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bylaw.columnar.segments import Mask, Places, Positions, TruthColumn, portions
+from bylaw.columnar.segments import Mask, Places, Positions, TruthColumn, conjunction, portions
 from bylaw.logic import formula as f
 from bylaw.logic import terms as t
 from bylaw.trace.event import MISSING, Event, field_of
-from bylaw.values import is_list, value_key
+from bylaw.values import value_key
 from bylaw.vocabulary.patterns import lookup
 from bylaw.vocabulary.possible import Seen
 
@@ -38,7 +38,8 @@ class FoundEvents:
         if part is None:
             candidates = _all_hits(rows, groups, closed)
         else:
-            candidates = iter([_index(rows.over, closed, part).found(groups, rows.bound[part.wanted])])
+            index = _index(rows.over, closed, part)
+            candidates = iter([index.found(rows.over, groups, rows.bound[part.wanted])])
         self._groups: Final = groups
         self._width: Final = rows.places.segments.size + 1
         keys: list[NDArray[np.int64]] = [np.zeros(0, dtype=np.int64)]
@@ -47,7 +48,12 @@ class FoundEvents:
             column = TruthColumn(np.ones(len(members), dtype=np.bool_))
             if rest and len(members):
                 tried = rows.at_positions(positions, groups.first[members], condition.free)
-                column = tried.at(rest[0] if len(rest) == 1 else f.And(tuple(rest)))
+                parts = [tried.at(_together(rest))]
+                if part is not None:  # looked up, so it was checked
+                    parts.append(column)
+                elif closed is not None:
+                    parts.append(rows.over.near(closed, tried.places).at(positions))
+                column = conjunction(parts)
             keys.append((members * self._width + positions)[column.true])
             checked.append(column.checked[column.true])
         self._keys: Final = np.concatenate(keys)
@@ -107,14 +113,15 @@ class RowGroups:
 
 def _cheap_key(value: Seen) -> Hashable:
     """A key for equal texts and numbers; comparing other values costs more than it saves."""
-    return value if type(value) is str else (type(value), value if type(value) is int else id(value))
+    kind = type(value)
+    return value if kind is str else (kind, value if kind is int else id(value))
 
 
 # ── the parts of a condition ──────────────────────────────────────────────────────────────
 
 
 class PatternPath(NamedTuple):
-    """What a pattern such as `order.id = i` reads from a call."""
+    """The part of a call that a pattern such as `order.id = i` reads."""
 
     field: Literal["args", "result"]
     path: tuple[str, ...]
@@ -128,15 +135,15 @@ class _LookedUp(NamedTuple):
     """A part of a condition by which events can be looked up."""
 
     read: t.Term | PatternPath
-    """What is read from the event."""
+    """The value that is read from the event."""
     wanted: str
     """The variable that it is compared with."""
     inside: bool
     """Is it sought in what is read? Otherwise, both must be equal."""
 
 
-def _separated(rows: Rows, condition: f.Formula) -> tuple[f.Formula, list[f.Formula]]:
-    """The conjunction of the parts that do not depend on the rows, and the other parts."""
+def _separated(rows: Rows, condition: f.Formula) -> tuple[f.Formula | None, list[f.Formula]]:
+    """The conjunction of the parts that do not depend on the rows, if any, and the other parts."""
     closed: list[f.Formula] = []
     opened: list[f.Formula] = []
     for part in condition.operands if isinstance(condition, f.And) else (condition,):
@@ -149,9 +156,11 @@ def _separated(rows: Rows, condition: f.Formula) -> tuple[f.Formula, list[f.Form
             opened += [f.EventAtom(part.tool, (each,)) for each in varied]
         else:
             opened.append(part)
-    if len(closed) == 1:
-        return closed[0], opened
-    return f.And(tuple(closed)) if closed else f.Truth(True), opened
+    return _together(closed) if closed else None, opened
+
+
+def _together(parts: list[f.Formula]) -> f.Formula:
+    return parts[0] if len(parts) == 1 else f.And(tuple(parts))
 
 
 def _indexed(rows: Rows, parts: list[f.Formula]) -> tuple[_LookedUp | None, list[f.Formula]]:
@@ -187,7 +196,7 @@ def _lookup(
 
 
 def path_of(pattern: f.ArgumentIs | f.ResultIs) -> PatternPath:
-    """What the pattern reads."""
+    """The part of a call that the pattern reads."""
     return PatternPath("args" if isinstance(pattern, f.ArgumentIs) else "result", pattern.path)
 
 
@@ -195,26 +204,29 @@ def path_of(pattern: f.ArgumentIs | f.ResultIs) -> PatternPath:
 
 
 class EventIndex:
-    """The events that satisfy a formula without variables, by a value that is read from them."""
+    """The events that satisfy a formula without variables, by a value that is read from them.
 
-    def __init__(self, over: ColumnarEvaluation, closed: f.Formula, part: _LookedUp) -> None:
-        self._over: Final = over
+    The evaluation that keeps it is given when it is needed: a reference cycle would keep both, and
+    all events, in memory.
+    """
+
+    def __init__(self, traces: int, closed: f.Formula | None, part: _LookedUp) -> None:
         self._closed: Final = closed
         self._read: Final = part.read
         self._inside: Final = part.inside
-        self._included: Final = np.zeros(over.segments.count, dtype=np.bool_)
+        self._included: Final = np.zeros(traces, dtype=np.bool_)
         """Marks the traces whose events are in the index."""
         self._by_value: Final[dict[tuple[int, Hashable], list[int]]] = {}
         self._texts: Final[dict[int, list[tuple[int, str]]]] = {}
 
     def found(
-        self, groups: RowGroups, column: Sequence[Seen]
+        self, over: ColumnarEvaluation, groups: RowGroups, column: Sequence[Seen]
     ) -> tuple[NDArray[np.int64], Positions]:
         """Pairs of a group and one of its events, in ascending order.
 
         `column` is the value in each row that is looked up.
         """
-        self._include(groups)
+        self._include(over, groups.of_traces)
         wanted = [column[row] for row in groups.first.tolist()]
         members: list[int] = []
         positions: list[int] = []
@@ -235,15 +247,15 @@ class EventIndex:
         """In a pattern null equals null, unlike in a comparison."""
         return isinstance(self._read, PatternPath)
 
-    def _include(self, groups: RowGroups) -> None:
-        """Reads the traces of the groups, as far as that has not been done."""
-        new = groups.of_traces & ~self._included
+    def _include(self, over: ColumnarEvaluation, traces: Mask) -> None:
+        """Reads these traces, as far as that has not been done."""
+        new = traces & ~self._included
         if not new.any():
             return
         self._included[new] = True
-        hits = _hits(self._over, self._closed, new)
-        traces = self._over.segments.trace[hits].tolist()
-        for at, trace, value in zip(hits.tolist(), traces, self._values(hits), strict=True):
+        hits = _hits(over, self._closed, new)
+        owners, values = over.segments.trace[hits].tolist(), self._values(over, hits)
+        for at, trace, value in zip(hits.tolist(), owners, values, strict=True):
             if self._inside and type(value) is str:
                 self._texts.setdefault(trace, []).append((at, value))
             for key in self._keys(value):
@@ -251,40 +263,42 @@ class EventIndex:
                 if not found or found[-1] != at:
                     found.append(at)
 
-    def _values(self, hits: Positions) -> Sequence[Seen]:
+    def _values(self, over: ColumnarEvaluation, hits: Positions) -> Iterable[Seen]:
         read = self._read
         if isinstance(read, PatternPath):
-            return [read.of(event) for event in self._over.subject.events(hits)]
-        return list(self._over.values(read, Places(self._over.segments, hits)))
+            return [read.of(event) for event in over.subject.events(hits)]
+        return over.values(read, Places(over.segments, hits))
 
     def _keys(self, value: Seen) -> Iterator[Hashable]:
         if value is MISSING:
             return
         if not self._inside:
             yield value_key(value)
-        elif is_list(value):
+        elif isinstance(value, list | tuple):
             yield from map(value_key, value)
 
 
-def _index(over: ColumnarEvaluation, closed: f.Formula, part: _LookedUp) -> EventIndex:
+def _index(over: ColumnarEvaluation, closed: f.Formula | None, part: _LookedUp) -> EventIndex:
     key = closed, part.read, part.inside
     found = over.indices.get(key)
     if found is None:
-        found = over.indices[key] = EventIndex(over, closed, part)
+        found = over.indices[key] = EventIndex(over.segments.count, closed, part)
     return found
 
 
-def _hits(over: ColumnarEvaluation, closed: f.Formula, traces: Mask) -> Positions:
+def _hits(over: ColumnarEvaluation, closed: f.Formula | None, traces: Mask) -> Positions:
     """The positions in some traces where a formula without variables holds."""
     inside = np.flatnonzero(traces[over.segments.trace]).astype(np.int32)
+    if closed is None:
+        return inside
     places = Places(over.segments, inside)
     return inside[over.near(closed, places).true[inside]]
 
 
 def _all_hits(
-    rows: Rows, groups: RowGroups, closed: f.Formula
+    rows: Rows, groups: RowGroups, closed: f.Formula | None
 ) -> Iterator[tuple[NDArray[np.int64], Positions]]:
-    """Pairs of a group and an event of its trace, in ascending order, a bounded number at a time."""
+    """Pairs of a group and an event of its trace, in ascending order, in portions."""
     hits = _hits(rows.over, closed, groups.of_traces)
     begins = np.searchsorted(hits, groups.segments.starts[groups.traces])
     counts = np.searchsorted(hits, groups.segments.ends[groups.traces]) - begins

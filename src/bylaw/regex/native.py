@@ -1,4 +1,4 @@
-"""Which expressions `re` may search: those for which its backtracking takes linear time.
+"""Expressions that `re` may search, because its backtracking takes linear time.
 
 An expression without unbounded repetition gives `re` only a few ways to try at each position.
 

@@ -18,7 +18,7 @@ from typing import Final, TypeAlias
 from bylaw.regex.graph import Graph, parsed
 from bylaw.regex.linear import RegexError, too_large
 from bylaw.regex.native import is_safe_in_ascii, means_the_same, tried_from
-from bylaw.regex.needed import needed_characters
+from bylaw.regex.needed import NeededWord, needed_characters, needed_word
 from bylaw.regex.sweep import EDGE, FINAL_NEWLINE, FOUND, Sweep, Transitions
 from bylaw.regex.template import template_parts
 from bylaw.work import CHARACTERS
@@ -80,11 +80,20 @@ class Regex:
         """
         return () if _is_anchored(self.graph) else needed_characters(self.graph)
 
+    @cached_property
+    def _word(self) -> NeededWord | None:
+        return None if _is_anchored(self.graph) else needed_word(self.graph)
+
+    def _lacks_needed(self, text: str) -> bool:
+        """Does the text lack something that every match contains? This is found out very fast."""
+        if self._word is not None and text.isascii() and self._word.is_missing(text):
+            return True
+        return any(needed.search(text) is None for needed in self._needed)
+
     def search(self, text: str) -> bool:
         """Does the text contain a match?"""
-        for needed in self._needed:
-            if needed.search(text) is None:
-                return False
+        if self._lacks_needed(text):
+            return False
         if self._native is not None and (self._always_native or text.isascii()):
             return self._native.search(text) is not None
         table, step = self._forwards.begin(), self._forwards.step
@@ -120,9 +129,8 @@ class Regex:
         """The matches that `re` finds; None if it may not search this text."""
         if self._native is None or not (self._always_native or text.isascii()):
             return None
-        for needed in self._needed:
-            if needed.search(text) is None:
-                return ()
+        if self._lacks_needed(text):
+            return ()
         return self._native.finditer(text)
 
     def _followed(self, text: str) -> Iterator[FoundMatch]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from typing import Final, TypeAlias
 
 from bylaw.frozen import frozen
@@ -51,34 +51,31 @@ class Function:
 
     def __call__(self, *operands: Result) -> Result:
         """The result for these operands; MISSING if it is undefined."""
-        if MISSING in operands:
-            return MISSING
-        given: Sequence[Json] = operands
-        lifted = [len(v) for place, v in self._places(given) if place.lifts and is_list(v)]
-        spend(1 + sum(map(_size, given)))
-        if lifted:
-            return self._each(given, lifted)
-        if not all(place.fits(value) for place, value in self._places(given)):
-            return MISSING
-        return self.compute(*given)
+        # One pass: functions are applied more often than anything else is done.
+        steps, lengths, fits = 1.0, None, True
+        for place, value in zip(self.takes, operands, strict=True):
+            if value is MISSING:
+                return MISSING
+            if isinstance(value, str):
+                steps += len(value) / CHARACTERS
+            elif isinstance(value, list | tuple | Mapping):
+                steps += len(value)
+                if place.lifts and not isinstance(value, Mapping):
+                    lengths = {len(value)} if lengths is None else lengths | {len(value)}
+            fits = fits and place.fits(value)
+        spend(steps)
+        if lengths is not None:
+            return self._each(operands, lengths)
+        return self.compute(*operands) if fits else MISSING
 
-    def _places(self, operands: Sequence[Json]) -> zip[tuple[ArgumentType, Json]]:
-        return zip(self.takes, operands, strict=True)
-
-    def _each(self, operands: Sequence[Json], lengths: Sequence[int]) -> Result:
+    def _each(self, operands: Sequence[Json], lengths: Set[int]) -> Result:
         """The list of results for the elements. Several lists must be equally long."""
-        if len(set(lengths)) > 1:
+        if len(lengths) > 1:
             return MISSING
+        (length,) = lengths
         columns = [
-            value if place.lifts and is_list(value) else [value] * lengths[0]
-            for place, value in self._places(operands)
+            value if place.lifts and is_list(value) else [value] * length
+            for place, value in zip(self.takes, operands, strict=True)
         ]
         found = [self(*row) for row in zip(*columns, strict=True)]
         return MISSING if MISSING in found else found
-
-
-def _size(value: Json) -> float:
-    """The steps that it takes to read a value, without what is inside its parts."""
-    if isinstance(value, str):
-        return len(value) / CHARACTERS
-    return len(value) if isinstance(value, list | tuple | Mapping) else 0

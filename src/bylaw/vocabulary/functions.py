@@ -224,11 +224,14 @@ def mistake_in(place: ArgumentType, value: object) -> tuple[str, str, str | None
     return None
 
 
+_TEXT_OR_TRUTH: Final = (str, bool)
 FUNCTIONS: Final = {function.name: function for function in _ROWS}
 
 
 def apply(name: str, operands: Sequence[Result]) -> Result:
     """The result of a function; MISSING if it is undefined."""
     found = FUNCTIONS[name](*operands)
-    # Lists and computed texts may not be JSON values, for example if they nest too deeply.
-    return found if found is MISSING or problem(found) is None else MISSING
+    if found is MISSING or type(found) in _TEXT_OR_TRUTH:
+        return found
+    # Lists and computed numbers may not be JSON values, for example if they nest too deeply.
+    return found if problem(found) is None else MISSING

@@ -34,6 +34,10 @@ def _record(*calls: dict[str, Any], **fields: Any) -> str:
     return json.dumps({"tool_calls": list(calls), **fields})
 
 
+def _said(role: str, before: int, **fields: Any) -> dict[str, Any]:
+    return {"role": role, "text": "hi", "before": before, **fields}
+
+
 PROCEDURES = {
     "tools alone": _procedure("G(a -> F b)", "CalledN(a, <= 1)"),
     "arguments": _procedure("G(call(a, i = 1) -> F b)", "CalledExactly(a, i = 1)"),
@@ -42,6 +46,17 @@ PROCEDURES = {
     "steps": _procedure("Before(a, b)", "G(b -> earlier a)", order="step"),
     "the answer": _procedure("Before(a, final_answer)", 'F call(final_answer, answer = "x")'),
     "messages": _procedure("G(says(user) -> F a)", events="all"),
+    "steps and texts of messages": _procedure(
+        "G(says(user) -> earlier call)",
+        "G(call -> earlier (says(user) & text contains tool))",
+        "F(final_answer & step > 3)",
+        events="all",
+    ),
+    "who says something, and when": _procedure(
+        'G(says(user) -> agent = "x" & usage.n = 1)',
+        "G(a -> O says(user) within 1 s)",
+        events="all",
+    ),
     "metrics": _procedure('forall t in metrics("tools"): Called(t)'),
     "values of other events": _procedure(
         "G(a -> let x = args.i: earlier call(b, i = x))", "G(b -> last(a).args.i = 1)"
@@ -88,6 +103,39 @@ LINES: dict[str, str | bytes] = {
         _call("b", step=0),
         messages=[{"role": "user", "text": "hi", "before": 1}],
     ),
+    "messages with steps": _record(
+        _call("a", step=1),
+        _call("b", step=3, tool_result="hi"),
+        messages=[
+            _said("user", 0, step=0, text="the system said hi"),
+            _said("assistant", 1, step=2),
+            _said("user", 1, step=2),
+            _said("user", 9, step=4),
+        ],
+        answer="x",
+    ),
+    "messages alone": _record(messages=[_said("user", 0, step=0)]),
+    "messages in another order": _record(
+        _call("a", step=1), messages=[_said("user", 1, step=2), _said("assistant", 0, step=0)]
+    ),
+    "a message whose step goes back": _record(
+        _call("a", step=1), messages=[_said("user", 1, step=0)]
+    ),
+    "a message without a step": _record(_call("a", step=1), messages=[_said("user", 0)]),
+    "a call without a step after a message": _record(
+        _call("a"), messages=[_said("user", 0, step=0)]
+    ),
+    "a message of nobody": _record(_call("a"), messages=[_said("tool", 0, step=0)]),
+    "a message nowhere": _record(_call("a"), messages=[{"role": "user", "text": "hi"}]),
+    "a message before a negative call": _record(_call("a"), messages=[_said("user", -1)]),
+    "a message with details": _record(
+        _call("a", step=1, start=2),
+        messages=[_said("user", 0, step=0, start=1, agent="x", usage={"n": 1})],
+    ),
+    "a message with usage that is a list": _record(
+        _call("a", step=1), messages=[_said("user", 0, step=0, usage=[1])]
+    ),
+    "half a surrogate pair": '{"tool_calls": [{"tool_name": "a", "tool_result": "\\ud800"}]}',
     "null for messages": _record(_call("a"), messages=None),
     "arguments": _record(_call("a", arguments={"i": 1}), _call("b", arguments={"i": 1, "j": 2})),
     "null for arguments": _record(_call("a", arguments=None)),
@@ -145,6 +193,11 @@ NOTICED_IF_READ = (
     "an answer at a time that is text",
     "an agent that is no text",
     "usage that is a list",
+    "a message whose step goes back",
+    "a message of nobody",
+    "a message nowhere",
+    "a message before a negative call",
+    "a message with usage that is a list",
 )
 """Mistakes that are noticed only if a rule reads the field."""
 

@@ -128,7 +128,9 @@ def _message_type(fields: FieldsRead) -> type:
         message.append(("step", int, NO_STEP))
     if "messages" in fields:
         details = [each for each in _DETAILS if each[1] in MESSAGE_DETAILS]
-        message += [(name, kind, default) for field, name, kind, default in details if field in fields]
+        message += [
+            (name, kind, default) for field, name, kind, default in details if field in fields
+        ]
     return msgspec.defstruct("Message", message, gc=False)
 
 
