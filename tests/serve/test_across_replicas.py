@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from random import Random
 from typing import Any
 
@@ -19,7 +21,7 @@ from bylaw.serve.resident import ResidentGate
 from bylaw.serve.tickets import Principal
 from bylaw.store.addresses import open_store
 from bylaw.store.memory import MemoryStore
-from bylaw.store.store import GateStore
+from bylaw.store.store import Append, GateStore
 from bylaw.trace.trace import Trace
 
 __all__ = ["cluster", "new_address"]
@@ -151,6 +153,80 @@ def test_at_the_same_time_no_more_is_allowed_than_in_one_run() -> None:
     assert answer["decisions"][0]["action"] == "allow"
     for gate in gates:
         gate.close()
+
+
+class SlowStore(MemoryStore):
+    """A store whose commits take a while, so that requests wait; counts those of each."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.sizes: list[int] = []
+
+    def append(self, appends: Sequence[Append]) -> list[bool]:
+        time.sleep(0.005)
+        self.sizes.append(len(appends))
+        return super().append(appends)
+
+
+def test_requests_of_different_customers_share_a_transaction() -> None:
+    """Each customer has two sessions and tries eight refunds in them at the same time."""
+    store = SlowStore()
+    gate = ResidentGate(LIMIT, store)
+    allowed: Counter[str] = Counter()
+    customers = [f"c{n}" for n in range(6)]
+    runs = [(each, gate.open(DESK, {"labels": {"customer": each}})) for each in customers * 2]
+    store.sizes.clear()
+
+    def refund(customer: str, run: str) -> None:
+        for _ in range(4):
+            answer = gate.perform(DESK, run, "propose", {"calls": [{"tool": "refund"}]})
+            allowed[customer] += answer["decisions"][0]["action"] == "allow"
+
+    threads = [threading.Thread(target=refund, args=each) for each in runs]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert allowed == dict.fromkeys(customers, 5)
+    assert sum(store.sizes) == 48
+    assert 2 <= max(store.sizes) <= len(customers)  # never two of one customer
+    gate.close()
+
+
+def test_a_call_that_two_labels_limit_is_counted_under_both() -> None:
+    """Three refunds a customer and five a region, two customers in each, at two replicas."""
+    limits = {"customer": 3, "region": 5}
+    rules: list[Any] = [
+        {
+            "name": f"{limit}-a-{label}",
+            "rule": f"G(refund -> length(sofar(refund)) <= {limit})",
+            "across": f"labels.{label}",
+        }
+        for label, limit in limits.items()
+    ]
+    store = SlowStore()
+    gates = [ResidentGate(Procedure.from_dict({"constraints": rules}), store) for _ in range(2)]
+    allowed: Counter[str] = Counter()
+
+    def refund(number: int) -> None:
+        labels = {"customer": f"c{number % 4}", "region": f"r{number % 2}"}
+        run = gates[number // 4].open(DESK, {"labels": labels})
+        for turn in range(4):
+            gate = gates[(number + turn) % 2]
+            answer = gate.perform(DESK, run, "propose", {"calls": [{"tool": "refund"}]})
+            if answer["decisions"][0]["action"] == "allow":
+                allowed.update(labels.values())
+
+    threads = [threading.Thread(target=refund, args=(n,)) for n in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for gate in gates:
+        gate.close()
+    assert (allowed["r0"], allowed["r1"]) == (5, 5)
+    assert max(allowed[f"c{n}"] for n in range(4)) == 3
+    assert max(store.sizes) <= 2  # one of each region
 
 
 @pytest.mark.parametrize("labels", [{}, {"customer": None}, {"customer": ["c7"]}])

@@ -98,7 +98,7 @@ class ResidentGate:
         self.metrics: Final = GateCounts()
         self.listeners: Final[list[Callable[[RunRow], None]]] = []
         """Functions that a worker calls with the row of each run that it has changed."""
-        workers = workers if self.across is None else 1  # all runs are decided one after the other
+        workers = workers if self.across is None else 1  # one thread has all the streams
         each = max(1, max_live // workers)
         self._workers: Final = [Worker(self, number, each) for number in range(workers)]
         self._retention: Final = None if keep is None else RunRetention(self, keep)

@@ -18,6 +18,7 @@ from contextlib import suppress
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from bylaw.enforcement.shared.table import StreamKey
 from bylaw.errors import BylawError, Diagnostic, UsageError
 from bylaw.serve.operations import OPERATIONS, RunOperation
 from bylaw.serve.resident_run import ResidentRun, RunOpening
@@ -65,6 +66,8 @@ class Worker(threading.Thread):
         """The runs in memory, the latest used last."""
         self._pending: list[_Pending] = []
         """Requests that are decided and not committed, of one run each."""
+        self._touched: Final[set[str | StreamKey]] = set()
+        """The runs of these requests, and the streams that they share with others."""
 
     def run(self) -> None:
         """Serves until None is in the queue. What waits before it is served."""
@@ -114,10 +117,27 @@ class Worker(threading.Thread):
                 self._decide(waiting.popleft())
 
     def _depends(self, ticket: Ticket) -> bool:
-        """May this request depend on one that is not committed yet?"""
-        if self._gate.across is not None:  # runs share rules
-            return bool(self._pending)
-        return any(each.ticket.run == ticket.run for each in self._pending)
+        """May this request depend on one that is not committed yet?
+
+        It does if that one is of the same run, or of one that shares a stream of rules across runs.
+        """
+        if not self._pending:
+            return False
+        if self._gate.across is None:
+            return ticket.run in self._touched
+        live = self.live.get(ticket.run)  # otherwise its labels are not known yet
+        return live is None or not self._touched.isdisjoint(self._touches(live))
+
+    def _touches(self, live: ResidentRun) -> list[str | StreamKey]:
+        """A run, and the streams of rules across runs that it shares with others."""
+        across = self._gate.across
+        keys = [] if across is None else across.rules.keys(live.opened.labels)
+        return [live.opened.run, *keys]
+
+    def _wait(self, pending: _Pending) -> None:
+        """A request is decided, and waits for its commit."""
+        self._pending.append(pending)
+        self._touched.update(self._touches(pending.live))
 
     def _decide(self, ticket: Ticket) -> None:
         """Decides a request. It is answered now, or when the batch is committed."""
@@ -145,7 +165,7 @@ class Worker(threading.Thread):
         if live is not None:
             _check_owner(live, ticket)
             _check_same(live, ticket)
-            self._pending.append(_Pending(ticket, live, live.state(), None))
+            self._wait(_Pending(ticket, live, live.state(), None))
             return
         at, rules = self._gate.clock(), self._gate.procedure_hash
         tables = {name: ticket.given.get(name) or {} for name in ("labels", "metrics")}
@@ -159,7 +179,7 @@ class Worker(threading.Thread):
         live = ResidentRun(opened, self._gate.procedure, self._gate.sealer, shared)
         append = live.append(live.begin(), self._gate.replica, across)
         self._keep(live)
-        self._pending.append(_Pending(ticket, live, live.state(), append))
+        self._wait(_Pending(ticket, live, live.state(), append))
 
     def _perform(self, ticket: Ticket, operation: RunOperation) -> None:
         live = self._found(ticket.run, fresh=not operation.changes)
@@ -171,19 +191,20 @@ class Worker(threading.Thread):
         if ticket.key is not None:
             known = live.repeated(ticket.key, operation.name, ticket.given)
             if known is not None:
-                self._pending.append(_Pending(ticket, live, known, None))
+                self._wait(_Pending(ticket, live, known, None))
                 return
         if not operation.changes:
             answer = operation.perform(live, ticket.given)
-            self._pending.append(_Pending(ticket, live, answer, None))
+            self._wait(_Pending(ticket, live, answer, None))
             return
         answer, entry = live.perform(operation, ticket.given, self._gate.clock(), ticket.key)
         append = live.append(entry, self._gate.replica, self._gate.across)
-        self._pending.append(_Pending(ticket, live, answer, append))
+        self._wait(_Pending(ticket, live, answer, append))
 
     def _commit(self) -> list[Ticket]:
         """Commits what is decided, and answers. Returns the requests to be decided again."""
         pending, self._pending = self._pending, []
+        self._touched.clear()
         appends = [each.append for each in pending if each.append is not None]
         begun = time.perf_counter()
         try:
