@@ -173,6 +173,27 @@ def test_what_agents_write_is_shown_as_text(gate: GateProcess, watch: OpenPage) 
     assert page.evaluate(overflow) <= 0
 
 
+def test_a_call_that_is_not_shown_as_a_whole_is_not_approved_here(
+    gate: GateProcess, watch: OpenPage
+) -> None:
+    """A long text could hide the argument that matters."""
+    page = watch()
+    guard = verified(gate)
+    (shown,) = guard.propose([Call("refund", {"a": "x" * 3000, "amount": 500, "z": "whole"})])
+    (hidden,) = guard.propose([Call("refund", {"a": "x" * 9000, "amount": 501, "z": "hidden"})])
+    whole, part = (page.locator(f".asked[data-decision='{each.id}']") for each in (shown, hidden))
+    part.wait_for()
+    assert '"z":"whole"' in whole.inner_text()
+    assert whole.get_by_role("button").count() == 2
+    assert "too long to be shown" in part.inner_text()
+    assert part.get_by_role("button", name="approve").count() == 0
+    part.get_by_role("button", name="deny").focus()
+    page.keyboard.press("a")
+    page.keyboard.press("d")
+    part.wait_for(state="detached")
+    assert guard.answer(hidden, wait=5) == "denied"
+
+
 @pytest.mark.parametrize("token", [None, "wrong", AGENT])
 def test_without_a_persons_token_nothing_is_shown(
     gate: GateProcess, watch: OpenPage, token: str | None

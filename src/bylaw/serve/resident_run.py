@@ -36,6 +36,8 @@ SNAPSHOT_EVERY: Final = 64
 """The operations after which a run has a new snapshot, at the least."""
 _CLIPPED: Final = 300
 """The longest text in a summary, in characters."""
+_ASKED_CLIPPED: Final = 4000
+"""The longest arguments of a call that a person is asked about, in characters."""
 
 
 @frozen
@@ -237,7 +239,7 @@ class ResidentRun:
             "owes": [each.name for each in unmet if each.excused is None],
             "lost": [each.name for each in unmet if each.excused is not None],
             "outstanding": [each.call.tool for each in guard.awaiting][:SHOWN_REFUSALS],
-            "asked": [_shown(each) for each in guard.asked],
+            "asked": [_asked(each) for each in guard.asked],
             "refusals": list(self._refusals),
             **self.ended(),
         }
@@ -341,3 +343,11 @@ def _shown(decision: Decision) -> dict[str, Any]:
         "rules": [violation.constraint.name for violation in decision.violations],
         "message": clipped(unmarked(decision.message), _CLIPPED),
     }
+
+
+def _asked(decision: Decision) -> dict[str, Any]:
+    """A call that waits for a person, who must see all of it to approve it."""
+    arguments = canonical(dict(decision.call.args))
+    complete = len(arguments) <= _ASKED_CLIPPED
+    shown = clipped(arguments, _ASKED_CLIPPED)
+    return {**_shown(decision), "arguments": shown, "complete": complete}

@@ -145,7 +145,7 @@
   at("asked").addEventListener("keydown", (event) => {
     const card = event.target.closest(".asked");
     const word = { a: "approve", d: "deny" }[event.key];
-    if (card && word && !event.ctrlKey && !event.metaKey && !event.altKey && !event.repeat) {
+    if (card?.querySelector(`[data-answer="${word}"]`) && !event.ctrlKey && !event.metaKey && !event.altKey && !event.repeat) {
       event.preventDefault();
       answer(card, word);
     }

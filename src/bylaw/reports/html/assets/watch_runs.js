@@ -67,7 +67,8 @@ function runRow(run, rules) {
   );
 }
 
-/** A call that waits for a person, with the buttons to approve and deny it. */
+/** A call that waits for a person, with the buttons to approve and deny it. Nobody approves here
+    what the page does not show as a whole: an agent could hide the rest behind a long text. */
 function askedCard(run, asked, rules) {
   const labels = Object.entries(run.labels).map(([name, value]) => `${name} ${value}`);
   const shown = asked.rules.map((name) =>
@@ -85,9 +86,10 @@ function askedCard(run, asked, rules) {
     "li.asked",
     { "data-decision": asked.decision, "data-run": run.run },
     el("p.asked__who", null, `${run.principal} · ${labels.join(" · ") || run.run.slice(0, 8)}`),
-    el("pre.asked__call", null, `${asked.tool} ${asked.arguments}`),
+    el("pre.asked__call", null, el("bdi", null, asked.tool), ` ${asked.arguments}`),
     el("ul.asked__rules", null, shown),
-    el("p.asked__buttons", null, button("approve", "a"), button("deny", "d")),
+    asked.complete ? null : el("p", null, `The arguments are too long to be shown. Approve it over HTTP, once you have read all of them: GET /v1/runs/${run.run}`),
+    el("p.asked__buttons", null, asked.complete ? button("approve", "a") : null, button("deny", "d")),
     el("p.watch__problem", { role: "alert" }),
   );
 }
