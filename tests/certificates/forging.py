@@ -27,7 +27,7 @@ OUTCOMES = ("satisfied", "vacuous", "violated")
 
 @dataclass(frozen=True)
 class Case:
-    """The input of a checker: a certificate, the record of the trace, and the rules."""
+    """The input of a checker: a certificate, the record of the trace, and the procedure."""
 
     certificate: Json
     record: Json
@@ -36,7 +36,8 @@ class Case:
     def rejected(self) -> str | None:
         """The reason why the checker rejects it, or None if it accepts."""
         try:
-            unproved = bylaw_check.check(self.certificate, self.record, self.rules)
+            procedure = bylaw_check.Procedure(self.rules)
+            unproved = bylaw_check.check(self.certificate, self.record, procedure)
         except bylaw_check.Wrong as error:
             return str(error)
         except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
@@ -52,24 +53,14 @@ def procedure_of(formula: Formula, order: Any = "position", events: Any = "calls
     return Procedure([Constraint("rule", formula)], order=order, events=events)
 
 
-def case_of(procedure: Procedure, trace: Trace) -> Case:
-    """A true certificate, as it looks after it was written and read."""
+def case_of(procedure: Procedure, trace: Trace, written: str = "text") -> Case:
+    """A true certificate, as it looks after it was written and read. Rules are text, or JSON."""
     report = verify_trace(trace, procedure)
     found = certificate(report, trace, NOTHING, NOTHING)
-    failed = procedure.failed
-    rules = {
-        "order": procedure.order,
-        "failed": None if failed is None else {"formula": to_json(failed.formula)["formula"]},
-        "constraints": [
-            {
-                "name": each.name,
-                "weight": each.weight,
-                "events": procedure.events_of(each),
-                "formula": to_json(each.formula)["formula"],
-            }
-            for each in procedure.constraints
-        ],
-    }
+    rules = procedure.to_dict()
+    if written == "JSON":
+        for each, constraint in zip(rules["constraints"], procedure.constraints, strict=True):
+            each["rule"] = to_json(constraint.formula)
     return Case(*json.loads(json.dumps([found, trace.to_record(), rules])))
 
 
@@ -180,7 +171,7 @@ def _about_formulas(case: Case, random: Random) -> Iterator[tuple[str, Case]]:
     yield "a part that refers to itself", lie
     claim = copy.deepcopy(case.certificate["rules"][0])
     lie = case.copied()
-    lie.rules["constraints"][0]["formula"] = [*claim["formula"], {"not": [root]}]
+    lie.rules["constraints"][0]["rule"] = {"formula": [*claim["formula"], {"not": [root]}]}
     yield "the rule was edited, and not the certificate", lie
 
 

@@ -16,7 +16,6 @@ import pytest
 from forging import NOTHING, case_of
 
 import bylaw_check
-import bylaw_rules
 from bylaw import Call, Message, Procedure, Trace, Vocabulary, to_json
 from bylaw.cli.main import main
 from bylaw.procedure.document import read_document_file
@@ -24,29 +23,20 @@ from bylaw.procedure.document import read_document_file
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
 DESK = EXAMPLES / "refund-desk" / "procedure.yaml"
-PROGRAMS = [ROOT / "src" / name for name in ("bylaw_check.py", "bylaw_rules.py")]
+PROGRAM = ROOT / "src" / "bylaw_check.py"
 
 
 @pytest.fixture
-def programs(tmp_path: Path) -> Path:
-    """A folder with copies of the two programs, and nothing else."""
+def program(tmp_path: Path) -> Path:
+    """A copy of the checker, with nothing beside it."""
     folder = tmp_path / "auditor"
     folder.mkdir()
-    for program in PROGRAMS:
-        shutil.copy(program, folder)
-    return folder
+    return Path(shutil.copy(PROGRAM, folder))
 
 
-def checked(folder: Path, *paths: Path, options: tuple[str, ...] = ()) -> Any:
+def checked(program: Path, *paths: Path, options: tuple[str, ...] = ()) -> Any:
     """The answer of a copied checker, in a Python that can import nothing that is installed."""
-    command = [
-        sys.executable,
-        "-S",
-        "-E",
-        str(folder / "bylaw_check.py"),
-        *map(str, paths),
-        *options,
-    ]
+    command = [sys.executable, "-S", "-E", str(program), *map(str, paths), *options]
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
 
 
@@ -56,38 +46,26 @@ def certified(folder: Path, trace: Path, procedure: Path) -> Path:
     return written
 
 
-@pytest.mark.parametrize("program", PROGRAMS, ids=lambda path: path.name)
-def test_the_programs_import_only_the_standard_library(program: Path) -> None:
+def test_the_checker_imports_only_the_standard_library() -> None:
     imported = set()
-    for node in ast.walk(ast.parse(program.read_text())):
+    for node in ast.walk(ast.parse(PROGRAM.read_text())):
         if isinstance(node, ast.Import):
             imported |= {alias.name.split(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             imported.add((node.module or "").split(".")[0])
-    assert imported - {"bylaw_rules"} <= sys.stdlib_module_names
+    assert imported <= sys.stdlib_module_names
 
 
 @pytest.mark.parametrize("trace", ["good.json", "bad.json"])
 def test_a_certificate_is_accepted_by_a_copy_of_the_checker(
-    trace: str, tmp_path: Path, programs: Path
+    trace: str, tmp_path: Path, program: Path
 ) -> None:
     written = certified(tmp_path, DESK.with_name(trace), DESK)
-    found = checked(programs, written, DESK.with_name(trace), DESK)
+    found = checked(program, written, DESK.with_name(trace), DESK)
     assert (found.returncode, found.stdout, found.stderr) == (0, "accepted\n", "")
 
 
-def test_without_the_reader_of_rules_the_formulas_are_named_as_not_checked(
-    tmp_path: Path, programs: Path
-) -> None:
-    written = certified(tmp_path, DESK.with_name("bad.json"), DESK)
-    (programs / "bylaw_rules.py").unlink()
-    found = checked(programs, written, DESK.with_name("bad.json"), DESK, options=("--json",))
-    said = json.loads(found.stdout)
-    assert (said["exit_code"], said["verdict"], len(said["not_checked"])) == (3, "accepted", 1)
-    assert found.returncode == 3
-
-
-def test_another_trace_or_procedure_is_noticed(tmp_path: Path, programs: Path) -> None:
+def test_another_trace_or_procedure_is_noticed(tmp_path: Path, program: Path) -> None:
     bad = DESK.with_name("bad.json")
     written = certified(tmp_path, bad, DESK)
     softer = tmp_path / "procedure.yaml"
@@ -96,13 +74,13 @@ def test_another_trace_or_procedure_is_noticed(tmp_path: Path, programs: Path) -
         (DESK.with_name("good.json"), DESK, "trace"),
         (bad, softer, "procedure"),
     ):
-        found = checked(programs, written, trace, procedure)
+        found = checked(program, written, trace, procedure)
         assert found.returncode == 1
         assert found.stdout == f"wrong: the certificate is about another {about}\n"
 
 
 def test_a_rule_that_was_edited_is_noticed_also_with_its_hash_replaced(
-    tmp_path: Path, programs: Path
+    tmp_path: Path, program: Path
 ) -> None:
     bad = DESK.with_name("bad.json")
     written = certified(tmp_path, bad, DESK)
@@ -111,7 +89,7 @@ def test_a_rule_that_was_edited_is_noticed_also_with_its_hash_replaced(
     claims = json.loads(written.read_text())
     claims["procedure"]["sha256"] = hashlib.sha256(softer.read_bytes()).hexdigest()
     written.write_text(json.dumps(claims))
-    found = checked(programs, written, bad, softer)
+    found = checked(program, written, bad, softer)
     assert (found.returncode, found.stdout) == (
         1,
         "wrong: verify-first: the formula is not that of the rule\n",
@@ -119,14 +97,14 @@ def test_a_rule_that_was_edited_is_noticed_also_with_its_hash_replaced(
 
 
 def test_other_formats_are_exported_and_the_record_is_certified(
-    tmp_path: Path, programs: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, program: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     retail = EXAMPLES / "retail" / "procedure.yaml"
     written = certified(tmp_path, EXAMPLES / "retail" / "chat.json", retail)
     exported = tmp_path / "c.trace.json"
     assert "it is about the record in" in capsys.readouterr().out
     assert "exported_from" in json.loads(written.read_text())["trace"]
-    assert checked(programs, written, exported, retail).stdout == "accepted\n"
+    assert checked(program, written, exported, retail).stdout == "accepted\n"
 
 
 def test_an_exported_record_does_not_replace_another_file(
@@ -152,24 +130,24 @@ def test_a_certificate_is_about_one_trace(
 
 @pytest.mark.parametrize("content", ["", "[]", "{}", "null", '{"certificate": 1}', "\udcff", "{"])
 def test_what_is_no_certificate_is_no_traceback(
-    content: str, tmp_path: Path, programs: Path
+    content: str, tmp_path: Path, program: Path
 ) -> None:
     written = tmp_path / "c.json"
     written.write_bytes(content.encode("utf-8", "surrogateescape"))
-    found = checked(programs, written, DESK.with_name("bad.json"), DESK)
+    found = checked(program, written, DESK.with_name("bad.json"), DESK)
     assert (found.returncode, found.stderr) == (2, "")
     assert found.stdout.startswith("unusable: ")
 
 
 def test_a_rule_without_tables_is_named_and_its_reason_cannot_write_lines(
-    tmp_path: Path, programs: Path
+    tmp_path: Path, program: Path
 ) -> None:
     written = certified(tmp_path, DESK.with_name("bad.json"), DESK)
     claims = json.loads(written.read_text())
     del claims["rules"][0]["tables"]
     claims["rules"][0]["reason"] = "\x1b[2J\nall is well"
     written.write_text(json.dumps(claims))
-    found = checked(programs, written, DESK.with_name("bad.json"), DESK)
+    found = checked(program, written, DESK.with_name("bad.json"), DESK)
     first, second = found.stdout.splitlines()
     assert (found.returncode, first) == (3, "accepted")
     assert second.startswith("not checked: verify-first: it has no tables")
@@ -184,7 +162,7 @@ def unproved(rule: str, trace: Trace, **fields: Any) -> list[str]:
     vocabulary = fields.pop("vocabulary", Vocabulary())
     rules = {"constraints": [{"name": "rule", "rule": rule}], **fields}
     case = case_of(Procedure.from_dict(rules, vocabulary=vocabulary), trace)
-    return bylaw_check.check(case.certificate, case.record, case.rules)
+    return bylaw_check.check(case.certificate, case.record, bylaw_check.Procedure(case.rules))
 
 
 def test_functions_registered_in_python_are_not_checked() -> None:
@@ -196,7 +174,7 @@ def test_functions_registered_in_python_are_not_checked() -> None:
 
     trace = Trace([Call("a")])
     (claim,) = unproved("G lucky()", trace, vocabulary=vocabulary)
-    assert "it calls 'lucky', which is registered in Python" in claim
+    assert claim == "rule: 'lucky', which is registered in Python or new"
     assert unproved("G a", trace, vocabulary=vocabulary) == []
 
 
@@ -247,25 +225,27 @@ def test_the_procedures_own_test_for_failures_is_checked_too() -> None:
 # ── procedures ────────────────────────────────────────────────────────────────────────────
 
 
-def read_both(text: str) -> tuple[Any, Any]:
-    """The formulas that Bylaw and the checker find in a procedure."""
-    path = Path("procedure.yaml")
-    path.write_text(text)
-    found = Procedure.load(path).constraints
-    own = [(each.name, each.weight, to_json(each.formula)["formula"]) for each in found]
-    read = bylaw_rules.read_procedure(text, False)["constraints"]
-    return own, [(each["name"], each["weight"], each["formula"]) for each in read]
+def formulas(path: Path) -> list[tuple[str, int, int]]:
+    """Each rule, with the numbers of what the checker reads and of what Bylaw reads."""
+    read = bylaw_check.Procedure(bylaw_check.Yaml(path.read_text()).document())
+    own = Procedure.load(path).constraints
+    return [
+        (each.name, read.reader.root(rule["rule"]), read.reader.root(to_json(each.formula)))
+        for each, rule in zip(own, read.rules, strict=True)
+        if (each.name, each.weight) == (rule["name"], rule["weight"])
+    ]
 
 
 @pytest.mark.parametrize(
     "path", sorted(EXAMPLES.glob("*/procedure.yaml")), ids=lambda p: p.parent.name
 )
-def test_the_rules_of_the_examples_are_read(path: Path) -> None:
-    read = bylaw_rules.read_procedure(path.read_text(), False)
-    unread = [each["name"] for each in read["constraints"] if each["formula"] is None]
-    assert unread == (["grounded"] if path.parent.name == "figure-1" else [])
+def test_the_procedures_of_the_examples_are_read(path: Path) -> None:
     document = read_document_file(path)[1].plain()
-    assert bylaw_rules.Yaml(path.read_text()).document() == document
+    assert bylaw_check.Yaml(path.read_text()).document() == document
+    if path.parent.name != "figure-1":  # which calls functions that are registered in Python
+        found = formulas(path)
+        assert len(found) == len(document["constraints"])
+        assert all(read == own for _, read, own in found)
 
 
 HEAD = "bylaw: 1\nconstraints:\n"
@@ -295,14 +275,15 @@ HEAD = "bylaw: 1\nconstraints:\n"
         HEAD
         + "  - {name: a, rule: 'G(call(a, x > last(b).result.y, z = 1, ok) -> -1 < args.a - 1)'}\n",
         HEAD + "  - {name: a, rule: 'a and not b until c implies d iff e or (f -> g)'}\n",
+        HEAD + "  - {name: a, rule: '(a & b) & c | (d | call(e, n > 1) & f)'}\n",
     ],
 )
-def test_procedures_are_read_as_bylaw_reads_them(
-    text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    own, read = read_both(text)
-    assert own == read
+def test_procedures_are_read_as_bylaw_reads_them(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "procedure.yaml"
+    path.write_text(text)
+    found = formulas(path)
+    assert found
+    assert all(read == own for _, read, own in found)
 
 
 @pytest.mark.parametrize(
@@ -314,8 +295,8 @@ def test_procedures_are_read_as_bylaw_reads_them(
     ],
 )
 def test_other_yaml_is_refused(text: str) -> None:
-    with pytest.raises(bylaw_rules.Unread):
-        bylaw_rules.Yaml(text).document()
+    with pytest.raises(ValueError, match="cannot be read"):
+        bylaw_check.Yaml(text).document()
 
 
 @pytest.mark.parametrize("key", ["literal", "read", "count", "object", "variable", "tool", "any"])

@@ -6,6 +6,7 @@ BYLAW_CERTIFICATES is the number of pairs of each law; each of them is forged in
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from random import Random
 from typing import Any
 
@@ -14,9 +15,10 @@ from forging import Case, case_of, edited, lies, procedure_of
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import bylaw_rules
+import bylaw_check
 from bylaw import Trace, parse, to_json, to_text, verify_trace
 from bylaw.logic.formula import Formula
+from bylaw.texts.occurrence import mentions
 
 PAIRS = int(os.environ.get("BYLAW_CERTIFICATES", "100"))
 LAW = settings(max_examples=PAIRS, deadline=None, suppress_health_check=list(HealthCheck))
@@ -77,8 +79,74 @@ def test_a_certificate_of_another_rule_is_rejected(
 @given(FORMULAS)
 def test_the_text_of_a_rule_is_read_as_bylaw_reads_it(formula: Formula) -> None:
     text = to_text(formula)
-    names = bylaw_rules.Names({}, {}, {})
-    assert bylaw_rules.read_rule(text, names) == to_json(parse(text))["formula"]
+    rules = bylaw_check.Rules({})
+    assert rules.root(text) == rules.root(to_json(parse(text)))
+
+
+WORDS = st.sampled_from(
+    [
+        "ann",
+        "Ann",
+        "W123",
+        "#W123",
+        "5",
+        "$5",
+        "5.00",
+        "1,000",
+        "1000",
+        "1e3",
+        "0x10",
+        "16",
+        "2024-05-15",
+        "2024-05-16",
+        "12",
+        "-12",
+        "12kg",
+        "0",
+        "é",
+        "ﬁ",
+        "٣",
+        "https://www.x.org/a/",
+        "x.org/a",
+        "joann@x.org",
+        "ann@x.org",
+        "A-12",
+        "foo_bar",
+        "foo",
+        "a.b",
+        "HAT001",
+        "HAT002",
+        "1.2.3",
+        "of",
+        "10:30",
+        "May",
+        "15th",
+        "5/15/2024",
+        "USD",
+        "\xad",
+        "&amp;",
+        "&",
+        "[1,2]",
+        '{"k":"ann"}',
+        "\\n",
+        '\\"',
+        "/",
+        "#",
+        "1_000",
+        "2e5",
+    ]
+)
+TEXTS = st.lists(st.tuples(WORDS, st.sampled_from(["", " ", ".", ", ", "-", "/", "@", "\n", "'"])))
+SAID = TEXTS.map(lambda pairs: "".join(word + after for word, after in pairs))
+NUMBERS = st.sampled_from([5, 12, 1000, 1.5, 0, -12, 3.0, 200000])
+VALUES = st.recursive(SAID | NUMBERS, lambda inner: st.lists(inner) | st.dictionaries(SAID, inner))
+
+
+@LAW
+@given(VALUES, WORDS | NUMBERS | VALUES)
+def test_where_the_checker_decides_what_a_text_mentions_bylaw_agrees(whole: Any, part: Any) -> None:
+    with suppress(bylaw_check.NotChecked):
+        assert bylaw_check.mentions(whole, part) is mentions(whole, part)
 
 
 def outcome(case: Case) -> str:
