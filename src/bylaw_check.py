@@ -399,7 +399,7 @@ def at_key(base: Json, key: Json) -> Json:
 
 
 def members(value: Json) -> list[Json]:
-    """What a value contributes to a domain: a list its elements, null nothing, others itself."""
+    """The members of a domain: the elements of a list, none for null, else the value itself."""
     return value if isinstance(value, list) else [] if value is None else [value]
 
 
@@ -1330,7 +1330,7 @@ class Rules:
         beyond(shape[1] if shape[0] == "unread" else f"'{shape[1]!s:.40}', {why}")
 
     def meaning(self, shape: Shape, scope: Scope) -> tuple[Shape, Scope] | None:
-        """What an operand of a definition, or a definition, stands for; None if it is neither."""
+        """The meaning of a definition, or of an operand of one; None if it is neither."""
         if shape[0] not in ("name", "invoke"):
             return None
         meant, given = scope.get(shape[1]), shape[2] if shape[0] == "invoke" else []
@@ -1524,7 +1524,7 @@ UNREAD = ArithmeticError, AttributeError, LookupError, RecursionError, TypeError
 
 
 class Procedure:
-    """What a certificate is compared with. `rules` has a name, weight, events and formula each."""
+    """The procedure that a certificate is compared with."""
 
     def __init__(self, document: Json) -> None:
         self.reader, events = Rules(document), document.get("events") or "calls"
