@@ -139,6 +139,77 @@ def test_what_is_no_certificate_is_no_traceback(
     assert found.stdout.startswith("unusable: ")
 
 
+HOSTILE: dict[str, tuple[str, str, int]] = {
+    "a run of a billion": ('"true": [1, 1]', '"true": [1000000000, 1]', 1),
+    "ten billion in few bytes": ('"true": [1, 1]', '"true": [9999999999, 9999999999]', 1),
+    "a run with many digits": ('"true": [1, 1]', f'"true": [{"9" * 5000}]', 2),
+    "a negative run": ('"true": [1, 1]', '"true": [-1, 3]', 1),
+    "a run that is true": ('"true": [1, 1]', '"true": [true, 1]', 1),
+    "a run that is a float": ('"true": [1, 1]', '"true": [1.0, 1]', 1),
+    "runs that are a text": ('"true": [1, 1]', '"true": "11"', 1),
+    "a row that is null": ('[{"true": [1, 1]}]', "[null]", 2),
+    "tables that are a number": ('"tables": [', '"tables": 7, "other": [', 2),
+    "no formula": ('"formula": [', '"formula": [], "other": [', 1),
+    "a part that is a number": ('{"event": {"tool": "refund"}}', "7", 1),
+    "a part with two tags": ('{"event": {"tool": "refund"}}', '{"truth": true, "says": "user"}', 1),
+    "a part that does not exist": ('{"once": [1]}', '{"once": [99]}', 1),
+    "a part before the first": ('{"once": [1]}', '{"once": [-1]}', 1),
+    "a part that is true": ('{"once": [1]}', '{"once": [true]}', 1),
+    "a part of itself": ('{"once": [1]}', '{"once": [2]}', 1),
+    "a part that is deep": ('{"once": [1]}', "[" * 100_000 + "]" * 100_000, 2),
+    "a value that is deep": ('{"once": [1]}', '{"literal": ' + "[" * 900 + "]" * 900 + "}", 2),
+    "a key twice": ('"score":', '"score": 1.0, "score":', 2),
+    "not a number": ('"score":', '"score": NaN, "other":', 2),
+    "infinity": ('"score":', '"score": 1e999, "other":', 2),
+    "a weight that is a text": ('"weight": 3.0', '"weight": "3"', 1),
+    "a weight that is true": ('"weight": 3.0', '"weight": true', 1),
+    "rules that are an object": ('"rules": [', '"rules": {}, "other": [', 1),
+    "an outcome that is a list": ('"outcome": "violated"', '"outcome": ["violated"]', 1),
+    "half a character": ('"name": "verify-first"', r'"name": "\ud83d"', 1),
+    "a character beyond the BMP": ('"name": "verify-first"', '"name": "\U0001f600"', 1),
+    "a control character": ('"name": "verify-first"', r'"name": "\u001b[2J"', 1),
+}
+"""What is replaced, and by what; and the exit code: 1 is a lie, 2 is no certificate."""
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_certificate_gets_a_sentence(name: str, tmp_path: Path, program: Path) -> None:
+    old, new, code = HOSTILE[name]
+    written = certified(tmp_path, DESK.with_name("bad.json"), DESK)
+    text = written.read_text()
+    assert old in text
+    written.write_text(text.replace(old, new, 1))
+    found = checked(program, written, DESK.with_name("bad.json"), DESK)
+    assert (found.returncode, found.stderr) == (code, "")
+    (line,) = found.stdout.splitlines()
+    assert line.startswith("wrong: " if code == 1 else "unusable: ")
+    assert line.isprintable()
+    assert len(line) < 300
+
+
+@pytest.mark.parametrize(
+    "trace",
+    [
+        *("", "[]", "{}", '{"tool_calls": 7}', '{"tool_calls": [7]}', '{"tool_calls": [{}]}'),
+        '{"tool_calls": [{"tool_name": "a", "step": true}]}',
+        '{"tool_calls": [{"tool_name": "a", "step": 1e999}]}',
+        '{"tool_calls": [{"tool_name": "final_answer"}]}',
+        '{"tool_calls": [], "messages": [{"role": "user"}]}',
+        '{"tool_calls": [], "bylaw": 2}',
+        '{"tool_calls": ' + "[" * 100_000,
+    ],
+)
+def test_a_hostile_trace_gets_a_sentence(trace: str, tmp_path: Path, program: Path) -> None:
+    written, path = certified(tmp_path, DESK.with_name("bad.json"), DESK), tmp_path / "t.json"
+    path.write_text(trace)
+    claims = json.loads(written.read_text())
+    claims["trace"]["sha256"] = hashlib.sha256(trace.encode()).hexdigest()
+    written.write_text(json.dumps(claims))
+    found = checked(program, written, path, DESK)
+    assert (found.returncode, found.stderr) == (2, "")
+    assert found.stdout.startswith("unusable: ")
+
+
 def test_a_rule_without_tables_is_named_and_its_reason_cannot_write_lines(
     tmp_path: Path, program: Path
 ) -> None:
