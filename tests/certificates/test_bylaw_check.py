@@ -169,7 +169,7 @@ HOSTILE: dict[str, tuple[str, str, int]] = {
     "a character beyond the BMP": ('"name": "verify-first"', '"name": "\U0001f600"', 1),
     "a control character": ('"name": "verify-first"', r'"name": "\u001b[2J"', 1),
 }
-"""What is replaced, and by what; and the exit code: 1 is a lie, 2 is no certificate."""
+"""A text of the certificate, its replacement, and the exit code: 1 is a lie, 2 no certificate."""
 
 
 @pytest.mark.parametrize("name", HOSTILE)
