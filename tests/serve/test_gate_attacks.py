@@ -330,6 +330,11 @@ def test_a_gate_whose_files_are_deleted_or_replaced_refuses_and_loses_nothing(
     assert refused(guard)
     assert refused(guard)
     assert httpx.get(f"{server.address}/health").status_code == 503
+    assert server.stop() == 0
+    server.start()
+    if suffix:  # the file itself is gone with all that was in it
+        again = server.guard(run=guard.run_id)
+        assert [each.call.tool for each in again.awaiting] == ["verify"]
 
 
 @pytest.mark.slow

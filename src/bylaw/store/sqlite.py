@@ -40,27 +40,26 @@ class SqliteStore:
         self._turn: Final = threading.Lock()
         self._own: Final = threading.local()
         self._open: list[sqlite3.Connection] = []
+        self._known: dict[str, FileIdentity] = {}
+        """The file, its write-ahead log and the index of that, as they were found first."""
+        self._replaced = False
         self._closed = False
         with self._errors(), self._turn:
             with suppress(FileExistsError):  # it holds what agents did: it is for this user only
                 os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-            connection = self._connection()
-            connection.execute("BEGIN IMMEDIATE")
+            connection = self._begun()
             for statement in (*schema.TABLES, schema.ADD_VERSION):
                 connection.execute(statement)
             versions = connection.execute(schema.FIND_VERSIONS).fetchall()
             connection.execute("COMMIT")
         schema.check_versions(versions)
-        self._file: Final = _identity(self.path)
-        self._logs: tuple[FileIdentity, ...] | None = None
-        """The write-ahead log and its index; None if they may have been made anew."""
-        self._replaced = False
 
     def _connection(self) -> sqlite3.Connection:
         found: sqlite3.Connection | None = getattr(self._own, "connection", None)
         if self._closed:
             raise store_failed("the store is closed")
         if found is None:
+            self._check_files()  # a new connection would make a new log
             found = sqlite3.connect(
                 self.path, timeout=BUSY, isolation_level=None, check_same_thread=False
             )
@@ -88,7 +87,8 @@ class SqliteStore:
             self._own.connection = None
             self._open = [each for each in self._open if each is not found]
             found.close()
-            self._logs = None  # the last connection deletes them
+            if not self._open:  # the last connection has deleted the log
+                self._known = {each: file for each, file in self._known.items() if not each}
 
     def append(self, appends: Sequence[Append]) -> list[bool]:
         """Appends what is first, in one transaction."""
@@ -145,16 +145,25 @@ class SqliteStore:
         """A connection with a transaction, to the files that are at their paths."""
         connection = self._connection()
         connection.execute("BEGIN IMMEDIATE")
-        logs = tuple(_identity(Path(f"{self.path}{each}")) for each in ("-wal", "-shm"))
-        if None in logs or logs != (self._logs or logs) or _identity(self.path) != self._file:
-            self._replaced = True
-        if self._replaced:
-            # Nothing is closed: what the old log has is lost with the last connection to it.
+        try:
+            self._check_files()
+        except StoreError:
+            # Nothing is closed: the last connection writes what is in the old log to the file.
             connection.execute("ROLLBACK")
+            raise
+        self._known = self._found_files()
+        return connection
+
+    def _check_files(self) -> None:
+        found = self._found_files()
+        self._replaced |= any(found[each] != known for each, known in self._known.items())
+        if self._replaced:
             message = f"files of the store {self.path} were deleted or replaced"
             raise store_failed(message, "What is written now would be lost: restart the gate.")
-        self._logs = logs
-        return connection
+
+    def _found_files(self) -> dict[str, FileIdentity]:
+        """The files of the store that are at their paths now."""
+        return {each: _identity(Path(f"{self.path}{each}")) for each in ("", "-wal", "-shm")}
 
     def check(self) -> None:
         """Can the file be written? Another process may be writing it for a while."""
