@@ -8,8 +8,8 @@ and half are bad, and a share of the labels is wrong. A rule is found again if a
 same verdict on 10,000 random runs and on all runs of the procedure.
 
 `--peers` compares the part about tools alone with pm4py and Declare4Py, which learn from good runs
-only, on the same runs: pip install pm4py declare4py. `--calls` measures time and memory on
-one corpus of so many calls of twenty tools.
+only, and with scarlet, on the same runs: pip install pm4py declare4py scarlet-ltl. `--calls`
+measures time and memory on one corpus of so many calls of twenty tools.
 """
 
 from __future__ import annotations

@@ -7,7 +7,9 @@ bad ones, or none in the time that it is given.
 from __future__ import annotations
 
 import contextlib
+import csv
 import io
+import logging
 import re
 import tempfile
 import warnings
@@ -17,13 +19,28 @@ from typing import Any, Final, TypeAlias
 
 from declare_peer import IN_DECLARE4PY, TEMPLATES
 
-from bylaw import Trace
+from bylaw import Trace, parse
+from bylaw.logic.formula import And, Formula
+from bylaw.syntax.printer import to_text
 
 Miner: TypeAlias = Callable[[list[Trace], list[Trace]], list[str]]
 _SECONDS: Final = 60
 """The time that scarlet is given."""
-_TWO_WAY: Final = ("succession", "coexistence")
-"""Templates that state two rules at once; each is compared by itself, too."""
+_SUPPORT: Final = 0.2
+_CONFIDENCE: Final = 0.95
+"""The share of good runs that a rule concerns, and of those that keep it."""
+_NEGATIVE: Final = {
+    "nonsuccession": "G(A -> !F B)",
+    "nonchainsuccession": "G(A -> !X B)",
+    "Not Response": "G(A -> !F B)",
+    "Not Precedence": "G(B -> !O A)",
+    "Not Responded Existence": "!(Called(A) & Called(B))",
+    "Not Chain Response": "G(A -> !X B)",
+    "Not Chain Precedence": "G(B -> !Y A)",
+}
+"""Templates of either that forbid something, and their meaning."""
+_NOISE: Final = 0.05
+"""The share of runs that scarlet's formula may get wrong."""
 
 
 def available() -> list[str]:
@@ -41,19 +58,21 @@ def by_pm4py(good: list[Trace], bad: list[Trace]) -> list[str]:
     with _quietly():
         import pm4py
 
-        model = pm4py.discover_declare(_frame(good))
+        levels = {"min_support_ratio": _SUPPORT, "min_confidence_ratio": _CONFIDENCE}
+        model = pm4py.discover_declare(_frame(good), **levels)
     rules = []
     for template, found in model.items():
-        if template in TEMPLATES:
+        if rule := (TEMPLATES | _NEGATIVE).get(template):
             for key in found:
                 tools = (key, "") if isinstance(key, str) else key
-                rules.append(_text(TEMPLATES[template], *tools))
+                rules.append(_text(rule, *tools))
     return rules
 
 
 def by_declare4py(good: list[Trace], bad: list[Trace]) -> list[str]:
     """The rules that Declare4Py discovers in the good runs."""
-    templates = {name: template for template, name in IN_DECLARE4PY.items()}
+    templates = {name: TEMPLATES[template] for template, name in IN_DECLARE4PY.items()}
+    templates |= _NEGATIVE
     with _quietly(), tempfile.TemporaryDirectory() as folder:
         import pm4py
         from Declare4Py.D4PyEventLog import D4PyEventLog
@@ -64,18 +83,50 @@ def by_declare4py(good: list[Trace], bad: list[Trace]) -> list[str]:
         log = D4PyEventLog(case_name="case:concept:name")
         log.parse_xes_log(path)
         mined = DeclareMiner(
-            log=log, consider_vacuity=False, min_support=0.95, max_declare_cardinality=1
+            log=log,
+            consider_vacuity=True,  # else it finds next to nothing
+            min_support=_CONFIDENCE,
+            itemsets_support=_SUPPORT,
+            max_declare_cardinality=1,
         ).run()
     rules = []
     for line in mined.serialized_constraints:
         template, operands = re.fullmatch(r"(.*?)\[(.*?)\].*", line).groups()  # type: ignore[union-attr]  # its form
         if template in templates:
             tools = [each.strip() for each in operands.split(",")]
-            rules.append(_text(TEMPLATES[templates[template]], *tools, *[""] * (2 - len(tools))))
+            rules.append(_text(templates[template], *tools, *[""] * (2 - len(tools))))
     return rules
 
 
-MINERS: Final[dict[str, Miner]] = {"pm4py": by_pm4py, "Declare4Py": by_declare4py}
+def by_scarlet(good: list[Trace], bad: list[Trace]) -> list[str]:
+    """The formula that scarlet finds in its time, each of its conjuncts a rule."""
+    tools = sorted({call.tool for trace in (*good, *bad) for call in trace.calls})
+    with _quietly(), tempfile.TemporaryDirectory() as folder:
+        from Scarlet.ltllearner import LTLlearner
+
+        runs, found = Path(folder) / "runs.trace", Path(folder) / "found.csv"
+        lines = ["\n".join(_one_hot(trace, tools) for trace in some) for some in (good, bad)]
+        runs.write_text("\n---\n".join([*lines, "F,G,X,!,&,|", ",".join(tools)]))
+        logging.disable(logging.CRITICAL)
+        options = {"timeout": _SECONDS, "verbosity": 0, "csvname": str(found), "thres": _NOISE}
+        LTLlearner(input_file=str(runs), **options).learn()
+        rows = list(csv.reader(found.open(encoding="utf-8")))
+    return [to_text(part) for part in _conjuncts(parse(rows[-1][2]))] if len(rows) > 1 else []
+
+
+def _one_hot(trace: Trace, tools: Sequence[str]) -> str:
+    return ";".join(",".join(str(int(call.tool == tool)) for tool in tools) for call in trace.calls)
+
+
+def _conjuncts(formula: Formula) -> list[Formula]:
+    return list(formula.operands) if isinstance(formula, And) else [formula]
+
+
+MINERS: Final[dict[str, Miner]] = {
+    "pm4py": by_pm4py,
+    "Declare4Py": by_declare4py,
+    "scarlet": by_scarlet,
+}
 
 
 def _text(rule: str, first: str, second: str) -> str:

@@ -38,7 +38,7 @@ def arguments(facts: DataFacts) -> Iterator[RuleCandidate]:
                 "value",
                 (argument.tool,),
                 f"G({tool} -> {is_one_of(f'args.{argument.path}', values)})",
-                f"{argument.path} of {argument.tool} is {any_of(values)}.",
+                f"The {argument.path} of {argument.tool} is {any_of(values)}.",
                 missing | fitted.violated,
                 active,
                 fitted.chance,
@@ -50,8 +50,7 @@ def arguments(facts: DataFacts) -> Iterator[RuleCandidate]:
                 "bound",
                 (argument.tool,),
                 f"G({tool} -> args.{argument.path} {limit.operator} {limit.value})",
-                f"{argument.path} of {argument.tool} is {limit_words(limit.operator)} "
-                f"{limit.value}.",
+                f"The {argument.path} of {argument.tool} is {limit_words(limit)}.",
                 missing | limit.violated,
                 active,
                 limit.chance,
@@ -82,7 +81,8 @@ def forbidden_combinations(facts: DataFacts) -> Iterator[RuleCandidate]:
                     (tool,),
                     f"G({tool_text(tool)} -> "
                     f"!(args.{one} = {write_json(p)} & args.{other} = {write_json(q)}))",
-                    f"{tool} is not called with {one} {write_json(p)} and {other} {write_json(q)}.",
+                    f"{tool} is not called with {one} {write_json(p)} "
+                    f"and {other} {write_json(q)} at once.",
                     violated,
                     facts.active(tool),
                     chance=calls * log(max(1e-9, 1 - share)),

@@ -21,8 +21,8 @@ _MAX_CALLS: Final = 6
 _LEAST: Final = 2
 """Without a member of a set, so many good runs more must break the rule."""
 _WORDS: Final = {
-    "any before": ("O", "Every {a} comes after {group}."),
-    "any after": ("F", "Every {a} is followed by {group}."),
+    "any before": ("O", "{a} is called only after {group}."),
+    "any after": ("F", "After {a}, {group} is called at some point."),
 }
 
 
@@ -98,7 +98,7 @@ def _counts(runs: Runs, labels: RunLabels) -> Iterator[RuleCandidate]:
                     "group count",
                     tuple(tools),
                     f"CalledN({group_text(tools)}, <= {most})",
-                    f"{' and '.join(tools)} together are called at most {times(most)}.",
+                    f"{' and '.join(tools)} are called at most {times(most)} in all.",
                     violated,
                     active,
                     runs.excess_chance(both, most),

@@ -34,7 +34,7 @@ def states(facts: DataFacts) -> Iterator[RuleCandidate]:
                 "state",
                 tools,
                 f"{begin} {test})",
-                f"{meaning} {looked_up.field} is {any_of(values)}.",
+                f"{meaning} the {looked_up.field} {any_of(values)}.",
                 missing | fitted.violated,
                 active,
                 log(max(1e-9, share)) * facts.good_runs(argument.tool),
@@ -46,7 +46,7 @@ def states(facts: DataFacts) -> Iterator[RuleCandidate]:
                 "state bound",
                 tools,
                 f"{begin} o.{looked_up.field} {limit.operator} {limit.value})",
-                f"{meaning} {looked_up.field} is {limit_words(limit.operator)} {limit.value}.",
+                f"{meaning} that the {looked_up.field} is {limit_words(limit)}.",
                 missing | limit.violated,
                 active,
                 limit.chance,
@@ -73,8 +73,8 @@ def agreements(facts: DataFacts) -> Iterator[RuleCandidate]:
             "agreement",
             (argument.tool, looked_up.lookup.tool),
             f"G({tool_text(argument.tool)} -> {let}: {test})",
-            f"{comparison.argument} of {argument.tool} {words} {looked_up.field} as "
-            f"{looked_up.lookup.tool} last showed it.",
+            f"The {comparison.argument} of {argument.tool} {words} the {looked_up.field} that "
+            f"the last {looked_up.lookup.tool} with the same {looked_up.lookup.path} showed.",
             facts.required(argument) > facts.array(held),
             active,
             chance if comparison.operator == "=" else 0.0,
@@ -87,4 +87,5 @@ def _looked_up(found: LookedUp) -> tuple[str, str]:
     argument, lookup = found.argument, found.lookup
     last = last_result(lookup)
     begin = f"G({tool_text(argument.tool)} -> let v = args.{argument.path}, o = {last}:"
-    return begin, f"Before {argument.tool}, {lookup.tool} of the same {lookup.path} shows that"
+    same = f"the last {lookup.tool} with the same {lookup.path}"
+    return begin, f"{argument.tool} is called only if {same} showed"

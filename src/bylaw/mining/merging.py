@@ -44,9 +44,14 @@ def _one(group: Sequence[RuleCandidate]) -> RuleCandidate:
         first,
         tools=("", *first.tools[1:]),
         rule=_beginning(tools) + rest,
-        meaning=first.meaning.replace(first.tools[0], f"{', '.join(tools[:-1])} and {tools[-1]}"),
+        meaning=_meaning(first, f"{', '.join(tools[:-1])} and {tools[-1]}"),
         violated=violated,
         active=active,
         chance=sum(each.chance for each in group),
         members=tuple(each.identity for each in group),
     )
+
+
+def _meaning(first: RuleCandidate, tools: str) -> str:
+    meaning = first.meaning.replace(first.tools[0], tools)
+    return meaning.replace(f"{tools} is called", f"{tools} are called")

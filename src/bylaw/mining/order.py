@@ -19,6 +19,7 @@ from bylaw.logic.formula import Formula
 from bylaw.mining.candidate import RuleCandidate
 from bylaw.mining.labels import RunLabels
 from bylaw.mining.runs import Runs
+from bylaw.mining.wording import times
 from bylaw.syntax.printer import to_text
 
 PairRule: TypeAlias = Callable[[str, str], Formula]
@@ -28,15 +29,15 @@ _MOST_CALLS: Final = 12
 PAIR_RULES: Final[dict[str, tuple[PairRule, str]]] = {
     "precedence": (
         lambda a, b: G(call(a) >> O(call(b))),
-        "Every {a} comes after some {b}.",
+        "{a} is called only after {b}.",
     ),
     "response": (
         lambda a, b: G(call(a) >> F(call(b))),
-        "Every {a} is followed by some {b}.",
+        "After {a}, {b} is called at some point.",
     ),
     "not after": (
         lambda a, b: G(call(b) >> ~F(call(a))),
-        "After {b}, {a} is not called any more.",
+        "After {b}, {a} is never called.",
     ),
     "together": (
         lambda a, b: F(call(a)) >> F(call(b)),
@@ -48,19 +49,19 @@ PAIR_RULES: Final[dict[str, tuple[PairRule, str]]] = {
     ),
     "alternate precedence": (
         lambda a, b: G(call(a) >> Y(S(~call(a), call(b)))),
-        "Every {a} has a {b} of its own before it.",
+        "Before each {a}, {b} is called anew.",
     ),
     "alternate response": (
         lambda a, b: G(call(a) >> X(U(~call(a), call(b)))),
-        "Every {a} is followed by {b} before the next {a}.",
+        "After each {a}, {b} is called before the next {a}.",
     ),
     "chain precedence": (
         lambda a, b: G(call(a) >> Y(call(b))),
-        "Every {a} comes right after {b}.",
+        "{a} is called only right after {b}.",
     ),
     "chain response": (
         lambda a, b: G(call(a) >> X(call(b))),
-        "Every {a} is followed at once by {b}.",
+        "Right after each {a}, {b} is called.",
     ),
 }
 """The rule about two tools of each kind, and its meaning. The first tool is restricted."""
@@ -84,14 +85,18 @@ def _counts(runs: Runs, labels: RunLabels) -> Iterator[RuleCandidate]:
         has = runs.has[:, code]
         called, never = to_text(F(call(tool))), to_text(~F(call(tool)))
         if labels.acceptable(~has, everywhere):
-            yield RuleCandidate("called", (tool,), called, f"{tool} is called.", ~has, everywhere)
+            yield RuleCandidate(
+                "called", (tool,), called, f"{tool} is called in every run.", ~has, everywhere
+            )
         if runs.bad.any() and labels.acceptable(has, everywhere):
-            yield RuleCandidate("never", (tool,), never, f"{tool} is not called.", has, everywhere)
+            yield RuleCandidate(
+                "never", (tool,), never, f"{tool} is never called.", has, everywhere
+            )
             continue
         for most in range(1, min(int(counts.max()), _MOST_CALLS + 1)):
             violated = counts > most
             if labels.acceptable(violated, has):
-                meaning = f"{tool} is called at most {_times(most)}."
+                meaning = f"{tool} is called at most {times(most)} in a run."
                 rule = to_text(CalledN(tool, "<=", most))
                 chance = float(has.sum()) * float(np.log1p(-repeats)) if most == 1 else 0.0
                 if labels.has_bad:
@@ -100,7 +105,7 @@ def _counts(runs: Runs, labels: RunLabels) -> Iterator[RuleCandidate]:
         for least in range(2, min(int(counts.max()), _MOST_CALLS) + 1):
             violated = counts < least
             if labels.acceptable(violated, everywhere):
-                meaning = f"{tool} is called at least {_times(least)}."
+                meaning = f"{tool} is called at least {times(least)} in a run."
                 rule = to_text(CalledN(tool, ">=", least))
                 yield RuleCandidate("count", (tool,), rule, meaning, violated, everywhere)
 
@@ -109,10 +114,6 @@ def _repeats(runs: Runs) -> float:
     """The share of tools that a run calls and calls again."""
     good = runs.counts[runs.good]
     return float(np.clip((good > 1).sum() / max(1, (good > 0).sum()), 0.001, 0.999))
-
-
-def _times(number: int) -> str:
-    return {1: "once", 2: "twice"}.get(number, f"{number} times")
 
 
 # ── two tools ─────────────────────────────────────────────────────────────────────────────

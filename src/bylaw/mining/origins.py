@@ -29,13 +29,12 @@ def joined(facts: DataFacts) -> Iterator[RuleCandidate]:
         named, about = bind(argument), (argument.path,)
         match source.kind:
             case "argument":
-                told = f"{source.tool} was called with it before"
-                kind = "lookup"
+                told, kind = f"was looked up with {source.tool} before", "lookup"
             case "said":
-                told, kind = "the user has named it", "said"
+                told, kind = "was named by the user", "said"
             case _:
                 where = place_in_result(source)
-                told, kind = f"{source.tool} returned it before, in {where}", "source"
+                told, kind = f"was returned by {source.tool} before, in {where}", "source"
         body = earlier_event(source)
         same_name = kind == "source" and argument.path == source.path
         extra = -0.1 if same_name else 0.0  # the same name is easier to read
@@ -44,7 +43,7 @@ def joined(facts: DataFacts) -> Iterator[RuleCandidate]:
             kind,
             tools,
             f"G({tool_text(argument.tool)} -> {named} {body})",
-            f"{argument.path} of {argument.tool}: {told}.",
+            f"{'Each' if argument.listed else 'The'} {argument.path} of {argument.tool} {told}.",
             violated,
             facts.active(argument.tool),
             _join_chance(facts, argument, source),
@@ -82,7 +81,7 @@ def later(facts: DataFacts) -> Iterator[RuleCandidate]:
             "follow-up",
             (argument.tool, other.tool),
             rule,
-            f"Every {argument.tool} is followed by {other.tool} with the same {other.path}.",
+            f"After {argument.tool}, {other.tool} is called with the same {other.path}.",
             facts.required(argument) > facts.array(held),
             facts.active(argument.tool),
             0.0,
@@ -106,7 +105,7 @@ def done_before(facts: DataFacts) -> Iterator[RuleCandidate]:
             "done before",
             (argument.tool, other.tool),
             rule,
-            f"No {argument.tool} after {other.tool} with the same {other.path}.",
+            f"After {other.tool}, {argument.tool} is not called with the same {other.path}.",
             facts.array(found) > 0,
             facts.active(argument.tool),
             0.0,
@@ -127,7 +126,7 @@ def confirmed(facts: DataFacts) -> Iterator[RuleCandidate]:
             "confirmed",
             (tool,),
             f"G({tool_text(tool)} -> last(says(user)).text ~ /{YES}/)",
-            f"The user's last message before {tool} is a yes.",
+            f"{tool} is called only if the user's last message is a yes.",
             calls > facts.array(held),
             facts.active(tool),
             by_chance * float(calls[facts.runs.good].sum()),

@@ -58,7 +58,10 @@ def _offered(rules: list[MinedRule], mined: MinedProcedure) -> Iterator[str]:
 def _entry(rule: MinedRule, mined: MinedProcedure, margin: str) -> Iterator[str]:
     plain = margin if margin.endswith("# ") else f"{margin}# "
     yield from textwrap.wrap(
-        evidence_text(rule, mined), _WIDTH, initial_indent=plain, subsequent_indent=plain
+        f"{evidence_text(rule, mined)} {counterexample_text(rule)}".strip(),
+        _WIDTH,
+        initial_indent=plain,
+        subsequent_indent=plain,
     )
     yield f"{margin}- name: {scalar(rule.name)}"
     yield f"{margin}  rule: {quoted(rule.rule)}"
@@ -72,16 +75,26 @@ def evidence_text(rule: MinedRule, mined: MinedProcedure) -> str:
     """The evidence for a rule, in a sentence or two."""
     found = rule.evidence
     share, low, high = found.confidence
-    text = f"Kept by {found.good - found.good_broken} of the {counted(found.good, 'good run')} "
-    text += f"that it concerns ({share:.0%}, interval {low:.0%} to {high:.0%})"
+    kept = found.good - found.good_broken
+    text = f"{kept} of the {counted(found.good, 'good run')} that it concerns keep it "
+    text += f"({share:.0%}; 95% interval {low:.0%} to {high:.0%})"
     if mined.bad:
-        text += f", broken by {found.bad_broken} of {counted(found.bad, 'bad run')}"
-    if found.held_out is not None:
-        text += f"; found again without {found.held_out} of {FOLDS} thirds of the runs"
+        text += f", and {found.bad_broken} of {counted(found.bad, 'bad run')} break it"
     text += "."
-    if found.counterexample and found.broken_by:
-        text += f" {found.broken_by[0]} breaks it: {found.counterexample}"
+    if found.held_out is not None:
+        text += (
+            f" With a third of the runs left out, it was found again {found.held_out} of {FOLDS}"
+        )
+        text += " times."
     return text
+
+
+def counterexample_text(rule: MinedRule) -> str:
+    """The first run that breaks a rule, and the reason; nothing if none does."""
+    found = rule.evidence
+    if not found.counterexample or not found.broken_by:
+        return ""
+    return f"{found.broken_by[0]} breaks it: {found.counterexample}"
 
 
 def _comment(text: str, margin: str = "") -> list[str]:

@@ -54,7 +54,7 @@ def rates(facts: DataFacts) -> Iterator[RuleCandidate]:
                     "rate",
                     (tool,),
                     f"G({written} -> length(sofar({written}, {duration})) <= {most})",
-                    f"{tool} is called at most {times(most)} within {duration}.",
+                    f"{tool} is called at most {times(most)} in any {duration}.",
                     violated,
                     active,
                     about=(str(most),),
@@ -70,7 +70,7 @@ def rates(facts: DataFacts) -> Iterator[RuleCandidate]:
                         "window total",
                         (tool,),
                         f"G({written} -> sum(sofar({written}, {duration}).args.{path}) <= {limit})",
-                        f"{path} of {tool} adds up to at most {limit} within {duration}.",
+                        f"In any {duration}, the {path} of {tool} adds up to at most {limit}.",
                         fitted.violated,
                         active,
                         -float((other[good] > fitted.value).sum()),
@@ -92,8 +92,8 @@ def deadlines(facts: DataFacts) -> Iterator[RuleCandidate]:
             if a == b:
                 continue
             for kind, waits, operator, words in (
-                ("recent", before, "O", "comes at most {} after some {}"),
-                ("deadline", after, "F", "is followed within {} by some {}"),
+                ("recent", before, "O", "{a} is called only within {d} after {b}."),
+                ("deadline", after, "F", "After {a}, {b} is called within {d}."),
             ):
                 limits = np.array([seconds * _MICROSECONDS for seconds, _ in DURATIONS])
                 violated = active & (waits[a, b] > limits[:, None])
@@ -103,7 +103,7 @@ def deadlines(facts: DataFacts) -> Iterator[RuleCandidate]:
                         kind,
                         (tool, other),
                         f"G({tool_text(tool)} -> {rule})",
-                        f"Every {tool} {words.format(duration, other)}.",
+                        words.format(a=tool, b=other, d=duration),
                         broken,
                         active,
                     )

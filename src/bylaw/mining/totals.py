@@ -129,7 +129,7 @@ def _totals(
             "total",
             (argument.tool,),
             f"G({tool} -> sum(sofar({tool}).args.{path}) <= {fitted.value:.12g})",
-            f"{path} of {argument.tool} adds up to at most {fitted.value:.12g}.",
+            f"The {path} of all calls of {argument.tool} adds up to at most {fitted.value:.12g}.",
             fitted.violated,
             active,
             -float((by_chance[good] > fitted.value).sum()),

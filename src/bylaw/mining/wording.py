@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bylaw.formulas import call
+from bylaw.mining.fitting import FittedLimit
 from bylaw.mining.leaves import LeafValue
 from bylaw.mining.sites import ArgumentPath, EarlierValue
 from bylaw.syntax.printer import to_text
@@ -71,6 +72,8 @@ def times(number: int) -> str:
     return {1: "once", 2: "twice"}.get(number, f"{number} times")
 
 
-def limit_words(operator: str) -> str:
-    """The words for `<=` and `>=`."""
-    return "at most" if operator == "<=" else "at least"
+def limit_words(limit: FittedLimit) -> str:
+    """The bound in a sentence."""
+    if limit.value.startswith('"'):
+        return f"no {'later' if limit.operator == '<=' else 'earlier'} than {limit.value[1:-1]}"
+    return f"at {'most' if limit.operator == '<=' else 'least'} {limit.value}"

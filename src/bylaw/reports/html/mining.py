@@ -6,7 +6,7 @@ from typing import Final
 
 from bylaw.mining.candidate import KINDS
 from bylaw.mining.mine import MinedProcedure
-from bylaw.mining.procedure_file import evidence_text, to_yaml
+from bylaw.mining.procedure_file import counterexample_text, evidence_text, to_yaml
 from bylaw.reports.html.markup import facts
 from bylaw.reports.html.page import asset, page
 from bylaw.reports.provenance import Provenance
@@ -23,6 +23,7 @@ def render_mined(mined: MinedProcedure, origin: Provenance | None = None) -> str
             **each.to_dict(),
             "about": KINDS[each.kind].meaning,
             "sentence": evidence_text(each, mined),
+            "counterexample": counterexample_text(each),
         }
         for each in mined.rules
     ]
@@ -32,7 +33,7 @@ def render_mined(mined: MinedProcedure, origin: Provenance | None = None) -> str
         runs.append(f"{mined.explained} of the bad runs break a rule")
     return page(
         "mine.html",
-        title=f"Rules mined for {mined.name}",
+        title="Mined rules" if mined.name == "mined" else f"Rules mined for {mined.name}",
         data={"name": mined.name, "rules": rules, "yaml": to_yaml(mined)},
         styles=[asset(name) for name in STYLES],
         scripts=[asset(name) for name in SCRIPTS],

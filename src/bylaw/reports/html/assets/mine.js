@@ -28,6 +28,16 @@ function startMining() {
     return shown;
   };
 
+  // Lines of one file: its name is written once.
+  const places = (names) => {
+    const files = new Map();
+    for (const each of names) {
+      const [, file, line] = each.match(/^(.*):(\d+)$/) || [null, each, ""];
+      files.set(file, [...(files.get(file) || []), line]);
+    }
+    return [...files].map(([file, lines]) => `${file}${lines[0] ? ":" : ""}${lines.join(", ")}`).join("; ");
+  };
+
   const choice = (rule, card) => {
     const options = ["keep", "drop"].map((word) => {
       const input = el("input", { type: "radio", name: `decide-${rule.name}`, value: word });
@@ -47,17 +57,18 @@ function startMining() {
     const card = el("li.mined__rule", { "data-decision": decisions.get(rule.rule) });
     const good = `${found.good - found.good_broken} good runs keep it, ${found.good_broken} break it`;
     const examples = [
-      found.kept_by.length ? el("p", {}, `For: ${found.kept_by.join(", ")}`) : null,
-      found.broken_by.length ? el("p", {}, `Against: ${found.broken_by.join(", ")}`) : null,
+      rule.counterexample ? el("p", {}, rule.counterexample) : null,
+      found.kept_by.length ? el("p", {}, `Runs that keep it: ${places(found.kept_by)}`) : null,
+      found.broken_by.length ? el("p", {}, `Runs that break it: ${places(found.broken_by)}`) : null,
     ];
+    const kind = el("span.mined__kind", { title: rule.about }, rule.kind);
     card.append(
-      el("h2", {}, rule.name, rule.certain ? "" : " (uncertain)"),
+      el("h2", {}, rule.name, rule.certain ? "" : " (uncertain)", " ", kind),
       el("p", {}, rule.meaning),
       el("pre", {}, el("code", {}, rule.rule)),
       bar(found.good - found.good_broken, found.good_broken, good),
       el("p", {}, rule.sentence),
       ...examples.filter(Boolean),
-      el("p.mined__kind", {}, `${rule.kind}: ${rule.about}`),
       choice(rule, card),
     );
     list.append(card);
