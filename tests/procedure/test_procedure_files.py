@@ -47,6 +47,21 @@ def test_a_file_with_five_mistakes_reports_five(tmp_path: Path) -> None:
     ]
 
 
+UNQUOTED = """\
+constraints:
+  - name: a
+    rule: G(refund -> let i = args.id: O call(verify, id = i))
+  - name: b
+    rule: Called(refund)
+  - name: c
+    rule: {refund, pay} -> O verify
+"""
+
+
+def test_every_rule_that_needs_quotes_is_reported(tmp_path: Path) -> None:
+    assert _mistakes(tmp_path, UNQUOTED) == [("E201", 3, 38), ("E201", 7, 25)]
+
+
 def test_a_diagnostic_shows_the_place_and_a_remedy(tmp_path: Path) -> None:
     with pytest.raises(SpecError) as caught:
         _load(tmp_path, FIVE_MISTAKES)

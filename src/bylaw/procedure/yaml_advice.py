@@ -21,11 +21,12 @@ _GENERAL: Final = (
 
 
 class YamlAdvice(NamedTuple):
-    """The mistake, if it is known; a sentence; and the line to write instead."""
+    """The mistake, if it is known; a sentence; the line to write instead; and the text with it."""
 
     message: str | None
     help: str
     line: str | None = None
+    corrected: str | None = None
 
 
 _QUOTES: Final = YamlAdvice(
@@ -33,15 +34,27 @@ _QUOTES: Final = YamlAdvice(
 )
 
 
-def yaml_advice(text: str, at: int, is_readable: Callable[[str], bool]) -> YamlAdvice:
-    """The advice for a mistake at a place of a text. A correction makes the text readable."""
+def yaml_advice(text: str, at: int, read_up_to: Callable[[str], int]) -> YamlAdvice:
+    """The advice for a mistake at a place of a text.
+
+    The best correction makes the whole text readable; the next best, in a text with several
+    mistakes, makes it readable beyond the corrected line.
+    """
     lines = text.split("\n")
     number = text.count("\n", 0, at)
+    partial: YamlAdvice | None = None
     if len(lines) <= _MAX_LINES:
         for place in (number, number - 1):
             for advice, line in _corrections(lines, place) if 0 <= place < len(lines) else ():
-                if is_readable("\n".join([*lines[:place], line, *lines[place + 1 :]])):
-                    return advice
+                before = "\n".join([*lines[:place], line])
+                corrected = "\n".join([before, *lines[place + 1 :]])
+                read = read_up_to(corrected)
+                if read == len(corrected):
+                    return advice._replace(corrected=corrected)
+                if read > max(len(before), at + 1) and partial is None:
+                    partial = advice._replace(corrected=corrected)
+    if partial is not None:
+        return partial
     if any("\t" in line[: len(line) - len(line.lstrip())] for line in lines):
         message = "a tab stands where a line is indented"
         return YamlAdvice(message, "Indent with spaces: YAML allows no tabs there.")

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import yaml
 
-from bylaw.errors import Diagnostic, Span, SpecError
+from bylaw.errors import MAX_DIAGNOSTICS, Diagnostic, Span, SpecError
 from bylaw.procedure.document import MAX_NESTING, TOO_DEEP, Located
 from bylaw.values import Json
 
@@ -51,22 +51,35 @@ def read_yaml_document(text: str) -> Located:
 
 
 def _unreadable(text: str, span: Span, message: str) -> SpecError:
-    """The error for YAML that cannot be read, with the line corrected."""
+    """The error for YAML that cannot be read, with the line corrected, and those after it."""
     from bylaw.procedure.yaml_advice import yaml_advice  # only mistakes need it
 
-    advice = yaml_advice(text, span.start, _is_readable)
-    message = f"not valid YAML: {advice.message or message}"
-    return _error(text, span, "E201", message, advice.help, advice.line)
+    found: list[Diagnostic] = []
+    while True:
+        advice = yaml_advice(text, span.start, _read_up_to)
+        told = f"not valid YAML: {advice.message or message}"
+        found.append(Diagnostic.at(text, span, "E201", told, advice.help, advice.line))
+        corrected = advice.corrected
+        if corrected is None or len(found) == MAX_DIAGNOSTICS:
+            return SpecError(found)
+        at = _read_up_to(corrected)
+        if at == len(corrected):
+            return SpecError(found)
+        text, span, message = corrected, Span(at, at + 1), "this line cannot be read"
 
 
-def _is_readable(text: str) -> bool:
+def _read_up_to(text: str) -> int:
+    """The place of the first mistake, or the length of the text if there is none."""
     try:
         for event in yaml.parse(text, Loader=_Loader):
             if isinstance(event, yaml.AliasEvent) or getattr(event, "tag", None) is not None:
-                return False  # anchors and tags that were not meant
+                return int(event.start_mark.index)  # anchors and tags that were not meant
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        return min(mark.index, len(text) - 1) if mark else 0
     except yaml.YAMLError:
-        return False
-    return True
+        return 0
+    return len(text)
 
 
 class _YamlBuilder:
