@@ -57,14 +57,14 @@ PLACES: list[tuple[str, str, str, str]] = [
     ("G(pay -> earlier call(get, ok))", CALL, CALL, "such as `pay`"),
     ("G(pay -> last(get).result.open = true)", CALL, CALL, "such as `pay`"),
     ("G(sum(sofar(pay).args.amount) <= 500)", CALL, CALL, "such as `pay`"),
-    ("G(pay -> sum(sofar(get).result.id) <= 0)", CALL, CALL, "waits for all outstanding results"),
-    ('G(pay -> last(get).text contains "x")', CALL, CALL, "waits for all outstanding results"),
+    ("G(pay -> sum(sofar(get).result.id) <= 0)", CALL, CALL, "waits for every outstanding result"),
+    ('G(pay -> last(get).text contains "x")', CALL, CALL, "waits for every outstanding result"),
     ('forall n in results(get, "id"): G(pay -> call(pay, id = n))', CALL, CALL, "instance"),
-    ("G !call(pay, failed) & G(pay -> O get)", CALL, CALL, "A result can break it, too"),
+    ("G !call(pay, failed) & G(pay -> O get)", CALL, CALL, "A result can also break it"),
     ("G(pay -> known)", CALL, CALL, "registered predicate"),
     ("Called(pay)", ANSWER, LATE, "No call can break it for good."),
     ("G(pay -> F tell)", ANSWER, LATE, "No call can break it for good."),
-    ("G(final_answer -> O get)", ANSWER, ANSWER, "An answer is refused that would break it."),
+    ("G(final_answer -> O get)", ANSWER, ANSWER, "The gate refuses an answer that would break it."),
     ('answer contains "thanks"', ANSWER, LATE, "It is decided at the end"),
     ("F approved", ANSWER, LATE, "It is decided at the end"),
     ("G(pay -> F approved)", ANSWER, LATE, "It is decided at the end"),
@@ -108,7 +108,7 @@ def test_a_gate_refuses_there_and_nowhere_before(
             refused |= set() if decision.allowed else {"answer"}
     (found,) = coverage(_procedure(rule, finish=finish))
     assert ("call" in refused) is (place == CALL)
-    assert ("answer" in refused) is ("An answer is refused" in found.reason)
+    assert ("answer" in refused) is ("refuses an answer" in found.reason)
 
 
 KEPT = [("SOFT_BLOCK", False), ("ASK", False), ("BLOCK_AND_WARN", False), ("TOLERATE", True)]

@@ -181,13 +181,13 @@ class CoverageAnalysis:
             case "call" if found.prefix:
                 shown = " ".join(event_title(event) for event, _ in found.prefix)
                 last = f"the last of `{shown}`" if len(found.prefix) > 1 else f"`{shown}`"
-                yield f"A call is refused that would break it for good, such as {last}."
+                yield f"The gate refuses a call that would break it for good, such as {last}."
             case "call":
-                yield f"A call is refused that would break it for good: {found.reason}."
+                yield f"The gate refuses a call that would break it for good: {found.reason}."
             case "answer":
-                yield "An answer is refused that would break it."
+                yield "The gate refuses an answer that would break it."
             case "result":
-                yield "Only a result or a message can break it, when it is too late to refuse."
+                yield "Only a result or a message can break it, and then it is too late to refuse."
                 if severity == "HARD_STOP":
                     yield "The run ends then."
             case "time":
@@ -205,13 +205,13 @@ class CoverageAnalysis:
         if rule.across is not None:
             yield f"It judges all runs with the same {rule.across} together."
         if found.can_be_lost and found.doomed_by != "result":
-            yield "A result can break it, too, when the call has run."
+            yield "A result can also break it, after the call has run."
         if partners and found.can_be_unmet and not found.undecided:
             others = listing(partners, 3)
-            yield f"A call is refused after which it could not be met together with {others}."
+            yield f"The gate refuses a call after which it could not be met together with {others}."
         if found.can_be_unmet and not (found.doomed_by == "answer" and met):
             if met:
-                yield "An answer is refused while it is violated."
+                yield "The gate refuses an answer while it is violated."
             elif rule.across is not None:
                 yield "A run may finish while it is violated: other runs may still meet it."
             else:
@@ -222,7 +222,7 @@ class CoverageAnalysis:
         procedure, rule = self._procedure, self._procedure.constraints[index]
         settings = procedure.order, procedure.events_of(rule), procedure.vocabulary
         if found.doomed_by == "call" and engine_for(rule.formula, *settings, {}, {}).cautious:
-            yield "It waits for all outstanding results that it reads, also where none can matter."
+            yield "It waits for every outstanding result that it reads, even if none can matter."
 
 
 def _always_holds(found: Enforceability) -> bool:
