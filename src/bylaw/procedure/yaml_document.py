@@ -70,6 +70,7 @@ def _unreadable(text: str, span: Span, message: str) -> SpecError:
 
 def _read_up_to(text: str) -> int:
     """The place of the first mistake, or the length of the text if there is none."""
+    event: Any
     try:
         for event in yaml.parse(text, Loader=_Loader):
             if isinstance(event, yaml.AliasEvent) or getattr(event, "tag", None) is not None:
