@@ -40,8 +40,10 @@ class SqliteStore:
         self._turn: Final = threading.Lock()
         self._own: Final = threading.local()
         self._open: list[sqlite3.Connection] = []
-        self._known: dict[str, FileIdentity] = {}
-        """The file, its write-ahead log and the index of that, as they were found first."""
+        self._paths: Final = [Path(f"{path}{suffix}") for suffix in ("", "-wal", "-shm")]
+        """The file, its write-ahead log, and the index of that."""
+        self._known: dict[Path, FileIdentity] = {}
+        """These files as they were found first."""
         self._replaced = False
         self._closed = False
         with self._errors(), self._turn:
@@ -59,7 +61,7 @@ class SqliteStore:
         if self._closed:
             raise store_failed("the store is closed")
         if found is None:
-            self._check_files()  # a new connection would make a new log
+            self._checked_files()  # a new connection would make a new log
             found = sqlite3.connect(
                 self.path, timeout=BUSY, isolation_level=None, check_same_thread=False
             )
@@ -88,7 +90,7 @@ class SqliteStore:
             self._open = [each for each in self._open if each is not found]
             found.close()
             if not self._open:  # the last connection has deleted the log
-                self._known = {each: file for each, file in self._known.items() if not each}
+                self._known = {p: file for p, file in self._known.items() if p == self.path}
 
     def append(self, appends: Sequence[Append]) -> list[bool]:
         """Appends what is first, in one transaction."""
@@ -146,24 +148,21 @@ class SqliteStore:
         connection = self._connection()
         connection.execute("BEGIN IMMEDIATE")
         try:
-            self._check_files()
+            self._known = self._checked_files()
         except StoreError:
             # Nothing is closed: the last connection writes what is in the old log to the file.
             connection.execute("ROLLBACK")
             raise
-        self._known = self._found_files()
         return connection
 
-    def _check_files(self) -> None:
-        found = self._found_files()
-        self._replaced |= any(found[each] != known for each, known in self._known.items())
+    def _checked_files(self) -> dict[Path, FileIdentity]:
+        """The files at their paths now, which must be those that were found first."""
+        found = {path: _identity(path) for path in self._paths}
+        self._replaced |= any(found[path] != known for path, known in self._known.items())
         if self._replaced:
             message = f"files of the store {self.path} were deleted or replaced"
             raise store_failed(message, "What is written now would be lost: restart the gate.")
-
-    def _found_files(self) -> dict[str, FileIdentity]:
-        """The files of the store that are at their paths now."""
-        return {each: _identity(Path(f"{self.path}{each}")) for each in ("", "-wal", "-shm")}
+        return found
 
     def check(self) -> None:
         """Can the file be written? Another process may be writing it for a while."""
