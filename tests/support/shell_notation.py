@@ -19,6 +19,15 @@ from bylaw import Call
 CASES = Path(__file__).parent.parent / "shell" / "commands.cases"
 
 
+_TOOLS = {
+    **dict.fromkeys(("Read", "Edit", "Write", "MultiEdit"), "file_path"),
+    "NotebookEdit": "notebook_path",
+    "apply_patch": "path",
+    "WebFetch": "url",
+}
+"""Tools, and the argument that is written in parentheses."""
+
+
 def table() -> Iterator[tuple[str, str]]:
     """The rows: a command, and what it runs."""
     for line in CASES.read_text(encoding="utf-8").splitlines():
@@ -33,10 +42,11 @@ def told_calls(text: str) -> list[Call]:
 
 
 def _call(text: str) -> Call:
-    if found := re.fullmatch(r"(Read|Edit|Write|WebFetch)\((.*)\)", text):
+    if found := re.fullmatch(rf"({'|'.join(_TOOLS)})\((.*)\)", text):
         tool, operand = found[1], found[2]
-        args = {"url": operand} if tool == "WebFetch" else {"file_path": f"/workspace/{operand}"}
-        return Call(tool, args, "done")
+        path = operand if operand.startswith(("/", "~")) else f"/workspace/{operand}"
+        key = _TOOLS[tool]
+        return Call(tool, {key: operand if key == "url" else path}, "done")
     return Call("Bash", {"command": text}, "done")
 
 

@@ -21,6 +21,10 @@ _CODE: Final = {
     "php": ("-r", "-R", "-B", "-E"),
     "lua": ("-e",),
     "Rscript": ("-e",),
+    "R": ("-e",),
+    "timeit": (),
+    "code": (),
+    "pdb": ("-c",),
     "osascript": ("-e",),
     "pwsh": ("-c", "-Command", "-EncodedCommand", "-e", "-ec"),
     "powershell": ("-c", "-Command", "-EncodedCommand", "-e", "-ec"),
@@ -48,11 +52,17 @@ def interpreted(
 ) -> Iterator[Inside]:
     """The commands and the code that a program runs because its words say so."""
     line = read_line(program, words)
-    if program in _CODE:
+    if program == "timeit" and words:
+        yield RunsUnknown("code", "code in the words of timeit")
+    elif program in _CODE:
         yield from _interpreter(program, line, words)
     elif program in _EDITORS and (words or stdin is not None):
+        if words and all(word.text in _HARMLESS for word in words):
+            return
         if stdin is not None or any(word.text[:1] in ("-", "+") for word in words):
             yield RunsUnknown("code", f"commands for {program}")
+    elif program == "git":
+        yield from _git(line, words)
     elif rule := _RUNS.get(program):
         yield from rule(line)
 
@@ -72,6 +82,8 @@ def _interpreter(program: str, line: ReadLine, words: Sequence[KnownWord]) -> It
         _HARMLESS & {*line.options}
     ):
         yield RunsUnknown("code", f"code in the standard input of {program}")
+    elif line.operands and line.operands[0].text.startswith(("<(", "/dev/fd/", "/proc/")):
+        yield RunsUnknown("script", f"a program for {program} that is not known")
 
 
 # ── settings of other programs ────────────────────────────────────────────────────────────
@@ -85,7 +97,7 @@ _RUNNING_SETTING: Final = re.compile(
 parsed from the command."""
 
 
-def _git(line: ReadLine) -> Iterator[Inside]:
+def _git(line: ReadLine, words: Sequence[KnownWord]) -> Iterator[Inside]:
     for given in (*line.values.get("-c", []), *line.values.get("--config-env", [])):
         if _RUNNING_SETTING.fullmatch(given.text.partition("=")[0]) or not given.literal:
             yield RunsUnknown("setting", "a setting of git that can run a command")
@@ -108,16 +120,28 @@ def _git(line: ReadLine) -> Iterator[Inside]:
         text = " ".join(word.text for word in line.operands[1:])
         yield RunsScript(KnownWord(text, all(w.literal for w in line.operands)), replaces=False)
     elif line.subcommand == "bisect" and line.operands[1:] and line.operands[0].text == "run":
-        yield RunsWords(tuple(line.operands[1:]), replaces=False)
-    for name in ("--receive-pack", "--upload-pack"):
+        at = next(i for i, word in enumerate(words) if word is line.operands[1])
+        yield RunsWords(tuple(words[at:]), replaces=False)
+    elif line.subcommand in ("difftool", "mergetool", "grep"):
+        for name in ("--extcmd", "--open-files-in-pager"):
+            for script in line.values.get(name, []):
+                yield RunsScript(script, replaces=False)
+    for name in ("--receive-pack", "--upload-pack", "--exec-path"):
         if name in line.values:
-            yield RunsUnknown("setting", "the program at the other end of git's connection")
+            yield RunsUnknown("setting", "a program that git runs for itself")
+    if any(word.text.startswith("ext::") or "=ext::" in word.text for word in words):
+        yield RunsUnknown("setting", "a command in the address of a repository")
+
+
+_AWK_WRITES: Final = re.compile(r"print[^;}\n]*>")
 
 
 def _awk(line: ReadLine) -> Iterator[Inside]:
     texts = [word.text for word in line.operands[:1]] if "-f" not in line.values else []
     if any(mark in text for text in texts for mark in ("system", "|", "getline", "@")):
         yield RunsUnknown("code", "an awk program that can run commands")
+    elif any(_AWK_WRITES.search(text) for text in texts):
+        yield RunsUnknown("code", "an awk program that writes files")
 
 
 _PLAIN_SED: Final = re.compile(
@@ -175,7 +199,6 @@ def _executing(*names: str) -> Callable[[ReadLine], Iterator[Inside]]:
 
 
 _RUNS: Final[Mapping[str, Callable[[ReadLine], Iterator[Inside]]]] = {
-    "git": _git,
     "awk": _awk,
     "sed": _sed,
     "tar": _tar,

@@ -118,7 +118,10 @@ _GIT: Final = {
     "fetch": _line("--upload-pack --depth -j -o", "-f=--force -p=--prune -a=--append"),
     "clone": _line("-b -o -c -u -j --depth --branch --origin --config --reference --template"),
     "log": _line("-n -S -G -L --max-count --since --until --author --grep --format --pretty"),
-    "grep": _line("-e -f -A -B -C -m --max-depth"),
+    "grep": _line("-e -f -A -B -C -m -O --max-depth", "-O=--open-files-in-pager"),
+    "difftool": _line("-x -t --tool", "-x=--extcmd -y=--no-prompt -d=--dir-diff -t=--tool"),
+    "rm": _line("--pathspec-from-file", "-f=--force -r=--recursive -n=--dry-run"),
+    "diff": _line("--output -S -G -U -O --unified --stat-width --word-diff-regex"),
     "stash": _line("-m --message"),
     "submodule": _line("-b --branch --reference --depth"),
     "worktree": _line("-b -B --reason", "-f=--force"),
@@ -219,16 +222,17 @@ PROGRAMS: Final[Mapping[str, CommandLine]] = {
     "tar": _line(
         "-f -C -I -T -X --file --directory --exclude --to-command --checkpoint-action "
         "--use-compress-program --transform --checkpoint",
-        "-f=--file -C=--directory -x=--extract -c=--create -I=--use-compress-program",
+        "-f=--file -C=--directory -x=--extract -c=--create -I=--use-compress-program "
+        "-P=--absolute-names",
     ),
     "dd": PLAIN,
     "unzip": _line("-d -P -x"),
     "curl": _line(
-        "-o -O -d -H -X -u -A -b -c -e -F -T -x -m -K -w -r -C -E -D -y -Y -z -Q -P -U -t "
-        "--output --data --data-raw --data-binary --data-urlencode --data-ascii --json --header "
-        "--request --user --user-agent --cookie --cookie-jar --referer --form --form-string "
-        "--upload-file --proxy --max-time --config --write-out --range --cert --key --cacert "
-        "--connect-timeout --retry --retry-delay --url --url-query --resolve --interface",
+        "-o -d -H -X -u -A -b -c -e -F -T -x -m -K -w -r -C -E -D -y -Y -z -Q -P -U -t "
+        "--output --output-dir --data --data-raw --data-binary --data-urlencode --data-ascii "
+        "--json --header --request --user --user-agent --cookie --cookie-jar --referer --form "
+        "--form-string --upload-file --proxy --max-time --config --write-out --range --cert --key "
+        "--cacert --connect-timeout --retry --retry-delay --url --url-query --resolve --interface",
         "-o=--output -d=--data -H=--header -X=--request -u=--user -F=--form -T=--upload-file "
         "-L=--location -s=--silent -f=--fail -k=--insecure -I=--head -K=--config -b=--cookie",
     ),
@@ -317,6 +321,9 @@ PROGRAMS: Final[Mapping[str, CommandLine]] = {
     "apt": _line("-o -t -c", "-y=--yes", "", {}),
     "apt-get": _line("-o -t -c", "-y=--yes", "", {}),
     "brew": _line("", "", "", {}),
+    **dict.fromkeys(("conda", "mamba"), _line("-n -p -c", "", "", {})),
+    "composer": _line("-d", "", "", {}),
+    "dotnet": _line("", "", "", {}),
     "docker": _line("-H -c --host --context --config -l", "", "", {}),
     "kubectl": _line("-n --namespace --context --kubeconfig -l -o -f", "", "", {}),
     "gh": _line("-R --repo", "", "", {}),

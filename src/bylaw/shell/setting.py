@@ -23,19 +23,22 @@ _UNSET: Final = KnownWord("", literal=False)
 
 
 _WRITTEN: Final = {
-    "curl": ("--output",),
+    "curl": ("--output", "--output-dir"),
+    "git": ("--output",),
     "wget": ("--output-document", "--output-file", "--directory-prefix"),
     "sort": ("--output",),
     "tar": ("--directory",),
     "unzip": ("-d",),
 }
 """The options that name a file or folder to write to."""
+_RUN_BY: Final = {"make": "--file", "awk": "--file", "sed": "--file"}
+"""The options that name a file with commands."""
 
 
 def _files_written(program: str, line: ReadLine) -> list[KnownWord]:
     """The files that a command writes because its words say so."""
     found = [word for name in _WRITTEN.get(program, ()) for word in line.values.get(name, ())]
-    if program == "tee":
+    if program in ("tee", "sponge"):
         found += line.operands
     if program == "dd":
         named = [word for word in line.operands if word.text.startswith("of=")]
@@ -140,10 +143,12 @@ class CommandSetting:
     def _files_run(
         self, written: str, program: str, line: ReadLine, here: Sequence[str]
     ) -> list[str]:
-        """The files whose commands are run: the program, if it is written with its folder, or the
-        first operand of an interpreter.
+        """The files whose commands are run: the program, if it is written with its folder, the
+        first operand of an interpreter, or the rules of `make -f`.
         """
         files = [written] if "/" in written else []
         if program in RUNS_FILES:
             files += [word.text for word in line.operands[:1]]
+        if program in _RUN_BY:
+            files += [word.text for word in line.values.get(_RUN_BY[program], ())]
         return [path for file in files for path in resolved(file, here)]

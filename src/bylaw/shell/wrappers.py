@@ -16,6 +16,7 @@ from bylaw.shell.interpreters import interpreted
 from bylaw.shell.options import read_line
 from bylaw.shell.programs import names
 
+_ENDS_IN_C: Final = re.compile(r"-[A-Za-z]*c")
 _ASSIGNED: Final = re.compile(r"[A-Za-z_]\w*=", re.ASCII)
 
 
@@ -33,31 +34,42 @@ class Wrapper:
     """The subcommand that runs a command: `uv run`."""
     never: frozenset[str] = frozenset()
     """Options with which no command is run."""
+    moves: frozenset[str] = frozenset()
+    """Options that name the folder in which the command runs."""
 
 
 def _wrapper(
-    values: str = "", skips: int = 0, *, assigns: bool = False, first: str = "", never: str = ""
+    values: str = "",
+    skips: int = 0,
+    *,
+    assigns: bool = False,
+    first: str = "",
+    never: str = "",
+    moves: str = "",
 ) -> Wrapper:
     return Wrapper(
-        frozenset(values.split()), skips, assigns, first or None, frozenset(never.split())
+        names(values) | names(moves), skips, assigns, first or None, names(never), names(moves)
     )
 
 
 _WRAPPERS: Final[Mapping[str, tuple[Wrapper, ...]]] = {
     "sudo": (
         _wrapper(
-            "-u -g -h -p -C -r -t -T -U -D -R --user --group --host --prompt --close-from --role "
-            "--type --command-timeout --other-user --chdir --chroot",
+            "-u -g -h -p -C -r -t -T -U --user --group --host --prompt --close-from --role "
+            "--type --command-timeout --other-user",
             assigns=True,
+            moves="-D -R --chdir --chroot",
             never="-l -v -V -k -K -e --list --validate --version --edit",
         ),
     ),
     "doas": (_wrapper("-u -C -a"),),
-    "env": (_wrapper("-u -C --unset --chdir --argv0 -a", assigns=True),),
+    "env": (_wrapper("-u --unset --argv0 -a", assigns=True, moves="-C --chdir"),),
     "command": (_wrapper(never="-v -V"),),
     "builtin": (_wrapper(),),
     "exec": (_wrapper("-a"),),
     "nohup": (_wrapper(),),
+    **dict.fromkeys(("chronic", "unbuffer", "rlwrap", "firejail", "pkexec", "entr"), (_wrapper(),)),
+    "proot": (_wrapper("-r -b -w -q -R -S", moves="-r -R -S -w"),),
     "setsid": (_wrapper(),),
     "time": (_wrapper("-f -o --format --output"),),
     "nice": (_wrapper("-n --adjustment"),),
@@ -99,10 +111,13 @@ _WRAPPERS: Final[Mapping[str, tuple[Wrapper, ...]]] = {
     "conda": (_wrapper("-n -p --name --prefix --cwd", first="run"),),
     "mamba": (_wrapper("-n -p --name --prefix --cwd", first="run"),),
     "bundle": (_wrapper(first="exec"),),
-    "npm": (_wrapper("-p --package -w", first="exec"), _wrapper("-p --package", first="x")),
+    "npm": (
+        _wrapper("-p --package -w -c --call", first="exec"),
+        _wrapper("-p --package -c --call", first="x"),
+    ),
     "pnpm": (_wrapper("-C --dir", first="exec"),),
     "yarn": (_wrapper(first="exec"),),
-    "npx": (_wrapper("-p --package"),),
+    "npx": (_wrapper("-p --package -c --call"),),
     "bunx": (_wrapper(),),
     "uvx": (_wrapper("--from --with -p --python"),),
 }
@@ -148,6 +163,9 @@ def _wrapped(wrapper: Wrapper, words: Words) -> Iterator[Inside]:
             rest.pop(0)
             break
         if word.text in wrapper.never:
+            return
+        if word.text.partition("=")[0] in wrapper.moves:
+            yield RunsUnknown("setting", "a command that runs in another folder")
             return
         if word.text in ("-S", "--split-string") or word.text.startswith("--split-string="):
             yield from _split_string(rest)
@@ -236,6 +254,8 @@ def _trap(words: Words) -> Iterator[Inside]:
         yield RunsScript(given[0])
 
 
+_ESCAPES: Final = re.compile(r"^\s*\.(shell|system|import|load|output|once)\b|\\\\?!|^\s*system\b")
+"""The ways out of the shells of databases: `.shell` of sqlite3, `\\!` of psql and mysql."""
 _XARGS_VALUES: Final = names(
     "-I -n -P -L -s -d -a -E --max-args --max-procs --max-lines --max-chars --delimiter "
     "--arg-file --replace --eof --process-slot-var"
@@ -299,11 +319,25 @@ def _watch(words: Words) -> Iterator[Inside]:
 
 
 def _after_c(words: Words) -> Iterator[Inside]:
-    """`su -c TEXT`, `script -c TEXT`, `flock FILE -c TEXT`."""
+    """`su -c TEXT`, `script -qec TEXT`, `flock FILE -c TEXT`."""
     for at, word in enumerate(words[:-1]):
-        if word.text in ("-c", "--command", "-qc", "-lc"):
+        if word.text == "--command" or _ENDS_IN_C.fullmatch(word.text):
             yield RunsScript(words[at + 1], replaces=False)
             return
+
+
+def _npx(words: Words) -> Iterator[Inside]:
+    """`npx -c TEXT`; after the package, options are its own."""
+    for at, word in enumerate(words[:-1]):
+        if word.text in ("-c", "--call"):
+            yield RunsScript(words[at + 1])
+        if not word.text.startswith("-") and words[at - 1].text not in ("-p", "--package"):
+            return
+
+
+def _npm(words: Words) -> Iterator[Inside]:
+    if words and words[0].text in ("exec", "x"):
+        yield from _npx(words[1:])
 
 
 def _flock(words: Words) -> Iterator[Inside]:
@@ -326,8 +360,26 @@ def _ssh(words: Words) -> Iterator[Inside]:
 
 
 def _parallel(words: Words) -> Iterator[Inside]:
-    if words:
-        yield RunsUnknown("stdin", "commands that GNU parallel composes")
+    yield RunsUnknown("stdin", "commands that GNU parallel composes")
+
+
+_SHOWING: Final = names("ls list-sessions list-windows list-panes capture-pane info -V -ls -list")
+
+
+def _terminal(words: Words) -> Iterator[Inside]:
+    """`tmux new 'make'`, `screen -dm make`: commands that run in another terminal."""
+    if words and words[0].text not in _SHOWING:
+        yield RunsUnknown("stdin", "commands in another terminal")
+
+
+def _hash(words: Words) -> Iterator[Inside]:
+    if any(word.text.startswith("-p") for word in words):
+        yield RunsUnknown("alias", "a program gets the name of another")
+
+
+def _database(words: Words) -> Iterator[Inside]:
+    if any(_ESCAPES.search(word.text) for word in words):
+        yield RunsUnknown("code", "a command in the words of a database's shell")
 
 
 def _source(words: Words) -> Iterator[Inside]:
@@ -371,6 +423,11 @@ _SPECIAL: Final[Mapping[str, Callable[[Words], Iterator[Inside]]]] = {
     "flock": _flock,
     "ssh": _ssh,
     "parallel": _parallel,
+    "npx": _npx,
+    "npm": _npm,
+    "hash": _hash,
+    **dict.fromkeys(("tmux", "screen", "zellij"), _terminal),
+    **dict.fromkeys(("sqlite3", "psql", "mysql", "mariadb"), _database),
     "alias": _alias,
     "enable": _enabled,
     "uv": _uv,
