@@ -7,9 +7,9 @@ bare interpreter. On a machine with other work, only the processor time says muc
 A gate that listens: round trips over one connection, in turns with requests for `/health`, which
 the same server answers without a gate.
 
-The procedures are examples/coding, the same with thirty more rules of `startup.py`, and the one
-that `bylaw init --from coding` writes: in a session that begins, and after five hundred calls, in
-which files were listed, read, edited, tested and committed.
+The procedures are the first five rules of the one that `bylaw init --from coding` writes, these
+with thirty more rules of `startup.py`, and all packaged rules: in a session that begins, and after
+five hundred calls, in which files were listed, read, edited, tested and committed.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from resource import RUSAGE_CHILDREN, getrusage
@@ -41,7 +42,6 @@ from bylaw.protocols.store import SessionStore
 
 BUDGET: Final = 150
 """Milliseconds for a command without a server."""
-CODING: Final = Path(__file__).parents[1] / "examples" / "coding" / "procedure.yaml"
 PACKAGED: Final = Path(packaged.__file__).with_name("coding.yaml")
 LONG: Final = 500
 """The calls of a long session."""
@@ -67,15 +67,12 @@ def event(number: int, name: str = "PreToolUse") -> dict[str, Any]:
     return {"hook_event_name": name, "session_id": "s", **call, **answer}
 
 
-def larger(folder: Path) -> Path:
-    """The coding procedure with thirty more rules."""
-    rules = yaml.safe_load(CODING.read_text())
-    rules["constraints"] += [
-        {"name": f"r{n}", "rule": rule}
-        for n, rule in enumerate(startup.RULES)
-        if "says" not in rule
-    ]
-    path = folder / "larger.yaml"
+def first_rules(folder: Path, name: str, more: Sequence[str] = ()) -> Path:
+    """A file with the first five packaged rules, and others."""
+    rules = yaml.safe_load(PACKAGED.read_text())
+    added = [{"name": f"r{n}", "rule": rule} for n, rule in enumerate(more)]
+    rules["constraints"] = [*rules["constraints"][:5], *added]
+    path = folder / f"{name}.yaml"
     path.write_text(json.dumps(rules))
     return path
 
@@ -121,9 +118,10 @@ def commands(folder: Path, processes: int) -> list[list[str]]:
     """Rows for each procedure, and one for a bare interpreter."""
     long_session(folder / "long")
     gates: dict[str, list[str]] = {}
+    more = [rule for rule in startup.RULES if "says" not in rule]
     for name, rules in (
-        ("5 rules", CODING),
-        ("34 rules", larger(folder)),
+        ("5 rules", first_rules(folder, "5")),
+        ("34 rules", first_rules(folder, "34", more)),
         ("packaged", PACKAGED),
         ("long", PACKAGED),
     ):
@@ -153,7 +151,7 @@ def listening(folder: Path, events: int) -> list[list[str]]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    gate = [sys.executable, "-m", "bylaw", "hook", "claude-code", "-p", str(CODING)]
+    gate = [sys.executable, "-m", "bylaw", "hook", "claude-code", "-p", str(PACKAGED)]
     gate += ["--state", str(folder / "http"), "--listen", f"127.0.0.1:{port}"]
     with subprocess.Popen(gate, stderr=subprocess.DEVNULL) as server:
         for _ in range(100):

@@ -17,5 +17,7 @@ def test_the_agent_commits_once_and_only_what_was_tested(
 ) -> None:
     assert runpy.run_path(str(DEMO))["play"](tmp_path) == ["add", "start"]
     shown = capsys.readouterr().out
-    assert shown.count("refused: ") == 4
+    assert shown.count("refused: ") == 8
     assert shown.count("held back: ") == 1
+    assert shown.count("a person is asked: ") == 1
+    assert max(map(len, shown.splitlines()[1:])) <= 80

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import socket
 import subprocess
 import sys
@@ -133,3 +134,52 @@ def test_a_gate_that_observes_lets_everything_pass(place: Workplace) -> None:
     assert place.run("git", "log", "--format=%s").stdout.split() == ["untested"]
     (session,) = json.loads(place.bylaw("hook", "report", "--json").stdout)
     assert [each["rules"] for each in session["refused"]] == [["tested"], ["logged"]]
+
+
+# ── managed settings ─────────────────────────────────────────────────────────────────────────
+
+PRIVATE = ("unshare", "--mount", "sh", "-c", 'mount --bind "$0" /etc && exec "$@"')
+"""Runs a command that sees a folder in place of /etc. No other process does."""
+
+
+def _can_replace_etc() -> bool:
+    with suppress(OSError):
+        return subprocess.run([*PRIVATE, "/etc", "true"], capture_output=True).returncode == 0
+    return False
+
+
+class ManagedPlace(Workplace):
+    """A workplace with an /etc of its own."""
+
+    etc: Path
+
+    def run(self, *command: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
+        inside = (*PRIVATE, str(self.etc), *command) if hasattr(self, "etc") else command
+        return super().run(*inside, stdin=stdin)
+
+
+@pytest.mark.skipif(not _can_replace_etc(), reason="NOT TESTED: needs root and unshare")
+def test_managed_settings_hold_against_those_of_the_user(tmp_path: Path) -> None:
+    place = ManagedPlace(tmp_path)
+    shutil.copytree("/etc", tmp_path / "etc", symlinks=True)
+    place.etc = tmp_path / "etc"
+    settings = place.etc / "claude-code" / "managed-settings.d" / "50-bylaw.json"
+    installed = place.bylaw("install", "claude-code", "-p", RULES, "--managed", "--yes")
+    assert installed.returncode == 0, installed.stderr
+    assert json.loads(settings.read_text())["allowManagedHooksOnly"] is True
+    assert place.bylaw("doctor", "claude-code").returncode == 0
+    for folder in (place.home, place.project):
+        (folder / ".claude").mkdir(exist_ok=True)
+        theirs = folder / ".claude" / "settings.json"
+        theirs.write_text('{"disableAllHooks": true, "hooks": {}}')
+    push = use("Bash", command="git push --force origin main")
+    with ScriptedModel([[push], [says("Done.")]]) as model:
+        assert place.claude(model.url).stdout.strip() == "Done."
+    assert "A force-push destroys the work of others." in model.results[push["id"]]
+
+    removed = place.bylaw("install", "claude-code", "--managed", "--remove", "--yes")
+    assert removed.returncode == 0, removed.stderr
+    assert not settings.exists()
+    with ScriptedModel([[push], [says("Done.")]]) as model:
+        place.claude(model.url)
+    assert "destroys" not in model.results[push["id"]]

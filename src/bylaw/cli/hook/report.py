@@ -7,12 +7,14 @@ import json
 from collections import Counter
 from datetime import UTC, datetime
 from pathlib import Path
+from textwrap import TextWrapper
 from typing import Any, Final
 
 from bylaw.cli.hook.hook_options import add_state, state_folder
 from bylaw.cli.main import exit_code
 from bylaw.cli.options import add_json, add_output
 from bylaw.cli.outputs import write_output
+from bylaw.errors import TERMINAL_WIDTH
 from bylaw.terminal import counted, in_line, shortened
 
 EPILOG: Final = """\
@@ -66,4 +68,6 @@ def _print(session: dict[str, Any]) -> None:
         print(in_line(shortened(f"  {how} by {rules}: {call}")))
     counts = Counter(rule for each in session["refused"] for rule in each["rules"])
     if len(session["refused"]) > 1:
-        print(in_line(f"  {', '.join(f'{rule} {n}' for rule, n in counts.most_common())}"))
+        listed = ", ".join(f"{rule} {n}" for rule, n in counts.most_common())
+        wrapper = TextWrapper(TERMINAL_WIDTH, "  ", "  ", break_on_hyphens=False)
+        print(wrapper.fill(in_line(listed)))
