@@ -1,6 +1,7 @@
-"""Checks a certificate that `bylaw verify --certificate` wrote, without Bylaw.
+"""Checks certificates that Bylaw wrote, without Bylaw.
 
-    python bylaw_check.py certificate.json trace.json procedure.yaml
+    python bylaw_check.py certificate.json trace.json procedure.yaml   the verdicts on a trace
+    python bylaw_check.py gate.log procedure.yaml                      the refusals of a gate
 
 This file needs only the standard library, and can be copied. A certificate claims, for each rule of
 a procedure, an outcome, and the truth of every part of its formula along a trace. The checker
@@ -1611,29 +1612,137 @@ def check(certificate: Json, record: Json, procedure: Procedure) -> list[str]:
     return open_claims
 
 
+# ── 9. refusals in a gate's log ───────────────────────────────────────────────────────────────
+
+AHEAD = {  # the value of such a part at an event may depend on what follows it
+    *("next", "weak_next", "eventually", "always", "until", "weak_until", "release", "later"),
+    *("eventually_within", "later_within", "args", "results", "metrics", "answer", *PREDICATES),
+}
+
+
+def looks_ahead(parts: list[Json], value: Json) -> bool:
+    inner = [(tag, each) for tag, each in nodes(value) if tag not in ("literal", "seconds")]
+    below = (parts[each] for _, each in inner if type(each) is int)
+    return any(tag in AHEAD for tag, _ in inner) or any(looks_ahead(parts, each) for each in below)
+
+
+def violations_last(parts: list[Json], number: int) -> bool:
+    """Is the part, once violated by what happened so far, violated whatever follows?"""
+    tag, content = single(parts[number])
+    if not looks_ahead(parts, parts[number]):
+        return True
+    if tag in ("always", "weak_next", "weak_until", "release", "and", "or"):
+        return all(violations_last(parts, each) for each in content)
+    if tag == "implies":
+        return not looks_ahead(parts, content[:1]) and violations_last(parts, content[1])
+    if tag in ("forall", "exists", "let"):
+        source = content.get("in", content.get("value"))
+        return not looks_ahead(parts, source) and violations_last(parts, content["body"])
+    return tag == "CalledN" and content["count"]["is"] in ("<", "<=")
+
+
+class LoggedRun:
+    """The calls and messages of a run, by the entries of a log."""
+
+    def __init__(self) -> None:
+        self.record: Json = {"tool_calls": [], "messages": [], "refusals": []}
+        self.calls: dict[tuple[int, int], Json] = {}
+        self.lost = ""  # why the rest of the run cannot be followed
+
+    def take(self, entry: Json) -> None:
+        match entry["kind"]:
+            case "start":
+                self.record |= {"labels": entry["labels"]}
+            case "message":
+                known = {
+                    key: entry.get(key)
+                    for key in ("role", "text", "step", "start", "agent", "usage")
+                }
+                self.record["messages"].append(known | {"before": len(self.record["tool_calls"])})
+            case "decision" if entry["action"] == "allow" and entry["tool"] != FINAL:
+                call = self.calls[entry["turn"], entry["index"]] = self.call(entry, entry["step"])
+                self.record["tool_calls"].append(call)
+            case "result":
+                call = self.calls.get((entry["turn"], entry["index"]), {})
+                call |= {key: entry[key] for key in ("error", "end", "usage") if key in entry}
+                call |= {"tool_result": entry["result"]} if "result" in entry else {}
+            case "resume" | "broken off" | "withdraw":
+                self.lost = f"the run was followed until entry {entry['entry']} ({entry['kind']})"
+
+    def call(self, entry: Json, step: int) -> Json:
+        told = {key: entry[key] for key in ("start", "agent") if key in entry}
+        return {"tool_name": entry["tool"], "arguments": entry["arguments"], "step": step, **told}
+
+    def check(self, entry: Json, procedure: Procedure) -> Iterator[tuple[str, str]]:
+        """The rules for which a call was refused, each with why that is not proved, or nothing."""
+        claims = {claim["name"]: claim for claim in entry.get("certificates", ())}
+        rules = {rule["name"]: rule for rule in procedure.rules}
+        for name in (each["constraint"] for each in entry["violations"]):
+            try:
+                if self.lost or procedure.failed is not None or name not in claims:
+                    beyond(self.lost or "it has no certificate")
+                require(name in rules, "the procedure has no such rule")
+                proposed = [*self.record["tool_calls"], self.call(entry, entry["turn"])]
+                trace = Trace(self.record | {"tool_calls": proposed})
+                events = trace.seen(rules[name]["events"], False)
+                check = procedure.check(claims[name], rules[name]["rule"], events, trace)
+                check.open_run = True
+                if not violations_last(check.parts, len(check.parts) - 1):
+                    beyond("what follows could mend it")
+                require(not check.verdict(1)[0], "the call does not break it")
+                yield name, ""
+            except NotChecked as error:
+                yield name, str(error)
+
+
+def check_log(log: bytes, procedure: Procedure) -> list[str]:
+    """Raises Wrong, or returns the refusals that are not proved."""
+    runs: dict[str, LoggedRun] = {}
+    head, open_claims = "0" * 64, []
+    for number, line in enumerate(log.splitlines()):
+        entry = read_json(line.decode())
+        digest = hashlib.sha256(line[: line.rfind(b',"hash":"')]).hexdigest()
+        linked = (entry["entry"], entry["prev"], entry["hash"]) == (number, head, digest)
+        require(linked, f"entry {number} was altered")
+        head, run = digest, runs.setdefault(entry.get("run", ""), LoggedRun())
+        if entry["kind"] == "decision" and entry["action"] != "allow":
+            try:
+                for name, why in run.check(entry, procedure):
+                    open_claims += [f"entry {number}: {name}: {why}"] if why else []
+            except Wrong as error:
+                raise Wrong(f"entry {number}: {error}") from None
+        run.take(entry)
+    return open_claims
+
+
+# ── 10. the command ───────────────────────────────────────────────────────────────────────────
+
+
 def check_files(contents: list[bytes], is_json: bool) -> list[str]:
-    """Checks a certificate, a trace and a procedure, which may be JSON."""
-    certificate, trace, procedure = contents
-    claims = read_json(certificate.decode())
-    for name, content in (("trace", trace), ("procedure", procedure)):
-        digest = hashlib.sha256(content).hexdigest()
-        require(claims[name]["sha256"] == digest, f"the certificate is about another {name}")
-    record = read_json(trace.decode())
-    sys.setrecursionlimit(20_000)  # rules may nest a thousand operators
+    """Checks a certificate and a trace, or a log, and the procedure, which may be JSON."""
+    *others, procedure = contents
+    if len(others) == 2:
+        claims, record = (read_json(each.decode()) for each in others)
+        for name, content in (("trace", others[1]), ("procedure", procedure)):
+            digest = hashlib.sha256(content).hexdigest()
+            require(claims[name]["sha256"] == digest, f"the certificate is about another {name}")
     text = procedure.decode()
     document = read_json(text) if is_json else Yaml(text).document()
+    sys.setrecursionlimit(20_000)  # rules may nest a thousand operators
+    if len(others) == 1:
+        return check_log(others[0], Procedure(document))
     return check(claims, record, Procedure(document))
 
 
 def main() -> int:
     paths = [Path(each) for each in sys.argv[1:] if each != "--json"]
-    if len(paths) != 3:
+    if len(paths) not in (2, 3):
         print(__doc__)
         return 2
     code, lines = 0, ["accepted"]
     try:
         contents = [path.read_bytes() for path in paths]
-        open_claims = check_files(contents, paths[2].suffix == ".json")
+        open_claims = check_files(contents, paths[-1].suffix == ".json")
         lines += [f"not checked: {claim}" for claim in open_claims]
         code = 3 if open_claims else 0
     except Wrong as error:

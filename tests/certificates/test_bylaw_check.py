@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import io
 import json
+import re
 import shutil
 import subprocess
 import sys
+import tokenize
 from pathlib import Path
 from typing import Any
 
@@ -391,3 +394,32 @@ def test_a_certificate_names_the_files_and_the_version(tmp_path: Path) -> None:
     assert claims["command"].startswith("bylaw verify --certificate")
     assert claims["version"]
     assert NOTHING.to_dict()["file"] == "none"
+
+
+def lines_of_code(section: re.Match[str]) -> int:
+    """The lines without comments, docstrings and blank lines."""
+    tree, code = ast.parse(PROGRAM.read_text()), set[int]()
+    layout = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT}
+    for token in tokenize.generate_tokens(io.StringIO(PROGRAM.read_text()).readline):
+        if token.type not in layout:
+            code |= set(range(token.start[0], token.end[0] + 1))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(
+            node
+        ):
+            text = node.body[0]
+            code -= set(range(text.lineno, (text.end_lineno or 0) + 1))
+    start, end = (PROGRAM.read_text().count("\n", 0, at) + 1 for at in section.span())
+    return sum(start <= line < end for line in code)
+
+
+def test_the_page_states_the_size_of_each_section() -> None:
+    sections = re.finditer(r"(?s)(?: *# ── (\d+)\.|\A).*?(?=\n *# ── \d|\Z)", PROGRAM.read_text())
+    sizes = {int(found[1] or 0): lines_of_code(found) for found in sections}
+    page = (ROOT / "docs" / "explanation" / "certificates.md").read_text()
+    rows = re.findall(r"\| ([\d, ]+): [^|]* \| (\d+) \|", page)
+    stated = {tuple(map(int, numbers.split(","))): int(size) for numbers, size in rows}
+    assert sorted(number for row in stated for number in row) == list(range(1, 11))
+    for row, size in stated.items():
+        beginning = sizes[0] if 1 in row else 0
+        assert size == beginning + sum(sizes[number] for number in row), row

@@ -23,6 +23,8 @@ from bylaw.names import FINAL_ANSWER
 from bylaw.trace.event import Call
 from bylaw.trace.refusal import OPENING, Refusal
 from bylaw.trace.refusal_mark import decision_id, marked, unmarked
+from bylaw.trace.trace import Trace
+from bylaw.values import Json
 
 if TYPE_CHECKING:
     from bylaw.enforcement.judge import Trial
@@ -245,12 +247,32 @@ def _put_on_record(run: Run, turn: Turn) -> None:
     """Queues the new decisions of a turn for the log, and takes them into the run's record."""
     fresh, turn.unlogged = turn.unlogged, []
     if run.journal.has_log and fresh:
-        number = run.journal.queue_decisions([turn.decided[place] for place in fresh])
+        decisions = [turn.decided[place] for place in fresh]
+        number = run.journal.queue_decisions(decisions, _certificates(run, decisions))
         if number is None:
             _stop(run, turn, fresh)
         else:
             turn.queued = number, fresh
     _keep(run, turn, fresh)
+
+
+def _certificates(run: Run, decisions: Sequence[Decision]) -> list[list[Json]]:
+    """The certificates of each decision, for the log: of refusals, and only if they are wanted."""
+    ran = run.kept.trace() if run.certifies else None
+    if ran is None:
+        return [[] for _ in decisions]
+    from bylaw.certificates.refusals import refusal_certificates  # slow to import, rarely wanted
+
+    found = []
+    for decision in decisions:
+        call = replace(decision.call, step=decision.turn)
+        doomed = [each.constraint for each in decision.violations if each.kind == "doomed"]
+        refused = not decision.allowed and call.tool != FINAL_ANSWER
+        found.append(refusal_certificates(run.procedure, ran, call, doomed) if refused else [])
+        if decision.allowed and call.tool != FINAL_ANSWER:
+            events = [*ran.events, decision.call]
+            ran = Trace(events, labels=ran.labels, metrics=ran.metrics)
+    return found
 
 
 def _keep(run: Run, turn: Turn, places: Sequence[int]) -> None:

@@ -162,11 +162,13 @@ class Journal:
             event.resolution = None
         self.unresolved = [*resolved, *self.unresolved]
 
-    def queue_decisions(self, decisions: Sequence[Decision]) -> int | None:
+    def queue_decisions(
+        self, decisions: Sequence[Decision], certificates: Sequence[list[Json]]
+    ) -> int | None:
         """Queues decisions for the log; the number to `commit`. None if that failed."""
         assert self._log is not None, "there is a log"
         try:
-            return self._log.queue(list(map(decision_entry, decisions)))
+            return self._log.queue(list(map(decision_entry, decisions, certificates)))
         except TraceError as error:
             self._fail(error)
             return None

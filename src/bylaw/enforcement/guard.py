@@ -103,7 +103,8 @@ class Guard(ToolRunner):
     with it, and it is never taken to go back. Deadlines that pass are lost; see `tick`. With None,
     calls start when they say themselves, and `say`, `record` and `tick` are given the time.
 
-    `listener` learns what is decided; see `bylaw.telemetry`.
+    `listener` learns what is decided; see `bylaw.telemetry`. With `certify`, entries of refusals in
+    the `log` have certificates, which `bylaw-check` proves without Bylaw.
 
     `with Guard(procedure) as guard:` finishes the run at the end of the block, also after an
     exception, unless `finish` was called in it. The answer is the one that was proposed, if any.
@@ -125,6 +126,7 @@ class Guard(ToolRunner):
         labels: Mapping[str, Json] | None = None,
         shared: SharedRules | None = None,
         log: AuditLog | None = None,
+        certify: bool = False,
         run_id: str | None = None,
         max_work: int | None = MAX_WORK,
         max_text: int | None = MAX_TEXT,
@@ -174,7 +176,9 @@ class Guard(ToolRunner):
             kept = GateRecord(metrics, labels, limit=UNLIMITED if max_trace is None else max_trace)
             now = self._time()
             rest = journal, escalation, kept, run_id, now
-            return Run(procedure, setting, hints, judge, *rest, has_clock=clock is not None)
+            certifies, has_clock = certify and log is not None, clock is not None
+            about_run = procedure, setting, hints, judge, *rest
+            return Run(*about_run, has_clock=has_clock, certifies=certifies)
 
         self._new_run: Final = new_run
         self._run = new_run()

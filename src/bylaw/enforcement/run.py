@@ -60,6 +60,7 @@ class Run:
         now: float | None,
         *,
         has_clock: bool,
+        certifies: bool,
     ) -> None:
         self.id = id
         """The run's id, which is part of every decision's."""
@@ -67,6 +68,8 @@ class Run:
         """The time: by the clock, or the latest that was given. It never goes back."""
         self.has_clock: Final = has_clock
         """Is everything that happens stamped with the time?"""
+        self.certifies: Final = certifies
+        """Does the log get certificates of refusals?"""
         self.procedure: Final = procedure
         self.setting: Final[Setting] = setting
         self.hints: Final[Hints] = hints

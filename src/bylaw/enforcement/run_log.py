@@ -75,7 +75,7 @@ def procedure_hash(procedure: Procedure) -> str:
     return hashlib.sha256(canonical(procedure.to_dict()).encode()).hexdigest()
 
 
-def decision_entry(decision: Decision) -> dict[str, Json]:
+def decision_entry(decision: Decision, certificates: Sequence[Json]) -> dict[str, Json]:
     """The entry of a decision. It distinguishes a person's approval from the agent's insistence."""
     call = decision.call
     named = {"id": call.id, "agent": call.agent, "start": call.start}
@@ -95,6 +95,7 @@ def decision_entry(decision: Decision) -> dict[str, Json]:
         "insisted": [name for name in decision.overridden if name not in decision.approved],
         "approved": list(decision.approved),
         "decided": decision.decided,
+        **({"certificates": list(certificates)} if certificates else {}),
     }
 
 
