@@ -90,6 +90,17 @@ def test_links(path: Path) -> None:
             assert anchor in Page(found).anchors(), f"{link}: there is no such heading"
 
 
+def test_figures_of_the_readme_are_on_the_pages_it_links_to() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    evidence = text[text.index("## Does it work?") : text.index("## Where to go")]
+    linked = re.findall(r"\[([^\]]+)\]\(([^)#]+)(?:#[^)]*)?\)", evidence)
+    assert len(linked) > 5
+    for told, page in linked:
+        figures = re.findall(r"\d(?:[\d,.]*\d)?", told)
+        found = (ROOT / page).read_text(encoding="utf-8")
+        assert not [each for each in figures if each not in found], f"{page}: {told}"
+
+
 @pytest.mark.parametrize("path", PAGES, ids=_name)
 def test_files_that_pages_name_exist(path: Path) -> None:
     named = re.compile(r"(?:src|tests|docs|examples)/[\w./-]*\w")
