@@ -7,17 +7,21 @@ The peer is driven as its plugins drive it: one `Session` per hook, `pre` before
 after it, with its packaged rules for the same subjects switched on. Both see the same calls in the
 same order. A forbidden run is caught if one of its calls is refused or asked about; an allowed run
 is wrongly stopped if one is refused, and a person is bothered if one is asked about.
+
+Decisions are timed by the clock in a process that stays, and by processor time in new processes.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import tempfile
 import time
 from collections import Counter
 from pathlib import Path
+from resource import RUSAGE_CHILDREN, getrusage
 from statistics import median
 
 from coding_scenarios import SCENARIOS, calls_of
@@ -35,6 +39,13 @@ RULES = (
 """The packaged rules of the peer for the subjects of the runs."""
 FILES = ("a.py", ".env", ".env.example", "requirements.txt", "build/a.o", "src/app.py")
 ROUNDS = 5
+EVENT = {
+    "hook_event_name": "PreToolUse",
+    "session_id": "s",
+    "tool_name": "Bash",
+    "tool_input": {"command": "ls"},
+    "tool_use_id": "1",
+}
 
 
 def answers_of_bylaw(root: Path) -> tuple[list[str], list[float]]:
@@ -109,11 +120,6 @@ def answers_of_peer(python: str, root: Path) -> tuple[list[str], list[float]]:
     return answers, seconds
 
 
-OURS_COLD = """
-import sys
-from bylaw import Call, Guard, Procedure
-Guard(Procedure.load(sys.argv[1] + "/procedure.yaml")).propose([Call("Bash", {"command": "ls"})])
-"""
 PEER_COLD = """
 import sys
 from agentltl_coding import Harness, Session, configure
@@ -123,11 +129,22 @@ Session(root, root, "cold").pre("Bash", {"command": "ls"})
 """
 
 
-def cold(python: str, program: str, root: Path) -> float:
-    """The seconds of a new process that makes one decision, as a command hook does."""
-    start = time.perf_counter()
-    subprocess.run([python, "-c", program, str(root)], check=True, capture_output=True)
-    return time.perf_counter() - start
+def hook_command(root: Path) -> list[str]:
+    """The command that Claude Code runs for each event, in a session that has begun."""
+    command = [sys.executable, "-P", "-m", "bylaw", "hook", "claude-code"]
+    command += ["-p", str(root / "procedure.yaml"), "--state", str(root / "hooks")]
+    start = {"hook_event_name": "SessionStart", "session_id": "s"}
+    processor_time(command, json.dumps(start))
+    return command
+
+
+def processor_time(command: list[str], text: str = "") -> float:
+    """The processor time in seconds of a new process that makes one decision, as a hook does."""
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+    before = getrusage(RUSAGE_CHILDREN)
+    subprocess.run(command, input=text.encode(), env=environment, check=True, capture_output=True)
+    after = getrusage(RUSAGE_CHILDREN)
+    return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
 
 
 def table(title: str, answers: list[str]) -> None:
@@ -157,10 +174,12 @@ def main() -> None:
             times.setdefault("bylaw", []).append(median(seconds))
             theirs, seconds = answers_of_peer(python, root)
             times.setdefault("agentltl-coding", []).append(median(seconds))
-            times.setdefault("bylaw, new process", []).append(cold(sys.executable, OURS_COLD, root))
-            times.setdefault("agentltl-coding, new process", []).append(
-                cold(python, PEER_COLD, root)
-            )
+            command = hook_command(root)
+            for name, taken in (
+                ("bylaw", processor_time(command, json.dumps(EVENT))),
+                ("agentltl-coding", processor_time([python, "-c", PEER_COLD, str(root)])),
+            ):
+                times.setdefault(f"{name}, new process", []).append(taken)
     print(f"{len(SCENARIOS)} runs")
     table("bylaw", ours)
     table("agentltl-coding", theirs)
