@@ -91,8 +91,9 @@ def openai_agents() -> Run:
 
 
 def pydantic_ai() -> Run:
-    """An agent of Pydantic AI, with a gate and without; the difference is the cost."""
+    """An agent of Pydantic AI, with a gate and with idle hooks; the difference is the cost."""
     from pydantic_ai import Agent
+    from pydantic_ai.capabilities import AbstractCapability
     from pydantic_ai.messages import ModelResponse, TextPart, ToolCallPart
     from pydantic_ai.models.function import FunctionModel
 
@@ -114,7 +115,22 @@ def pydantic_ai() -> Run:
         limits = UsageLimits(request_limit=None)
         return agent(capabilities=capabilities).run("go", usage_limits=limits)
 
-    return compared(lambda: run([]), lambda: run([GateCapability(PROCEDURE)]))
+    class Idle(AbstractCapability[Any]):  # type: ignore[misc]  # the framework is not followed
+        """The gate's hooks, without the gate."""
+
+        async def wrap_model_request(self, ctx: Any, *, request_context: Any, handler: Any) -> Any:
+            return await handler(request_context)
+
+        async def after_model_request(self, ctx: Any, *, response: Any, **_: Any) -> Any:
+            return response
+
+        async def wrap_tool_execute(self, ctx: Any, *, args: Any, handler: Any, **_: Any) -> Any:
+            return await handler(args)
+
+        async def before_tool_execute(self, ctx: Any, *, args: Any, **_: Any) -> Any:
+            return args
+
+    return compared(lambda: run([Idle()]), lambda: run([GateCapability(PROCEDURE)]))
 
 
 def smolagents() -> Run:
@@ -228,19 +244,31 @@ def fastmcp() -> Run:
         for each in TOOLS.values():
             server.tool(coroutine(each))
         gate: Any = ServerGate(PROCEDURE, run=lambda: "run")
-        inside = 0.0
-        given = gate.on_call_tool
+        inside, nested = 0.0, False
+        given, find = gate.on_call_tool, server.get_tool
+
+        async def get_tool(name: str, *more: Any, **named: Any) -> Any:
+            """FastMCP's own function, which the gate calls to learn the tool's schema."""
+            nonlocal inside
+            begun = thread_time()
+            try:
+                return await find(name, *more, **named)
+            finally:
+                inside += 0 if nested else thread_time() - begun + CLOCK
+
+        server.get_tool = get_tool
 
         async def on_call_tool(context: Any, call_next: Any) -> Any:
             nonlocal inside
 
             async def timed(inner: Any) -> Any:
-                nonlocal inside
-                begun = thread_time()
+                nonlocal inside, nested
+                begun, nested = thread_time(), True
                 try:
                     return await call_next(inner)
                 finally:
                     inside += thread_time() - begun + CLOCK
+                    nested = False
 
             begun = thread_time()
             try:
@@ -311,3 +339,102 @@ def google_adk() -> Run:
         assert asyncio.run(work()) == "done"
 
     return run
+
+
+def strands() -> Run:
+    """An agent of Strands, with a gate and with idle hooks; the difference is the cost."""
+    from collections.abc import AsyncIterator
+
+    from strands import Agent, hooks, tool
+    from strands.hooks import HookProvider
+    from strands.models import Model
+
+    from bylaw.adapters.strands import GateHooks
+
+    class Scripted(Model):  # type: ignore[misc]  # the framework is not followed
+        def __init__(self) -> None:
+            self.left = iter([*CALLS, None])
+
+        def update_config(self, **_: Any) -> None:
+            return None
+
+        def get_config(self) -> dict[str, Any]:
+            return {}
+
+        def structured_output(self, *_: Any, **__: Any) -> Any:
+            raise NotImplementedError
+
+        async def stream(self, *_: Any, **__: Any) -> AsyncIterator[Any]:
+            call = next(self.left)
+            start: Any = {}
+            delta: Any = {"text": "done"}
+            if call is not None:
+                start = {"toolUse": {"toolUseId": "c", "name": call.tool}}
+                delta = {"toolUse": {"input": json.dumps(dict(call.args))}}
+            yield {"messageStart": {"role": "assistant"}}
+            yield {"contentBlockStart": {"start": start}}
+            yield {"contentBlockDelta": {"delta": delta}}
+            yield {"contentBlockStop": {}}
+            yield {"messageStop": {"stopReason": "tool_use" if call else "end_turn"}}
+
+    tools = [tool(coroutine(each)) for each in TOOLS.values()]
+    names = ("BeforeInvocation", "BeforeModelCall", "BeforeTools", "BeforeToolCall")
+    events = [getattr(hooks, f"{name}Event") for name in (*names, "AfterInvocation")]
+
+    def run(provider: Any) -> Any:
+        about: Any = {"tools": tools, "hooks": [provider], "callback_handler": None}
+        return Agent(model=Scripted(), **about).invoke_async("go")
+
+    class Idle(HookProvider):  # type: ignore[misc]  # the framework is not followed
+        """The gate's hooks, without the gate."""
+
+        def register_hooks(self, registry: Any, **_: Any) -> None:
+            for event in events:
+                registry.add_callback(event, self.pass_on)
+
+        async def pass_on(self, event: Any) -> None:
+            return None
+
+    return compared(lambda: run(Idle()), lambda: run(GateHooks(PROCEDURE)))
+
+
+def agent_framework() -> Run:
+    """An agent of the Microsoft Agent Framework, with a gate and with idle middleware."""
+    from agent_framework import (
+        Agent,
+        AgentMiddleware,
+        BaseChatClient,
+        ChatMiddleware,
+        ChatMiddlewareLayer,
+        ChatResponse,
+        Content,
+        FunctionInvocationLayer,
+        FunctionMiddleware,
+        Message,
+        tool,
+    )
+
+    from bylaw.adapters.agent_framework import AgentGateMiddleware
+
+    class Scripted(FunctionInvocationLayer, ChatMiddlewareLayer, BaseChatClient):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__(function_invocation_configuration={"max_iterations": 2 * TURNS})
+            self.left = iter(CALLS)
+
+        async def _inner_get_response(self, **_: Any) -> Any:
+            content = Content.from_text("done")
+            if (call := next(self.left, None)) is not None:
+                content = Content.from_function_call("c", call.tool, arguments=dict(call.args))
+            return ChatResponse(messages=[Message("assistant", [content])])
+
+    tools = [tool(coroutine(each)) for each in TOOLS.values()]
+
+    def run(middleware: list[Any]) -> Any:
+        return Agent(client=Scripted(), tools=tools, middleware=middleware).run("go")
+
+    async def process(_: Any, context: Any, call_next: Any) -> None:
+        await call_next()
+
+    kinds = (AgentMiddleware, ChatMiddleware, FunctionMiddleware)
+    idle = [type("Idle", (kind,), {"process": process})() for kind in kinds]
+    return compared(lambda: run(idle), lambda: run([AgentGateMiddleware(PROCEDURE)]))

@@ -24,8 +24,9 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
+from functools import lru_cache
 from typing import Any, Final
 from uuid import uuid4
 
@@ -279,10 +280,13 @@ def _judged(name: str, args: Any, id: str, tools: Mapping[str, Any], agent: str)
     return Call(name, {**_defaults(tools.get(name)), **as_json(args or {})}, id=id, agent=agent)
 
 
-def _defaults(tool: Any) -> dict[str, Json]:
+def _defaults(tool: Any) -> Mapping[str, Json]:
     function = getattr(tool, "func", None)
-    if function is None:
-        return {}
+    return {} if function is None else _defaults_of(function)
+
+
+@lru_cache(maxsize=1024)
+def _defaults_of(function: Callable[..., Any]) -> Mapping[str, Json]:
     given = inspect.signature(function).parameters.values()
     plain = (str, int, float, bool, type(None))
     return {each.name: each.default for each in given if isinstance(each.default, plain)}
