@@ -49,9 +49,12 @@ def _data(html: str) -> Any:
     return json.loads(found[1]) if found else None
 
 
-def test_the_page_holds_the_worst_traces_and_some_of_each_rule(html: str, summary: Summary) -> None:
+def test_the_page_holds_the_worst_traces_and_some_of_each_rule_and_set(
+    html: str, summary: Summary
+) -> None:
     wanted = {each.name for each in summary.worst}
     wanted |= {each.name for found in summary.examples.values() for each in found}
+    wanted |= {each.first.name for each in summary.frequent_sets()[: corpus_page.SETS]}
     assert {trace["trace"] for trace in _data(html)} == wanted
     scores = {trace["trace"]: trace["score"] for trace in _data(html)}
     assert all(scores[each.name] == each.score for each in summary.worst)
@@ -80,23 +83,28 @@ def browser() -> Iterator[Browser]:
     yield from chromium.launched("THE REPORT ON A CORPUS")
 
 
-@pytest.mark.browser
-@pytest.mark.parametrize("size", [chromium.WIDE, chromium.NARROW], ids=["wide", "narrow"])
-def test_traces_open_and_close(
-    browser: Browser, html: str, summary: Summary, tmp_path: Path, size: tuple[int, int]
-) -> None:
+@pytest.fixture(params=[chromium.WIDE, chromium.NARROW], ids=["wide", "narrow"])
+def opened(
+    request: pytest.FixtureRequest, browser: Browser, html: str, tmp_path: Path
+) -> Iterator[chromium.Opened]:
+    """The page in a browser. Closing it fails if something was logged as an error."""
     file = tmp_path / "report.html"
     file.write_text(html, encoding="utf-8")
-    opened = chromium.Opened.in_(browser, size)
-    opened.go(file)
+    found = chromium.Opened.in_(browser, request.param)
+    found.go(file)
+    yield found
+    found.close()
+
+
+@pytest.mark.browser
+def test_traces_open_and_close(opened: chromium.Opened, summary: Summary) -> None:
     page = opened.page
     wide = page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
     assert wide[0] <= wide[1]
-    assert page.locator("figure svg").count() == 1
     worst = summary.worst[0]
     page.get_by_role("link", name=worst.name, exact=True).first.click()
     page.wait_for_selector(".viewer")
-    assert page.locator(".rule[data-verdict=violated]").count() == worst.violated
+    assert page.locator(".rule[data-verdict=violated]").count() == len(worst.violated)
     assert page.locator("#report").is_hidden()
     page.get_by_role("button", name="Summary").click()
     page.wait_for_selector("#report:visible")
@@ -105,4 +113,75 @@ def test_traces_open_and_close(
     page.wait_for_selector(".viewer")
     page.evaluate("hash => { location.hash = hash }", urlencode({"trace": "of no such name"}))
     page.wait_for_selector("#report:visible")
+
+
+@pytest.mark.browser
+def test_two_clicks_lead_from_a_rule_to_a_trace_that_violates_it(
+    opened: chromium.Opened, summary: Summary
+) -> None:
+    rule = max(summary.rules(), key=lambda rule: rule.violated)
+    page = opened.page
+    rows = page.locator("#traces-body tr:visible")
+    everything = rows.count()
+    page.locator("#rules-body").get_by_role("link", name=rule.name, exact=True).click()
+    page.wait_for_function("document.querySelectorAll('.is-chosen').length === 1")
+    assert 0 < rows.count() < everything
+    assert f"violating {rule.name}" in page.locator("#selected").inner_text()
+    rows.first.locator(".name a").click()
+    page.wait_for_selector(".viewer")
+    violated = page.locator(".rule[data-verdict=violated]").all_inner_texts()
+    assert any(rule.name in text for text in violated)
+    page.go_back()
+    page.wait_for_selector("#report:visible")
+    assert 0 < rows.count() < everything, "the selection is in the address"
+    page.get_by_role("link", name="Show all").click()
+    page.wait_for_function("document.querySelectorAll('.is-chosen').length === 0")
+    assert rows.count() == everything
+
+
+@pytest.mark.browser
+def test_a_bar_of_the_histogram_lists_traces_with_its_score(opened: chromium.Opened) -> None:
+    page = opened.page
+    bar = page.locator("a.bin").first
+    low = float((bar.get_attribute("href") or "").partition("=")[2])
+    bar.click()
+    page.wait_for_function("document.querySelector('#selected').textContent.includes('score from')")
+    scores = page.locator("#traces-body tr:visible").evaluate_all(
+        "rows => rows.map(row => Number(row.dataset.score))"
+    )
+    assert scores
+    assert all(low - 1e-9 <= score < low + 0.05 for score in scores)
+
+
+@pytest.mark.browser
+def test_the_slash_key_searches_rules_and_traces(opened: chromium.Opened, summary: Summary) -> None:
+    page = opened.page
+    name = summary.rules()[0].name
+    page.keyboard.press("/")
+    page.keyboard.type(name.upper())
+    shown = page.locator("#rules-body tr:visible").all_inner_texts()
+    assert shown
+    assert all(name in text for text in shown)
+    page.keyboard.press("Control+A")
+    page.keyboard.press("Delete")
+    assert page.locator("#rules-body tr:visible").count() == len(summary.rules())
+
+
+@pytest.mark.browser
+def test_rules_sort_by_violations_and_tell_their_text_when_focused(
+    browser: Browser, html: str, tmp_path: Path, summary: Summary
+) -> None:
+    file = tmp_path / "report.html"
+    file.write_text(html, encoding="utf-8")
+    opened = chromium.Opened.in_(browser, chromium.WIDE)
+    opened.go(file)
+    page = opened.page
+    page.get_by_role("button", name="violated", exact=True).click()
+    names = page.locator("#rules-body tr").evaluate_all("rows => rows.map(row => row.dataset.name)")
+    counts = {rule.name: rule.violated for rule in summary.rules()}
+    assert [counts[name] for name in names] == sorted(counts.values(), reverse=True)
+    first = page.locator("#rules-body tr").first
+    assert first.locator(".about").is_hidden()
+    first.locator("a").focus()
+    assert summary.procedure[names[0]].rule in first.locator(".about").inner_text()
     opened.close()

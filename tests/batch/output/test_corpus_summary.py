@@ -15,7 +15,7 @@ from bylaw.batch.corpus import LocalEngine, score_corpus
 from bylaw.batch.input.chunks import Limits
 from bylaw.batch.input.files import find_files, group_files
 from bylaw.batch.output.reread import reread
-from bylaw.batch.output.summary import ERRORS, EXAMPLES, WORST, Summary
+from bylaw.batch.output.summary import BINS, ERRORS, EXAMPLES, WORST, Summary
 from bylaw.scoring.verify import Report
 from bylaw.tables import WIDTH
 from bylaw.trace.files import read_traces
@@ -77,6 +77,30 @@ def test_every_rule_has_examples(summary: Summary, reports: list[Report]) -> Non
             if constraint.name in {result.name for result in report.violated}
         ]
         assert [each.name for each in summary.examples[constraint.name]] == names[:EXAMPLES]
+
+
+def test_the_histogram_counts_every_score_once(summary: Summary, reports: list[Report]) -> None:
+    scores = [report.score for report in reports if report.score is not None]
+    assert sum(summary.histogram) == len(scores)
+    assert summary.histogram[BINS] == sum(score == 1 for score in scores)
+    for number, count in enumerate(summary.histogram[:BINS]):
+        low, high = number / BINS, (number + 1) / BINS
+        inside = [score for score in scores if low - 1e-9 <= score < high - 1e-9]
+        assert len([score for score in inside if score < 1]) == count, (low, high)
+
+
+def test_sets_are_the_rules_that_traces_violate_together(
+    summary: Summary, reports: list[Report]
+) -> None:
+    together = [tuple(result.name for result in report.violated) for report in reports]
+    found = {
+        tuple(summary.names(each.first.violated)): each.traces for each in summary.frequent_sets()
+    }
+    assert found == {names: count for names, count in Counter(together).items() if names}
+    assert list(found.values()) == sorted(found.values(), reverse=True)
+    for each in summary.frequent_sets():
+        first = together.index(tuple(summary.names(each.first.violated)))
+        assert reports[first].trace.name == each.first.name
 
 
 def test_unusable_records_are_counted_by_file(corpus: Path, tmp_path: Path) -> None:

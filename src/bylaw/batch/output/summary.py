@@ -28,6 +28,10 @@ WORST: Final = 50
 """The number of worst traces that are kept."""
 EXAMPLES: Final = 5
 """The number of violating traces that are kept for each rule."""
+SETS: Final = 1000
+"""The number of different sets of violated rules that are told apart."""
+BINS: Final = 20
+"""The number of equal bins of the histogram of scores; a score of 1 has a bin of its own."""
 ERRORS: Final = 20
 """The number of errors in records that are kept."""
 SHOWN: Final = 10
@@ -47,8 +51,17 @@ class NotableTrace(NamedTuple):
     row: int
     """Its number in the chunk."""
     name: str
-    violated: int
-    """The number of rules that it violates."""
+    violated: tuple[int, ...]
+    """The rules that it violates, by their number in the procedure."""
+
+
+@dataclass(slots=True)
+class ViolatedSet:
+    """The traces that violate the same rules."""
+
+    traces: int
+    first: NotableTrace
+    """The first of them in the corpus."""
 
 
 @dataclass(slots=True)
@@ -73,6 +86,10 @@ class Summary:
     worst: list[NotableTrace] = field(default_factory=list)
     examples: dict[str, list[NotableTrace]] = field(default_factory=dict)
     """The first traces that violate each rule."""
+    histogram: list[int] = field(default_factory=lambda: [0] * (BINS + 1))
+    """The number of traces in each bin of scores."""
+    sets: dict[tuple[int, ...], ViolatedSet] = field(default_factory=dict)
+    """The traces that violate something, by what they violate: the first SETS sets."""
 
     def __post_init__(self) -> None:
         constraints = self.procedure.constraints
@@ -106,6 +123,10 @@ class Summary:
                 self.outcomes, (scores.outcomes == code).sum(axis=0), strict=True
             ):
                 row[code] += int(count)
+        known = scores.values[~np.isnan(scores.values)]
+        # Rounding would put 0.15 into the bin below it: 0.15 * 20 is 2.9999999999999996.
+        bins = np.bincount((known * BINS + 1e-9).astype(np.int64), minlength=BINS + 1)
+        self.histogram = [old + int(new) for old, new in zip(self.histogram, bins, strict=True)]
         decided = scores.outcomes[scores.labels != LABELS.index(None)]
         found = (decided == VIOLATED).sum(axis=0)
         self.lost = [old + int(new) for old, new in zip(self.lost, found, strict=True)]
@@ -113,12 +134,12 @@ class Summary:
     def _remember(self, scores: Scores, cursor: Cursor) -> None:
         values = scores.values
         broken = scores.outcomes == VIOLATED
-        counts = broken.sum(axis=1)
 
         def notable(row: int) -> NotableTrace:
             value = float(values[row])
             score = 1.0 if math.isnan(value) else value  # one without a score is not the worst
-            return NotableTrace(score, cursor, row, scores.names[row], int(counts[row]))
+            violated = tuple(map(int, np.flatnonzero(broken[row])))
+            return NotableTrace(score, cursor, row, scores.names[row], violated)
 
         limit = self.worst[-1].score if len(self.worst) == WORST else 1.0
         low = np.flatnonzero(values < limit)
@@ -131,6 +152,19 @@ class Summary:
             if len(kept) < EXAMPLES:
                 rows = np.flatnonzero(broken[:, number])[: EXAMPLES - len(kept)]
                 kept += [notable(int(row)) for row in rows]
+        different, firsts, counts = np.unique(
+            np.packbits(broken, axis=1), axis=0, return_index=True, return_counts=True
+        )
+        for place in np.argsort(firsts, kind="stable"):
+            if different[place].any():
+                self._count_set(notable(int(firsts[place])), int(counts[place]))
+
+    def _count_set(self, first: NotableTrace, traces: int) -> None:
+        known = self.sets.get(first.violated)
+        if known is not None:
+            known.traces += traces
+        elif len(self.sets) < SETS:
+            self.sets[first.violated] = ViolatedSet(traces, first)
 
     # ── figures ───────────────────────────────────────────────────────────────────────────
 
@@ -166,6 +200,14 @@ class Summary:
             for constraint, counts in zip(self.procedure.constraints, self.outcomes, strict=True)
         ]
 
+    def frequent_sets(self) -> list[ViolatedSet]:
+        """The sets of rules that traces violate, the most frequent first."""
+        return sorted(self.sets.values(), key=lambda each: (-each.traces, each.first.violated))
+
+    def names(self, numbers: Sequence[int]) -> list[str]:
+        """The names of some constraints."""
+        return [self.procedure.constraints[number].name for number in numbers]
+
     def to_dict(self) -> dict[str, Json]:
         """The summary as JSON."""
         return {
@@ -177,8 +219,13 @@ class Summary:
             "layers": dict(self.layers()),
             "constraints": [rule.to_dict() for rule in self.rules()],
             "worst": [
-                {"trace": each.name, "score": each.score, "violated": each.violated}
+                {"trace": each.name, "score": each.score, "violated": len(each.violated)}
                 for each in self.worst
+            ],
+            "histogram": [*self.histogram],
+            "violated_together": [
+                {"constraints": self.names(each.first.violated), "traces": each.traces}
+                for each in self.frequent_sets()
             ],
             "unusable": dict(self.unusable),
             "errors": [*self.errors],
@@ -195,19 +242,29 @@ class Summary:
 
     def state(self) -> dict[str, Any]:
         """The fields that make the summary, ready for JSON, for a run that is resumed."""
-        kept = (each.name for each in fields(self) if each.name != "procedure")
-        return {name: getattr(self, name) for name in kept}
+        kept = (each.name for each in fields(self) if each.name not in ("procedure", "sets"))
+        sets = [(each.traces, each.first) for each in self.sets.values()]
+        return {name: getattr(self, name) for name in kept} | {"sets": sets}
 
     @classmethod
     def from_state(cls, procedure: Procedure, state: Mapping[str, Any]) -> Self:
         """The summary with this state, read from JSON."""
 
+        def one(found: Sequence[Any]) -> NotableTrace:
+            score, cursor, row, name, violated = found
+            return NotableTrace(score, Cursor(*cursor), row, name, tuple(violated))
+
         def notable(found: Sequence[Sequence[Any]]) -> list[NotableTrace]:
-            return [NotableTrace(score, Cursor(*cursor), *rest) for score, cursor, *rest in found]
+            return [one(each) for each in found]
 
         counters = {name: Counter(state[name]) for name in ("unusable", "notes", "alone")}
         examples = {name: notable(found) for name, found in state["examples"].items()}
-        notables = {"worst": notable(state["worst"]), "examples": examples}
+        sets = [ViolatedSet(traces, one(first)) for traces, first in state["sets"]]
+        notables = {
+            "worst": notable(state["worst"]),
+            "examples": examples,
+            "sets": {each.first.violated: each for each in sets},
+        }
         return cls(procedure, **{**state, **counters, **notables})
 
 
@@ -251,7 +308,7 @@ def _layers_table(summary: Summary) -> Table:
 def _worst_table(summary: Summary) -> Table:
     """The traces with the lowest scores."""
     columns = (Column("score", "share"), Column("violated", "count"), Column("trace"))
-    rows = [(each.score, each.violated, short(each.name)) for each in summary.worst[:SHOWN]]
+    rows = [(each.score, len(each.violated), short(each.name)) for each in summary.worst[:SHOWN]]
     return Table("worst", "Worst traces", columns, rows)
 
 

@@ -1,4 +1,4 @@
-"""The report on a corpus: its summary and selected traces, on one page."""
+"""The report on a corpus: scores, rules, what is violated together, and traces to open."""
 
 from __future__ import annotations
 
@@ -6,21 +6,18 @@ import json
 from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Final
-from urllib.parse import urlencode
 
 from bylaw.batch.input.chunks import Limits
 from bylaw.batch.input.files import CorpusFile, group_files
 from bylaw.batch.output.reread import reread
 from bylaw.batch.output.summary import NotableTrace, Summary
-from bylaw.reports.charts.stack import StackedBars
 from bylaw.reports.charts.svg import tag
-from bylaw.reports.figures import STYLE, Figure
 from bylaw.reports.html import viewer
+from bylaw.reports.html.corpus_parts import histogram, rules, sets, traces
 from bylaw.reports.html.markup import facts, section, table_html
 from bylaw.reports.html.page import asset, page
 from bylaw.reports.provenance import Provenance, provenance
 from bylaw.scoring.verify import verify_trace
-from bylaw.tables import Column, Table
 from bylaw.trace.trace import Trace
 from bylaw.values import Json
 
@@ -30,13 +27,8 @@ MAX_TRACE: Final = 500_000
 """The maximum size of a trace on the page, in characters. Larger ones are only named."""
 MAX_TRACES: Final = 20_000_000
 """The maximum size of all traces together."""
-
-_OUTCOMES: Final = Figure(
-    "outcomes",
-    "outcomes",
-    "Of all traces, the share in which each rule was …",
-    StackedBars(("rule",)),
-)
+SETS: Final = 50
+"""The number of sets of violated rules on the page."""
 
 
 def render_corpus(
@@ -46,41 +38,43 @@ def render_corpus(
     origin: Provenance | None = None,
 ) -> str:
     """The page. The selected traces are read again from the corpus."""
-    examples = [each for found in summary.examples.values() for each in found]
-    wanted = {each.name: each for each in (*summary.worst, *examples)}
-    traces = reread(group_files(corpus, limits.chunk), wanted.values(), limits)
-    shown = _shown(summary, wanted, traces)
-    drawn = _OUTCOMES.svg(_outcomes(summary)) if summary.traces else None
-    figure = tag("figure", {}, tag("figcaption", {}, _OUTCOMES.title), drawn or "")
-    tables = [
-        tag("article", {}, tag("h3", {}, escape(table.title)), table_html(table, ()))
-        for table in summary.tables()
-        if table.name != "worst"  # those are shown whole
-    ]
+    wanted = _wanted(summary)
+    read = reread(group_files(corpus, limits.chunk), wanted.values(), limits)
+    shown = _shown(summary, wanted, read)
+    listed = sorted(wanted.values())
     return page(
         "corpus.html",
         title=f"{summary.procedure.name} on {summary.traces:,} traces",
         data=list(shown.values()),
-        styles=[*map(asset, STYLES), STYLE],
+        styles=[asset(name) for name in STYLES],
         scripts=[asset(name) for name in SCRIPTS],
         provenance=origin or provenance(procedure=summary.procedure),
         head=_head(corpus),
         tiles="".join(_tile(*tile) for tile in _tiles(summary)),
-        sections=section("Rules", tag("article", {}, figure), *tables)
-        + section("Traces", _list("The worst", summary.worst, shown), *_by_rule(summary, shown)),
+        sections=section("Scores", histogram(summary.histogram))
+        + section("Rules", rules(summary), *_tables(summary))
+        + section("Violated together", sets(summary, summary.frequent_sets()[:SETS], shown))
+        + section("Traces", traces(summary, listed, shown)),
     )
 
 
+def _wanted(summary: Summary) -> dict[str, NotableTrace]:
+    """The traces on the page, by name: the worst, and the first of each rule and each set."""
+    of_rules = [each for found in summary.examples.values() for each in found]
+    of_sets = [each.first for each in summary.frequent_sets()[:SETS]]
+    return {each.name: each for each in (*summary.worst, *of_rules, *of_sets)}
+
+
 def _shown(
-    summary: Summary, wanted: Mapping[str, NotableTrace], traces: Mapping[str, Trace]
+    summary: Summary, wanted: Mapping[str, NotableTrace], read: Mapping[str, Trace]
 ) -> dict[str, Json]:
     """The viewer's data of each trace, by name, as far as the size limits allow."""
     found: dict[str, Json] = {}
     room = MAX_TRACES
     for name in wanted:
-        if name not in traces:
+        if name not in read:
             continue
-        data = viewer.trace_data(verify_trace(traces[name], summary.procedure), {}, detailed=False)
+        data = viewer.trace_data(verify_trace(read[name], summary.procedure), {}, detailed=False)
         size = len(json.dumps(data))
         if size <= min(MAX_TRACE, room):
             found[name] = data | {"trace": name}
@@ -88,15 +82,13 @@ def _shown(
     return found
 
 
-def _outcomes(summary: Summary) -> Table:
-    """The share of each outcome, for each rule."""
-    names = ("violated", "undecided", "satisfied", "vacuous")
-    columns = (Column("rule"), *(Column(name, "percent") for name in names))
-    rows = [
-        [rule.name, *(getattr(rule, name) / rule.traces for name in names)]
-        for rule in summary.rules()
+def _tables(summary: Summary) -> list[str]:
+    """The tables that the parts of the page do not show: layers and unusable records."""
+    return [
+        tag("article", {}, tag("h3", {}, escape(table.title)), table_html(table, ()))
+        for table in summary.tables()
+        if table.name in ("layers", "unusable")
     ]
-    return Table("outcomes", _OUTCOMES.title, columns, rows)
 
 
 def _head(corpus: Sequence[CorpusFile]) -> str:
@@ -128,42 +120,3 @@ def _tile(name: str, value: str, about: str) -> str:
         tag("b", {}, escape(value)),
         tag("span", {"class": "tile__about"}, escape(about)),
     )
-
-
-def _by_rule(summary: Summary, shown: Mapping[str, Json]) -> list[str]:
-    """For each violated rule, the first traces that violate it."""
-    return [
-        _list(f"Violating {name}", found, shown)
-        for name, found in summary.examples.items()
-        if found
-    ]
-
-
-def _list(title: str, found: Sequence[NotableTrace], shown: Mapping[str, Json]) -> str:
-    """Traces with their scores. Those on the page are links."""
-    heads = [tag("th", {"class": "number"}, head) for head in ("score", "violated")]
-    rows = [
-        tag(
-            "tr",
-            {},
-            tag("td", {"class": "number"}, f"{each.score:.4f}"),
-            tag("td", {"class": "number"}, f"{each.violated:,}"),
-            tag("td", {"class": "words"}, _link(each.name, shown)),
-        )
-        for each in found
-    ]
-    body = [tag("thead", {}, tag("tr", {}, *heads, tag("th", {}, "trace"))), *rows]
-    table = tag("table", {"class": "numbers"}, *body)
-    return tag(
-        "article",
-        {},
-        tag("h3", {}, escape(title)),
-        tag("div", {"class": "scroll"}, table) if found else tag("p", {}, "None."),
-    )
-
-
-def _link(name: str, shown: Mapping[str, Json]) -> str:
-    plain = name.encode("utf-8", "backslashreplace").decode()
-    if name not in shown:
-        return escape(plain)
-    return tag("a", {"href": f"#{urlencode({'trace': plain})}"}, escape(plain))

@@ -20,8 +20,9 @@ SIMULATED: Final = (
 
 
 def section(heading: str, *parts: str) -> str:
-    """A section with a heading. Its id is the heading in lower case."""
-    return tag("section", {"id": heading.lower()}, tag("h2", {}, heading), *parts)
+    """A section with a heading. Its id is the heading in lower case, with hyphens for spaces."""
+    name = heading.lower().replace(" ", "-")
+    return tag("section", {"id": name}, tag("h2", {}, heading), *parts)
 
 
 def facts(items: Iterable[str]) -> str:
