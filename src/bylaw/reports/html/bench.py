@@ -106,7 +106,7 @@ def _part(tables: Mapping[str, Table], name: str, invented: Collection[str]) -> 
     """A table with its figures above it."""
     table = tables[name]
     drawn = [
-        tag("figure", {}, tag("figcaption", {}, escape(figure.title)), svg)
+        tag("figure", {"tabindex": 0}, tag("figcaption", {}, escape(figure.title)), svg)
         for figure in FIGURES
         if (figure.shown_with or figure.table) == name and (svg := figure.svg(tables[figure.table]))
     ]

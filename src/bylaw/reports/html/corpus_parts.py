@@ -33,9 +33,9 @@ def histogram(counts: Sequence[int]) -> str:
         bar = tag("span", {"class": "bin__bar", "data-share": f"{count / (most or 1):.4f}"}, " ")
         inside = tag("span", {"class": "bin__count"}, f"{count:,}" if count else " ") + bar
         mark = tag("span", {"class": "bin__mark"}, f"{low:g}" if number % 4 == 0 else " ")
-        about = {"class": "bin", "title": words, "aria-label": words}
-        link = about | {"href": f"#score={low:.2f}"}
-        bars.append(tag("a", link, inside, mark) if count else tag("span", about, inside, mark))
+        link = {"class": "bin", "title": words, "aria-label": words, "href": f"#score={low:.2f}"}
+        empty = {"class": "bin", "aria-hidden": "true"}
+        bars.append(tag("a", link, inside, mark) if count else tag("span", empty, inside, mark))
     note = tag("p", {"class": "notes"}, "Select a bar to list traces with this score.")
     return tag("article", {}, tag("div", {"class": "histogram"}, *bars), note)
 

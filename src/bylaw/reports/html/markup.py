@@ -39,7 +39,9 @@ def table_html(table: Table, simulated: Collection[str]) -> str:
     ]
     rows = [tag("thead", {}, tag("tr", {}, *head)), tag("tbody", {}, *body)]
     notes = [tag("li", {}, escape(note)) for note in table.notes]
-    scrolls = tag("div", {"class": "scroll"}, tag("table", {"class": "numbers"}, *rows))
+    scrolls = tag(
+        "div", {"class": "scroll", "tabindex": 0}, tag("table", {"class": "numbers"}, *rows)
+    )
     return scrolls + tag("ul", {"class": "notes"}, *notes)
 
 
