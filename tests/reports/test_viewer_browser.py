@@ -346,7 +346,7 @@ def test_verdict_filters(desk: Opened) -> None:
 
 
 def test_the_text_filter_looks_at_names_rules_and_reasons(desk: Opened) -> None:
-    search = desk.page.get_by_role("searchbox")
+    search = desk.page.get_by_label("Filter rules by text")
     for typed, expected in {
         "FIRST": ["verify-first"],
         "refund verify": ["verify-first"],
@@ -361,7 +361,7 @@ def test_the_text_filter_looks_at_names_rules_and_reasons(desk: Opened) -> None:
 
 
 def test_escape_in_the_text_filter_empties_it_first(desk: Opened) -> None:
-    desk.page.get_by_role("searchbox").fill("looked")
+    desk.page.get_by_label("Filter rules by text").fill("looked")
     desk.page.keyboard.press("Escape")
     assert desk.rules(".is-selected") == ["verify-first"]
     desk.page.keyboard.press("Escape")
@@ -370,7 +370,7 @@ def test_escape_in_the_text_filter_empties_it_first(desk: Opened) -> None:
 
 def test_keys_alone_are_enough_for_the_rules(desk: Opened) -> None:
     keys, focused = desk.page.keyboard, "document.activeElement.textContent"
-    desk.page.get_by_role("searchbox").focus()
+    desk.page.get_by_label("Filter rules by text").focus()
     keys.press("Tab")
     assert desk.page.evaluate(focused) == "verify-first", "the list is one tab stop"
     keys.press("ArrowDown")
@@ -505,3 +505,61 @@ def test_one_page_can_show_one_trace_after_the_other(desk: Opened) -> None:
     )
     assert desk.page.locator("h1").all_inner_texts() == ["other"]
     assert desk.rules(".is-selected") == ["looked-up"]
+
+
+# ── finding calls ────────────────────────────────────────────────────────────────────────────
+
+
+def _visible(desk: Opened) -> list[str]:
+    return desk.page.locator(".card--call:visible .card__number").all_text_contents()
+
+
+def test_the_slash_key_searches_calls_and_escape_clears(desk: Opened) -> None:
+    desk.page.keyboard.press("/")
+    desk.page.keyboard.type("ADA")
+    assert _visible(desk) == ["#4"]
+    assert "1 of 5 calls" in desk.page.locator(".call-filter").inner_text()
+    assert desk.page.locator(".message:visible").count() == 0
+    desk.page.keyboard.press("Escape")
+    assert _visible(desk) == ["#1", "#2", "#3", "#4", "#5"]
+    assert desk.page.locator(".message:visible").count() == 3
+
+
+def test_calls_are_filtered_by_tool(desk: Opened) -> None:
+    choose = desk.page.get_by_label("Filter calls by tool")
+    assert choose.locator("option").all_text_contents() == [
+        *("all tools", "lookup", "refund", "verify")
+    ]
+    choose.select_option("refund")
+    assert _visible(desk) == ["#3", "#5"]
+    assert desk.page.locator(".step:visible").count() == 2, "empty steps are hidden"
+    choose.select_option("")
+    assert len(_visible(desk)) == 5
+
+
+def test_messages_are_searched_too(desk: Opened) -> None:
+    desk.page.get_by_label("Search calls").fill("kettle")
+    assert desk.page.locator(".message:visible h3").all_text_contents() == ["user"]
+    assert _visible(desk) == []
+
+
+def test_calls_with_times_are_on_a_time_axis(open_page: Open) -> None:
+    usage = {"input_tokens": 300, "cost": 0.25}
+    calls = [
+        Call("lookup", {"order": 1}, start=1_700_000_000, end=1_700_000_002, usage=usage),
+        Call("verify", start=1_700_000_050, end=1_700_000_051, usage=usage),
+        Call("refund", start=1_700_000_100, end=1_700_000_200),
+    ]
+    page = open_page(render_trace(verify_trace(Trace(calls), PROCEDURE))).page
+    marks = page.locator(".time-axis__mark")
+    lefts = marks.evaluate_all("marks => marks.map(mark => parseFloat(mark.style.left))")
+    assert lefts == pytest.approx([0, 25, 50])
+    assert marks.last.get_attribute("title") == "#3 refund, +1:40"
+    assert "3.3 min" in page.locator(".time-axis__ends").inner_text()
+    totals = page.locator(".time-axis__totals").inner_text()
+    assert totals == "in all: 600 input_tokens, 0.5 cost"
+    marks.nth(1).click()
+
+
+def test_calls_without_times_have_no_axis(desk: Opened) -> None:
+    assert desk.page.locator(".time-axis").count() == 0

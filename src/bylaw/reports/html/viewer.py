@@ -51,6 +51,8 @@ SCRIPTS: Final = (
     "refused.js",
     "timeline.js",
     "overview.js",
+    "call_filter.js",
+    "time_axis.js",
     "viewer.js",
 )
 """The scripts that define `renderTrace`, in loading order."""
@@ -217,7 +219,7 @@ def _told(event: Event, first: float | None) -> dict[str, Json]:
 
 
 def _when(start: float | None, first: float | None) -> dict[str, Json]:
-    """A time as people read it: since the beginning of the run, and as a date."""
+    """A time since the beginning of the run, in words and in seconds, and as a date."""
     if start is None or first is None:
         return {}
     try:
@@ -229,7 +231,8 @@ def _when(start: float | None, first: float | None) -> dict[str, Json]:
     days, hours = divmod(hours, 24)
     clock = f"{hours}:{minutes:02}:{seconds:02}" if days or hours else f"{minutes}:{seconds:02}"
     since = f"+{days} d {clock}" if days else f"+{clock}"
-    return {"since": since, "started": f"{at:%Y-%m-%d %H:%M:%S} UTC"}
+    started = f"{at:%Y-%m-%d %H:%M:%S} UTC"
+    return {"since": since, "started": started, "at": round(max(0.0, start - first), 3)}
 
 
 def _refused(refusal: Refusal, number: int) -> dict[str, Json]:

@@ -17,13 +17,15 @@ const FOLDED = { system: 200, user: 480, assistant: 480, answer: 1600 };
  * `highlight({ calls, absence, messages, others, broken, refused, picked })`, where `others` are
  * messages that matter because they are not what the rule looks for, and `broken` are the calls
  * that break the rule, if several do; `reveal(index)`, which scrolls to a
- * call; `point(index)`, which also flashes it; `revealMessage(number)`; `revealRefused(number)`.
+ * call; `filter(test)`, which hides what does not pass, and returns the number of calls that do;
+ * `point(index)`, which also flashes it; `revealMessage(number)`; `revealRefused(number)`.
  */
 function renderTimeline(data, hues, onPick, onRule) {
   const cards = [];
   const calls = [];
   const messages = [];
   const refusals = [];
+  const rows = [];
   const list = el("ol.steps", { "aria-label": "Timeline" });
   for (const step of data.steps) {
     const row = stepRow(step, hues);
@@ -33,6 +35,7 @@ function renderTimeline(data, hues, onPick, onRule) {
     }
     for (const [item, element] of row.messages) messages[item.event] = element;
     for (const [item, element] of row.refusals) refusals[item.number] = element;
+    rows.push({ element: row.element, shown: [...row.cards, ...row.messages, ...row.refusals] });
     list.append(row.element);
   }
   if (!data.steps.length) list.append(el("li.empty", null, "The trace is empty: no calls, no answer."));
@@ -76,6 +79,18 @@ function renderTimeline(data, hues, onPick, onRule) {
       const focused = [deciding, absence, said, others, refused].some((each) => each.length);
       list.classList.toggle("is-focused", focused);
       lit = marks.map(([index]) => cards[index]);
+    },
+    filter(test) {
+      let found = 0;
+      for (const { element, shown } of rows) {
+        for (const [item, part] of shown) {
+          part.hidden = test !== null && !test(item);
+          found += Number(item.kind === "call" && !part.hidden);
+        }
+        element.hidden = shown.every(([, part]) => part.hidden);
+      }
+      roving.refresh();
+      return found;
     },
     reveal,
     revealMessage(number, instantly = false) {

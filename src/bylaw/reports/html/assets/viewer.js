@@ -25,6 +25,8 @@ function renderTrace(data, container, { hash = true } = {}) {
   const stayAt = (name) => select(byName.get(name), { scroll: false });
   const timeline = renderTimeline(data, hues, toggleCall, stayAt);
   const overview = renderOverview(data, hues, (index) => timeline.reveal(index), stop.signal);
+  const filter = renderCallFilter(data, (test) => timeline.filter(test), stop.signal);
+  const axis = renderTimeAxis(data, hues, (index) => timeline.reveal(index));
   const bar = renderFocusBar({
     onClear: () => select(null),
     onReveal: (index) => timeline.reveal(index),
@@ -77,7 +79,7 @@ function renderTrace(data, container, { hash = true } = {}) {
     addEventListener("hashchange", follow, { signal: stop.signal });
   }
 
-  const parts = [bar.element, overview.element, timeline.element];
+  const parts = [bar.element, filter, overview.element, axis, timeline.element];
   const pane = el("section.pane.pane--time", { "aria-label": "Calls" }, parts);
   root.append(renderHeader(data), el("div.panes", null, rules.element, pane));
   container.replaceChildren(root);
