@@ -29,7 +29,7 @@ WORST: Final = 50
 EXAMPLES: Final = 5
 """The number of violating traces that are kept for each rule."""
 SETS: Final = 1000
-"""The number of different sets of violated rules that are told apart."""
+"""The most sets of violated rules that are counted."""
 BINS: Final = 20
 """The number of equal bins of the histogram of scores; a score of 1 has a bin of its own."""
 ERRORS: Final = 20
