@@ -19,8 +19,9 @@ from bylaw.logic.walk import tools_in
 from bylaw.names import FINAL_ANSWER
 from bylaw.procedure.procedure import Procedure
 from bylaw.saved import fields, flag, listed, places, text, whole
+from bylaw.semantics.dispatch import Attempt
 from bylaw.semantics.machine.machine_cache import MachineCache
-from bylaw.semantics.monitors import Attempt, Monitors
+from bylaw.semantics.monitors import Monitors
 from bylaw.semantics.verdict import Verdict
 from bylaw.trace.event import Call, Message
 from bylaw.trace.trace import answer_text

@@ -9,18 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Final
+from typing import Final, TypeAlias
 
 from bylaw.errors import clipped
 from bylaw.saved import listed, places, text, whole
-from bylaw.semantics.engine import Engine
+from bylaw.semantics.engine import Engine, EngineMark
 from bylaw.semantics.verdict import Verdict
-from bylaw.trace.event import Call
+from bylaw.trace.event import Call, Event
 from bylaw.values import Json, copied
 from bylaw.work import UNLIMITED, OverBudget, allot
 
 MAX_REASON: Final = 300
 """The length of the reason why a formula could not be decided, in characters."""
+ExecutedMark: TypeAlias = tuple[dict[int, Engine], dict[int, str], list[tuple[Engine, EngineMark]]]
+"""The engines and the formulas without a verdict, and the state of each engine."""
 
 
 class ExecutedVerdicts:
@@ -49,7 +51,7 @@ class ExecutedVerdicts:
             second.restore(copied(engine.save()))
 
     @contextmanager
-    def scoring(self, index: int) -> Iterator[None]:
+    def _scoring(self, index: int) -> Iterator[None]:
         """Gives up the verdict of a formula if it cannot be decided within the block."""
         allot(self._max_work)
         try:
@@ -60,9 +62,29 @@ class ExecutedVerdicts:
         finally:
             allot(UNLIMITED)
 
+    def take(self, index: int, event: Event, position: int, step: int, new_step: bool) -> None:
+        """Takes in the next event for a formula."""
+        with self._scoring(index):
+            self.engines[index].take(event, position, step, new_step)
+
+    def waiting(self) -> list[int]:
+        """The formulas whose verdicts the results of earlier calls can change."""
+        return [index for index, engine in self.engines.items() if engine.waits]
+
+    def mark(self) -> ExecutedMark:
+        """The current state, for `undo`."""
+        marks = [(engine, engine.mark()) for engine in self.engines.values()]
+        return dict(self.engines), dict(self.unscored), marks
+
+    def undo(self, mark: ExecutedMark) -> None:
+        """Goes back to a state that `mark` returned."""
+        self.engines, self.unscored, marks = mark
+        for engine, state in marks:
+            engine.undo(state)
+
     def record(self, index: int, place: int, call: Call) -> None:
         """Takes in the result of a call."""
-        with self.scoring(index):
+        with self._scoring(index):
             if self.engines[index].awaits(place):
                 self.engines[index].record(place, call)
 

@@ -1,108 +1,34 @@
-"""Many formulas followed together: an event touches only those that it may move.
+"""Many formulas followed together, from the first event to a verdict on each.
 
-A call touches a formula that names its tool, one that a call of any tool would move at present
-(`X`, a window of positions), and one about calls in general. The cost of a call is
-that of the few formulas it touches, not of all.
+Events are dispatched to the formulas that they may move (`dispatch`). Results arrive later than
+their calls, and deadlines pass between events.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
-from types import MappingProxyType
-from typing import Final, TypeAlias
+from typing import Final
 
 from bylaw.frozen import replace
-from bylaw.logic import formula as f
 from bylaw.saved import Damaged, fields, flag, listed, places, whole
-from bylaw.semantics.engine import Engine, EngineAnswer, EngineMark, heard_role
-from bylaw.semantics.engines import engine_for
-from bylaw.semantics.executed import ExecutedVerdicts, read_reasons, reason_of
-from bylaw.semantics.machine.machine_cache import MachineCache
+from bylaw.semantics.dispatch import Dispatcher
+from bylaw.semantics.engine import Engine
+from bylaw.semantics.executed import read_reasons
 from bylaw.semantics.past.records import event_of, event_record
 from bylaw.semantics.verdict import Verdict
-from bylaw.trace.event import Call, Event, Message, may_get_result
-from bylaw.trace.trace import Events
+from bylaw.trace.event import Call, may_get_result
 from bylaw.values import Json, copied
-from bylaw.vocabulary.registry import EMPTY, Vocabulary
-from bylaw.vocabulary.view import Order
-from bylaw.work import UNLIMITED, OverBudget, allot, meter
+from bylaw.work import UNLIMITED, OverBudget, allot
 
-_NAMELESS: Final = "\0"
-"""A name that no tool and no role has."""
-_MIN_OUTSTANDING: Final = 64
-"""With more outstanding results than this, those that no longer matter are dropped."""
-
-
-_Before: TypeAlias = tuple[int, Engine, EngineMark, Verdict, bool, bool]
-"""A formula before an event on trial: its number, its engine with the state, and its verdict. Did
-the event open a step for the formula, and did it so because the event that opened the step was
-excused?"""
+_SAVED: Final = (
+    *("length", "calls", "steps", "opened", "waiting", "engines", "verdicts", "open", "broken"),
+    *("lost", "executed", "unscored", "reopened"),
+)
+"""The parts of a saved state."""
 
 
-_NOTHING: Final[Mapping[int, list[Call]]] = MappingProxyType({})
-_Steps: TypeAlias = tuple[int | None, bool, bool]
-"""The step of the latest event. Was that an assistant's message? Is the step over, whatever step
-the next event carries?"""
-
-
-class Attempt:
-    """An event that was taken in on trial."""
-
-    __slots__ = (
-        "_calls",
-        "_monitors",
-        "_opened",
-        "_position",
-        "_scored",
-        "_steps",
-        "before",
-        "doomed",
-        "early",
-    )
-
-    def __init__(self, monitors: Monitors) -> None:
-        self._monitors = monitors
-        self._position, self._calls = monitors.length, monitors.calls
-        self._opened, self._steps = monitors._opened, monitors._steps
-        executed = monitors.executed
-        scored = executed.engines and (dict(executed.engines), dict(executed.unscored))
-        self._scored = scored or None
-        self.before: list[_Before] = []
-        """The formulas that the event moves."""
-        self.doomed: list[int] = []
-        """The formulas that the event dooms."""
-        self.early: Mapping[int, list[Call]] = _NOTHING
-        """The formulas that other outcomes of outstanding calls would doom through the event, with
-        these calls."""
-
-    @property
-    def moved(self) -> list[int]:
-        """The formulas that the event may have moved."""
-        return [before[0] for before in self.before]
-
-    def take_back(self) -> None:
-        """Undoes the event."""
-        monitors = self._monitors
-        for before in reversed(self.before):
-            monitors._undo(before)
-        if self._scored is not None:
-            monitors.executed.engines, monitors.executed.unscored = self._scored
-        monitors.outstanding.pop(self._position, None)
-        monitors.length, monitors.calls = self._position, self._calls
-        monitors._opened = self._opened
-        monitors._steps = self._steps
-
-    def keep(self, excused: Iterable[int] = ()) -> None:
-        """Keeps the event. These formulas are then followed as if it had not been."""
-        chosen = set(excused)
-        for before in self.before if chosen else ():
-            index, engine, *_ = before
-            if index in chosen and engine is self._monitors.engines[index]:
-                self._monitors._excuse(before)
-
-
-class Monitors:
+class Monitors(Dispatcher):
     """Follows several formulas; `verdicts` has one verdict for each, in the given order.
 
     `events` is one setting for all formulas, or one for each. `cache` holds machines that other
@@ -116,231 +42,10 @@ class Monitors:
     that takes more steps stays unknown.
     """
 
-    def __init__(
-        self,
-        formulas: Iterable[f.Formula],
-        *,
-        order: Order = "position",
-        events: Events | Sequence[Events] = "calls",
-        vocabulary: Vocabulary = EMPTY,
-        metrics: Mapping[str, Json] | None = None,
-        labels: Mapping[str, Json] | None = None,
-        cache: MachineCache | None = None,
-        excuses: bool = False,
-        max_work: float = UNLIMITED,
-    ) -> None:
-        rules = list(formulas)
-        self._excuses: Final = excuses
-        self._max_work: Final = max_work
-        kinds = [events] * len(rules) if isinstance(events, str) else list(events)
-        self.length = 0
-        """The number of events so far."""
-        self.calls = 0
-        """The number of calls among them."""
-        self._steps: _Steps = None, False, False
-        self._opened = False
-        """Has a message opened the step, so that the next call opens it for rules about calls?"""
-        self.outstanding: dict[int, tuple[Call, int, frozenset[int]]] = {}
-        """Calls without a result yet, each with its number among calls and the formulas waiting."""
-        self._outstanding_limit = _MIN_OUTSTANDING
-
-        def new_engine(index: int) -> Engine:
-            settings = order, kinds[index], vocabulary, metrics or {}, labels or {}, cache
-            return engine_for(rules[index], *settings)
-
-        self.engines: Final = [new_engine(index) for index in range(len(rules))]
-        self.executed: Final = ExecutedVerdicts(new_engine, max_work)
-        self._reopened: set[int] = set()
-        """The formulas of which the event that opened the current step was excused."""
-        engines = list(enumerate(self.engines))
-        self.sees_messages: Final = frozenset(i for i, kind in enumerate(kinds) if kind == "all")
-        """The formulas to which messages are events."""
-        self._hears_messages: Final = self.sees_messages | {i for i, e in engines if e.overhears}
-        self.fallible: Final = [(i, e) for i, e in engines if e.may_fail]
-        """The formulas that call functions of users, with their engines."""
-        self.with_deadlines: Final = frozenset(i for i, e in engines if e.has_deadlines)
-        """The formulas that can be doomed by the passing of time alone."""
-        self.verdicts: list[Verdict] = [engine.verdict() for engine in self.engines]
-        self.unmet: set[int] = self._find_unmet()
-        """The formulas that would be violated if the trace ended now, but are not doomed."""
-        self._open = {i for i, verdict in enumerate(self.verdicts) if not verdict.final}
-        self._always = {i for i in self._open if self.engines[i].hears_everything}
-        self._movable = {i for i, e in engines if e.moves_on_any_call} - self._always
-        self.restless = self._find_restless()
-        """The formulas that any call may move at present; before the first call, most of them."""
-        self._concerned = {} if cache is None or labels else cache.concerned
-        self.broken: dict[int, str] = {}
-        """The formulas that cannot be decided because a user's function failed."""
-        self.exhausted: set[int] = set()
-        """The formulas for which the latest event took more than `max_work`."""
-
-    def _find_restless(self) -> set[int]:
-        return {i for i in self._open & self._movable if not self.engines[i].idles()}
-
-    def _find_unmet(self) -> set[int]:
-        return {i for i, v in enumerate(self.verdicts) if v is Verdict.PRESUMABLY_VIOLATED}
-
-    def _note_unmet(self, index: int, verdict: Verdict) -> None:
-        if verdict is Verdict.PRESUMABLY_VIOLATED:
-            self.unmet.add(index)
-        elif self.unmet:
-            self.unmet.discard(index)
-
-    def concerned_by(self, name: str) -> frozenset[int]:
-        """The formulas that name the tool or role, or that need every event."""
-        found = self._concerned.get(name)
-        if found is None:
-            naming = {i for i, engine in enumerate(self.engines) if engine.concerns(name)}
-            found = self._concerned[name] = frozenset(naming | self._always)
-        return found
-
-    @property
-    def wide(self) -> frozenset[int]:
-        """The formulas that calls of any tool concern, also of one that they do not name."""
-        return self.concerned_by(_NAMELESS)
-
     @property
     def keeps_events(self) -> list[bool]:
         """For each formula: does it keep events and search them later?"""
         return [engine.keeps_events for engine in self.engines]
-
-    # ── taking in events ─────────────────────────────────────────────────────────────────
-
-    def step(self, event: Event) -> list[int]:
-        """Takes in the next event; returns the formulas that it dooms."""
-        if not self._excuses:
-            return self._step(event, None)
-        attempt = self.attempt(event)
-        lost = sorted({*attempt.doomed, *self.faults()})
-        attempt.keep(lost)
-        return lost
-
-    def attempt(self, event: Event) -> Attempt:
-        """Takes in the next event on trial; `take_back` undoes it.
-
-        The event is judged as if its step ended with it. A formula doomed on that assumption may
-        still be met within the step: its entry in `verdicts` is not final.
-        """
-        attempt = Attempt(self)
-        attempt.doomed = self._step(event, attempt.before)
-        if len(self.outstanding) > (attempt._position in self.outstanding):
-            attempt.early = self._found_early(attempt)
-        return attempt
-
-    def _found_early(self, attempt: Attempt) -> dict[int, list[Call]]:
-        """The formulas for which the latest event should have waited, with those calls."""
-        early: dict[int, list[Call]] = {}
-        for index, engine, *_ in attempt.before:
-            decides = engine is self.engines[index] and index in self._open
-            if decides and engine.waits and index not in attempt.doomed:
-                allot(self._max_work)
-                try:
-                    waiting = engine.outstanding_evidence()
-                except OverBudget as error:
-                    self._break(index, error)
-                    continue
-                finally:
-                    allot(UNLIMITED)
-                if waiting:
-                    early[index] = self._outstanding_calls(index, waiting)
-        return early
-
-    def _outstanding_calls(self, index: int, places: Sequence[int]) -> list[Call]:
-        numbers = {
-            position if index in self.sees_messages else number: call
-            for position, (call, number, _) in self.outstanding.items()
-        }
-        return [numbers[place] for place in places if place in numbers]
-
-    def _step(self, event: Event, before: list[_Before] | None) -> list[int]:
-        """Takes in an event; on trial, adds the states of the formulas it moves to `before`."""
-        step, new_step = self._step_of(event)
-        position, self.length = self.length, self.length + 1
-        new_to_calls = new_step or self._opened
-        number = self.calls
-        if isinstance(event, Call):
-            self.calls, self._opened = number + 1, False
-            concerned = self._concerned.get(event.tool) or self.concerned_by(event.tool)
-            if self.restless:
-                concerned = concerned | self.restless
-        else:
-            self._opened = new_to_calls
-            concerned = self.concerned_by(heard_role(event.role)) | self.restless
-            concerned = concerned & self._hears_messages
-        if self.exhausted:
-            self.exhausted = set()
-        doomed: list[int] = []
-        waiting: list[int] = []
-        engines, verdicts, open_formulas = self.engines, self.verdicts, self._open
-        for index in concerned & open_formulas:
-            engine, reopened = engines[index], index in self._reopened
-            place, opens = number, new_to_calls
-            if index in self.sees_messages:
-                place, opens = position, new_step
-            if reopened:
-                self._reopened.discard(index)
-                opens = True
-            if engine.metered:
-                meter.limit = meter.left = self._max_work
-            try:
-                if before is not None:
-                    before.append((index, engine, engine.mark(), verdicts[index], opens, reopened))
-                answer = engine.follow(event, place, step, opens)
-            except Exception as error:  # a user's comparator, or too much work
-                self._break(index, error)
-                continue
-            finally:
-                if engine.metered:
-                    meter.limit = meter.left = UNLIMITED
-            verdict, ended, idles = answer
-            if verdict is not verdicts[index] or not idles or index in self.restless:
-                self._note(index, answer)
-            if (verdict if before is None else ended) is Verdict.VIOLATED:
-                doomed.append(index)
-            if engine.waits and index in open_formulas:
-                waiting.append(index)
-        if self.executed.engines:
-            seen = (position, step, new_step), (number, step, new_to_calls)
-            waiting += self._step_executed(event, seen, before)
-        if position == 0:
-            self.restless = set(self.restless)  # it has lost most of its members: a smaller table
-        if waiting and may_get_result(event):
-            self.outstanding[position] = (event, number, frozenset(waiting))
-            if before is None and len(self.outstanding) > self._outstanding_limit:
-                self.drop_unawaited()
-        return doomed
-
-    def _step_of(self, event: Event) -> tuple[int, bool]:
-        """The step of the next event, and whether that is a new step; as in a finished trace.
-
-        An event without a step gets the next one; calls share the step of the assistant's text.
-        """
-        last, said, over = self._steps
-        step = event.step
-        if step is None:
-            shares = said and isinstance(event, Call) and not over
-            step = (-1 if last is None else last) + (not shares)
-        self._steps = step, isinstance(event, Message) and event.role == "assistant", False
-        return step, over or step != last
-
-    def _step_executed(
-        self, event: Event, seen: Sequence[tuple[int, int, bool]], before: list[_Before] | None
-    ) -> list[int]:
-        """Takes in an event for the engines that follow all events; returns those that wait."""
-        engines = self.executed.engines
-        for index, engine in list(engines.items()):
-            if isinstance(event, Message) and index not in self._hears_messages:
-                continue
-            with self.executed.scoring(index):
-                if before is not None:
-                    mark = engine.mark()
-                    before.append((index, engine, mark, self.verdicts[index], False, False))
-                engine.take(event, *seen[index not in self.sees_messages])
-        return [index for index, engine in engines.items() if engine.waits]
-
-    def pass_over(self, message: Message) -> None:
-        """Counts the step of a message that no formula sees; the message has no position."""
-        self._opened = self._step_of(message)[1] or self._opened
 
     @property
     def next_step(self) -> int:
@@ -348,138 +53,10 @@ class Monitors:
         last = self._steps[0]
         return 0 if last is None else last + 1
 
-    def end_step(self) -> None:
-        """Ends the current step: the next event is in a new one."""
-        last, said, _ = self._steps
-        self._steps = last, said, True
-        for index in sorted(self._open):
-            self.engines[index].end_step()
-            self._note(index, self.engines[index].answer())
-
-    def _note(self, index: int, answer: EngineAnswer) -> None:
-        """Notes the state of a formula that has moved; it is retired if its verdict is final."""
-        verdict, _, idles = answer
-        if not idles:
-            if index in self._movable:
-                self.restless.add(index)
-        elif index in self.restless:
-            self.restless.remove(index)
-        if verdict is not self.verdicts[index]:
-            self.verdicts[index] = verdict
-            self._note_unmet(index, verdict)
-        if verdict is Verdict.VIOLATED or verdict is Verdict.SATISFIED:
-            self.retire(index)
-
-    def _settled(self, index: int, engine: Engine) -> Verdict:
-        """The verdict after a result, if its step ended. Without one, the next event is judged."""
-        try:
-            answer = engine.answer()
-            self._note(index, answer)
-            return answer.verdict_if_step_ended
-        except OverBudget:
-            self.verdicts[index] = Verdict.PRESUMABLY_VIOLATED
-            self._note_unmet(index, self.verdicts[index])
-        except Exception as failure:  # a user's comparator
-            self._break(index, failure)
-        return self.verdicts[index]
-
-    def _break(self, index: int, error: Exception) -> Verdict:
-        """Stops following a formula that can no longer be decided."""
-        self.broken[index] = reason_of(error)
-        if isinstance(error, OverBudget):
-            self.exhausted.add(index)
-        self.verdicts[index] = Verdict.PRESUMABLY_VIOLATED
-        self.unmet.discard(index)
-        self.retire(index)
-        return self.verdicts[index]
-
-    def _undo(self, before: _Before) -> None:
-        """Returns a formula to its state before an attempt."""
-        index, engine, mark, verdict, _, reopened = before
-        engine.undo(mark)
-        if engine is not self.engines[index]:
-            return  # it follows what was executed; the other engine of the formula decides
-        self.verdicts[index] = verdict
-        self._note_unmet(index, verdict)
-        self.broken.pop(index, None)
-        self._open.add(index)
-        if reopened:
-            self._reopened.add(index)
-        if index in self._movable and not engine.idles():
-            self.restless.add(index)
-
-    # ── excused events ───────────────────────────────────────────────────────────────────
-
-    def _excuse(self, before: _Before) -> None:
-        """Follows a formula as if the latest event had not been."""
-        index, *_, opens_step, _ = before
-        self._follow_executed(index)
-        self._undo(before)
-        if opens_step:
-            self._reopened.add(index)
-
-    def _excuse_call(self, index: int, place: int) -> None:
-        """Follows a formula as if the call whose result was just recorded had not been made."""
-        self._follow_executed(index)
-        self.broken.pop(index, None)
-        self._open.add(index)
-        if self.engines[index].drop(place):
-            self._reopened.add(index)
-        self._note(index, self.engines[index].answer())
-
-    def _follow_executed(self, index: int) -> None:
-        """Has the verdict on the executed events followed apart from the one that is enforced."""
-        engine, verdict = self.engines[index], self.verdicts[index]
-        self.executed.follow(index, engine, verdict, self.broken.get(index))
-
     def executed_verdict(self, index: int) -> Verdict | None:
         """The verdict of a formula on all events; None if it could not be decided."""
         enforced = None if index in self.faults() else self.verdicts[index]
         return self.executed.verdict(index, enforced)
-
-    def faults(self) -> dict[int, str]:
-        """The formulas that could not be decided at the latest event, with the reasons."""
-        if not self.fallible:
-            return self.broken
-        found = {i: engine.fault for i, engine in self.fallible if i in self._open}
-        return self.broken | {i: fault for i, fault in found.items() if fault is not None}
-
-    def retire(self, index: int) -> None:
-        """Stops following a formula; its verdict stays as it is."""
-        self._open.discard(index)
-        self.restless.discard(index)
-
-    # ── the clock ────────────────────────────────────────────────────────────────────────
-
-    def tick(self, now: float) -> list[tuple[int, float]]:
-        """The time has come to `now`; returns the formulas doomed by it, and their deadlines.
-
-        With `excuses`, a formula is then followed as if nothing had been due, and may be returned
-        again for a later deadline.
-        """
-        lost: list[tuple[int, float]] = []
-        for index in sorted(self.with_deadlines & self._open):
-            engine = self.engines[index]
-            while (due := engine.next_deadline()) is not None and due < now:
-                engine.tick(now)
-                self._note(index, engine.answer())
-                if index in self._open:
-                    break  # less than a microsecond late
-                lost.append((index, due))
-                if not self._excuses:
-                    break
-                self._follow_executed(index)
-                self._open.add(index)
-                engine.drop_next_deadline()
-                self._note(index, engine.answer())
-        for index in self.with_deadlines & self.executed.engines.keys():
-            self.executed.engines[index].tick(now)
-        return lost
-
-    def next_deadline(self) -> float | None:
-        """The time by which something must happen, if anything must."""
-        found = (self.engines[index].next_deadline() for index in self.with_deadlines & self._open)
-        return min((due for due in found if due is not None), default=None)
 
     # ── results ──────────────────────────────────────────────────────────────────────────
 
@@ -533,31 +110,59 @@ class Monitors:
             del self.outstanding[position]
         return doomed
 
-    def others_wait(self, own: int | None) -> bool:
-        """Do formulas wait for results of calls other than the one at the position `own`?"""
-        if not self.outstanding or (len(self.outstanding) == 1 and own in self.outstanding):
-            return False
-        return any(waiting for p, (_, _, waiting) in self.outstanding.items() if p != own)
+    def _settled(self, index: int, engine: Engine) -> Verdict:
+        """The verdict after a result, if its step ended. Without one, the next event is judged."""
+        try:
+            answer = engine.answer()
+            self._note(index, answer)
+            return answer.verdict_if_step_ended
+        except OverBudget:
+            self.verdicts[index] = Verdict.PRESUMABLY_VIOLATED
+            self._note_unmet(index, self.verdicts[index])
+        except Exception as failure:  # a user's comparator
+            self._break(index, failure)
+        return self.verdicts[index]
 
-    def drop_unawaited(self) -> None:
-        """Drops the outstanding results that no formula waits for any more."""
-        self.outstanding = {
-            position: (call, number, concerned)
-            for position, (call, number, concerned) in self.outstanding.items()
-            if any(
-                engine.awaits(position if i in self.sees_messages else number)
-                for i in concerned
-                for engine in self._following(i)
-            )
-        }
-        self._outstanding_limit = max(_MIN_OUTSTANDING, 2 * len(self.outstanding))
+    def _excuse_call(self, index: int, place: int) -> None:
+        """Follows a formula as if the call whose result was just recorded had not been made."""
+        self._follow_executed(index)
+        self.broken.pop(index, None)
+        self._open.add(index)
+        if self.engines[index].drop(place):
+            self._reopened.add(index)
+        self._note(index, self.engines[index].answer())
 
-    def _following(self, index: int) -> Iterator[Engine]:
-        """The engines that still follow a formula."""
-        if index in self._open:
-            yield self.engines[index]
-        if index in self.executed.engines:
-            yield self.executed.engines[index]
+    # ── the clock ────────────────────────────────────────────────────────────────────────
+
+    def tick(self, now: float) -> list[tuple[int, float]]:
+        """The time has come to `now`; returns the formulas doomed by it, and their deadlines.
+
+        With `excuses`, a formula is then followed as if nothing had been due, and may be returned
+        again for a later deadline.
+        """
+        lost: list[tuple[int, float]] = []
+        for index in sorted(self.with_deadlines & self._open):
+            engine = self.engines[index]
+            while (due := engine.next_deadline()) is not None and due < now:
+                engine.tick(now)
+                self._note(index, engine.answer())
+                if index in self._open:
+                    break  # less than a microsecond late
+                lost.append((index, due))
+                if not self._excuses:
+                    break
+                self._follow_executed(index)
+                self._open.add(index)
+                engine.drop_next_deadline()
+                self._note(index, engine.answer())
+        for index in self.with_deadlines & self.executed.engines.keys():
+            self.executed.engines[index].tick(now)
+        return lost
+
+    def next_deadline(self) -> float | None:
+        """The time by which something must happen, if anything must."""
+        found = (self.engines[index].next_deadline() for index in self.with_deadlines & self._open)
+        return min((due for due in found if due is not None), default=None)
 
     # ── saving ───────────────────────────────────────────────────────────────────────────
 
@@ -628,10 +233,3 @@ class Monitors:
             raise Damaged("a formula is followed no longer, although its verdict is open")
         self.unmet = self._find_unmet() - self.broken.keys()
         self.restless = self._find_restless()
-
-
-_SAVED: Final = (
-    *("length", "calls", "steps", "opened", "waiting", "engines", "verdicts", "open", "broken"),
-    *("lost", "executed", "unscored", "reopened"),
-)
-"""The parts of a saved state."""

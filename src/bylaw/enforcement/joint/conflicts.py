@@ -18,8 +18,9 @@ from bylaw.enforcement.joint.rules import JointRules
 from bylaw.frozen import frozen
 from bylaw.names import FINAL_ANSWER
 from bylaw.saved import choice, fields, listed, whole
+from bylaw.semantics.dispatch import Attempt
 from bylaw.semantics.machine.follower import PlainFollower
-from bylaw.semantics.monitors import Attempt, Monitors
+from bylaw.semantics.monitors import Monitors
 from bylaw.trace.event import Call
 from bylaw.values import Json
 
