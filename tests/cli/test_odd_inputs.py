@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 import os
 import socket
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from forked_commands import run_command
 
 RULES = "bylaw: 1\nname: desk\nconstraints:\n  - {name: verified, rule: G(refund -> O verify)}\n"
 RUN = {"tool_calls": [{"step": 0, "tool_name": "refund", "arguments": {}}]}
@@ -52,21 +51,6 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-RUNNER = """
-import io, sys, json
-from bylaw.cli.main import main
-for arguments in json.load(sys.stdin):
-    sys.stderr = io.StringIO()
-    sys.stdout = io.StringIO()
-    try:
-        code = main(arguments)
-    except BaseException as error:
-        code = repr(error)
-    shown = sys.stdout.getvalue() + sys.stderr.getvalue()
-    print(json.dumps([arguments, code, shown]), file=sys.__stdout__, flush=True)
-"""
-
-
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="NOT TESTED: there are no pipes here")
 @pytest.mark.parametrize(
     "odd",
@@ -77,19 +61,11 @@ for arguments in json.load(sys.stdin):
     ids=lambda odd: ascii(odd)[:20],
 )
 def test_an_odd_input_is_refused_at_once(desk: Path, odd: str) -> None:
-    commands = [each for each in COMMANDS if " -o" not in each or odd not in ("missing", "~")]
-    runs = [[word.format(odd) for word in command.split()] for command in commands]
-    found = subprocess.run(
-        [sys.executable, "-c", RUNNER],
-        input=json.dumps(runs),
-        capture_output=True,
-        text=True,
-        cwd=desk,
-        timeout=300,
-    )
-    lines = [json.loads(line) for line in found.stdout.splitlines()]
-    assert len(lines) == len(runs), found.stderr
-    for arguments, code, shown in lines:
-        assert code == 2, (arguments, code, shown)
-        assert "Traceback" not in shown
-        assert "\0" not in shown
+    for command in COMMANDS:
+        if " -o" in command and odd in ("missing", "~"):
+            continue
+        arguments = [word.format(odd) for word in command.split()]
+        done = run_command(arguments, folder=desk)
+        assert done.returncode == 2, (arguments, done.stdout)
+        assert "Traceback" not in done.stdout
+        assert "\0" not in done.stdout

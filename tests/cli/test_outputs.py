@@ -5,14 +5,13 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import subprocess
-import sys
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
+from forked_commands import run_command
 
 from bylaw.cli.main import COMMANDS, main, module_of
 
@@ -197,7 +196,7 @@ def test_a_file_that_looks_like_ours_is_kept(desk: Path, name: str) -> None:
     assert path.read_text() == content
 
 
-@pytest.mark.parametrize("name", ["bench instance", "bench report --csv", "train data build"])
+@pytest.mark.parametrize("name", ["bench instance", "bench report --csv"])
 def test_a_file_that_was_edited_is_kept(desk: Path, name: str) -> None:
     assert _run(FOLDERS[name], "out") == 0
     edited = next(each for each in sorted((desk / "out").iterdir()) if each.name != ".bylaw")
@@ -300,13 +299,6 @@ def test_scores_do_not_replace_what_appears_meanwhile(
 # ── whole or not at all ───────────────────────────────────────────────────────────────────
 
 WRITERS = FILES | FOLDERS
-LIMITED = """
-import resource, sys
-from bylaw.cli.main import main
-resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]), int(sys.argv[1])))
-sys.exit(main(sys.argv[2:]))
-"""
-"""Runs a command that cannot write a file larger than this."""
 
 
 @pytest.mark.parametrize("name", WRITERS)
@@ -314,21 +306,16 @@ sys.exit(main(sys.argv[2:]))
 def test_a_full_disk_leaves_no_half_file(desk: Path, name: str, size: int) -> None:
     arguments = WRITERS[name].format("out").split()
     before = {path: path.stat().st_size for path in desk.rglob("*") if path.is_file()}
-    done = subprocess.run(
-        [sys.executable, "-c", LIMITED, str(size), *arguments],
-        capture_output=True,
-        text=True,
-        cwd=desk,
-    )
-    assert done.returncode in (0, 1, 2), done.stderr
-    assert "Traceback" not in done.stderr
+    done = run_command(arguments, folder=desk, largest_file=size)
+    assert done.returncode in (0, 1, 2), done.stdout
+    assert "Traceback" not in done.stdout
     assert all(path.stat().st_size == length for path, length in before.items())
     left = {path for path in desk.rglob("*") if path.is_file()} - set(before)
     left = {path for path in left if path.name != ".bylaw" and ".parts/" not in str(path)}
     assert not [each for each in left if each.name.endswith(".draft")]
     if done.returncode == 2:
         assert not left
-        assert "cannot write" in done.stderr
+        assert "cannot write" in done.stdout
 
 
 @pytest.mark.parametrize("name", ["view", "verify --report", "bench report"])

@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from forked_commands import start_command
 
 from bylaw.cli.main import main
 from bylaw.terminal import safe
@@ -120,19 +119,13 @@ def _at_a_terminal(arguments: list[str], folder: Path) -> str:
     ours, theirs = pty.openpty()
     environment = {**os.environ, "PYTHONIOENCODING": "utf-8", "COLUMNS": "120", "TERM": "xterm"}
     environment.pop("NO_COLOR", None)
-    with subprocess.Popen(
-        [sys.executable, "-m", "bylaw", *arguments],
-        stdin=subprocess.DEVNULL,
-        stdout=theirs,
-        stderr=theirs,
-        cwd=folder,
-        env=environment,
-    ):
-        os.close(theirs)
-        received = b""
-        while piece := _read(ours):
-            received += piece
+    server = start_command(arguments, folder=folder, environment=environment, output=theirs)
+    os.close(theirs)
+    received = b""
+    while piece := _read(ours):
+        received += piece
     os.close(ours)
+    server.wait()
     return received.decode()
 
 

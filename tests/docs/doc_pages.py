@@ -19,6 +19,7 @@ import doctest
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator
@@ -27,6 +28,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from forked_commands import run_command
 
 from bylaw import parse
 
@@ -37,6 +39,8 @@ _TITLE = re.compile(r'title="([^"]+)"')
 _EXIT = re.compile(r"\[exit (\d+)\]")
 _LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 _HEADING = re.compile(r"#{1,6} +(.+)")
+_SHELL = re.compile(r"[|&;<>$*?`~{}()]")
+"""Characters by which a command may need a shell."""
 _INLINE_CODE = re.compile(r"(`+)(?:(?!\1).)+?\1")
 
 
@@ -171,18 +175,7 @@ class Runner:
 
     def console(self, block: Block) -> None:
         for line, command, expected, code in commands(block):
-            done = subprocess.run(
-                command,
-                shell=True,
-                cwd=self.folder,
-                env=environment(),
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,  # one stream, as on a terminal
-                encoding="utf-8",
-                timeout=120,
-                check=False,
-            )
+            done = self.command(command)
             if not matches(expected, done.stdout):
                 changes = difflib.unified_diff(
                     expected.splitlines(), done.stdout.splitlines(), "page", "output", lineterm=""
@@ -192,6 +185,24 @@ class Runner:
             if done.returncode != code:
                 message = f"$ {command} exits with {done.returncode}, not {code}"
                 raise AssertionError(self.at(line, f"{message}\n{done.stdout}"))
+
+    def command(self, command: str) -> subprocess.CompletedProcess[str]:
+        """Runs a command as a shell would. Its two streams are one, as on a terminal."""
+        program, *arguments = shlex.split(command)
+        if program == "bylaw" and not _SHELL.search(command):
+            return run_command(arguments, folder=self.folder, environment=environment())
+        return subprocess.run(
+            command,
+            shell=True,
+            cwd=self.folder,
+            env=environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            encoding="utf-8",
+            timeout=120,
+            check=False,
+        )
 
     # ── Python ───────────────────────────────────────────────────────────────────────────
 

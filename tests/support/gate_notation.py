@@ -22,6 +22,7 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -48,8 +49,9 @@ class Scenario:
     rules: list[dict[str, Any]] = field(default_factory=list)
     turns: list[str] = field(default_factory=list)
 
+    @cached_property
     def procedure(self) -> Procedure:
-        """The rules as a procedure."""
+        """The rules as a procedure; made once, as in a program with many runs."""
         stated: dict[str, Any] = {k: v for k, v in self.options.items() if k in _PROCEDURE}
         if tools := stated.get("tools"):
             stated["tools"] = json.loads(tools) if tools.startswith("{") else tools.split()
@@ -65,7 +67,7 @@ class Scenario:
         if "ask" in given:
             wanted = given.pop("ask")
             given["ask"] = _first() if wanted == "first" else ANSWERS[wanted]
-        return Guard(self.procedure(), **given)
+        return Guard(self.procedure, **given)
 
     def check(self) -> None:
         """Plays the scenario. At its end, the trace of what ran has the score of the guard."""

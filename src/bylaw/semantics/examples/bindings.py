@@ -56,6 +56,10 @@ class DraftReader:
         default_factory=dict, init=False
     )
     """The values of variables on the draft as it is now."""
+    _sees_answer: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._sees_answer = sees_answer(self.formula)  # asked for every event
 
     def pick(self, options: Sequence[_Option]) -> _Option:
         """One of the options; the plainest comes first."""
@@ -81,7 +85,7 @@ class DraftReader:
     @property
     def visible(self) -> list[DraftEvent]:
         """The events that the rule sees."""
-        return self.draft.visible(self.setting.events, sees_answer(self.formula))
+        return self.draft.visible(self.setting.events, self._sees_answer)
 
     def position(self, event: DraftEvent | None) -> int:
         """The position of an event; that after the last one if the rule does not see it."""
