@@ -10,6 +10,7 @@ from random import Random
 from typing import Any, Final
 
 import pytest
+from random_cases import share
 from small_logs import KEY, OTHER_KEY, lines_of, rewritten, write_log
 
 from bylaw import AuditLog, LogError
@@ -245,7 +246,7 @@ def test_exactly_what_the_docs_say_is_not_found(
     anchor = check(folder / f"run-{key is None}.jsonl").anchor
     opened = sealing_key(key) if key else None
     undetected: Counter[str] = Counter()
-    for _ in range(1500):
+    for _ in range(share(1500)):
         made, rewrote = _altered(random, list(lines), other)
         altered = b"".join(made)
         try:

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from collections import Counter
@@ -14,6 +13,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from random_cases import chosen_number
 from system_calls import intercepted
 
 from bylaw import AuditLog
@@ -21,8 +21,8 @@ from bylaw.audit.check import check
 from bylaw.audit.reader import read_log
 from bylaw.audit.torn import SECTOR
 
-KILLS = int(os.environ.get("BYLAW_LOG_KILLS", "40"))
-POWER_CUTS = int(os.environ.get("BYLAW_LOG_POWER_CUTS", "300"))
+KILLS = chosen_number("BYLAW_LOG_KILLS", 40)
+POWER_CUTS = chosen_number("BYLAW_LOG_POWER_CUTS", 300)
 
 # One process forks a writer for each kill. It acknowledges decisions through a pipe, and SIGKILL
 # ends it: every other time in the middle of a write, otherwise before or after some system call.

@@ -8,6 +8,7 @@ from random import Random
 from typing import Any
 
 import pytest
+from random_cases import share
 from small_logs import lines_of, rewritten, write_log
 
 from bylaw import AuditLog, Call, Guard, Procedure, Trace, TraceError, read_trace, read_traces
@@ -52,7 +53,7 @@ def _live(guard: Guard, random: Random, turns: int) -> None:
             return
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(share(40)))
 def test_a_log_is_the_trace_of_the_report(seed: int, tmp_path: Path) -> None:
     random = Random(seed)
     path = tmp_path / "gate.jsonl"

@@ -5,7 +5,6 @@ BYLAW_CERTIFICATES is the number of pairs of each law; each of them is forged in
 
 from __future__ import annotations
 
-import os
 from contextlib import suppress
 from random import Random
 from typing import Any
@@ -14,13 +13,14 @@ import strategies
 from forging import Case, case_of, edited, lies, procedure_of
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from random_cases import chosen_number
 
 import bylaw_check
 from bylaw import Trace, parse, to_json, to_text, verify_trace
 from bylaw.logic.formula import Formula
 from bylaw.texts.occurrence import mentions
 
-PAIRS = int(os.environ.get("BYLAW_CERTIFICATES", "100"))
+PAIRS = chosen_number("BYLAW_CERTIFICATES", 100)
 LAW = settings(max_examples=PAIRS, deadline=None, suppress_health_check=list(HealthCheck))
 FORMULAS = st.one_of(
     strategies.formulas(),

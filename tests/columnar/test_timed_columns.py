@@ -9,6 +9,7 @@ from dataclasses import replace
 from random import Random
 
 import pytest
+from random_cases import chosen_number
 from timed_formulas import TimedFormulas
 from timed_rules import DEADLINES, OTHERS, WINDOWS
 from timed_traces import timed_trace
@@ -39,7 +40,7 @@ from bylaw.columnar.segments import TruthColumn
 
 RUNS = int(os.environ.get("BYLAW_TIMED_RUNS", "12"))
 """The number of corpora for each rule."""
-PAIRS = int(os.environ.get("BYLAW_TIMED_PAIRS", "3000"))
+PAIRS = chosen_number("BYLAW_TIMED_PAIRS", 3_000)
 """The number of random pairs of a formula and a trace."""
 SIZE = 6
 """The number of traces of a corpus."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from functools import cache
 from importlib import import_module
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -38,7 +40,8 @@ def driver(request: pytest.FixtureRequest) -> CaseDriver:
     return made
 
 
-def _why_not(scenario: Scenario, folder: Path) -> str | None:
+@cache
+def _why_not(scenario: Scenario) -> str | None:
     """The reason why no framework can express a scenario."""
     steps = steps_of(scenario)
     if scenario.options.get("events") == "all" or any(step.act == "message" for step in steps):
@@ -55,11 +58,13 @@ def _why_not(scenario: Scenario, folder: Path) -> str | None:
     ]
     if answered and any(step.calls for step in steps[answered[0] + 1 :]):
         return "the agent ends with an answer that is accepted"
-    with AuditLog(folder / "alone.jsonl", durable=False) as log:
-        with_results(scenario, log)
-    if not _agree(decided(folder / "alone.jsonl"), expected(scenario)):
-        return "a call has no result in it, and frameworks run calls to their end"
-    return None
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "alone.jsonl")
+        with AuditLog(path, durable=False) as log:
+            with_results(scenario, log)
+        if _agree(decided(path), expected(scenario)):
+            return None
+    return "a call has no result in it, and frameworks run calls to their end"
 
 
 def _agree(
@@ -76,7 +81,7 @@ def _agree(
 def test_the_framework_decides_as_the_table_says(
     driver: CaseDriver, scenario: Scenario, tmp_path: Path
 ) -> None:
-    reason = _why_not(scenario, tmp_path) or driver.why_not(scenario)
+    reason = _why_not(scenario) or driver.why_not(scenario)
     if reason is not None:
         pytest.skip(f"{type(driver).__name__} cannot express it: {reason}")
     path = tmp_path / "log.jsonl"

@@ -7,6 +7,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
+from random_cases import share
 
 from bylaw import AuditLog, Call, Decision, Guard, Procedure, Trace, UsageError, holds, read_trace
 from bylaw.enforcement.replay import replay
@@ -246,7 +247,7 @@ def _verdicts(procedure: Procedure, trace: Trace) -> list[bool]:
     return [holds(constraint.formula, trace) for constraint in procedure.constraints]
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(share(60)))
 def test_a_run_scores_the_same_live_offline_and_from_the_log(seed: int, tmp_path: Path) -> None:
     random, clock = Random(seed), Clock()
     severity = random.choice([None, "SOFT_BLOCK", "TOLERATE"])

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from random_cases import cases
+from random_cases import cases, share
 
 from bylaw import (
     AuditLog,
@@ -252,7 +252,7 @@ def test_guard_trace_and_transcript_have_one_score(seed: int) -> None:
             assert _standings(verify_trace(told, procedure)) == _standings(live)
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(share(60)))
 def test_the_log_tells_the_same_story(seed: int, tmp_path: Path) -> None:
     path = tmp_path / "gate.jsonl"
     with AuditLog(path, durable=False) as log:

@@ -20,6 +20,7 @@ from bylaw import Call, Monitor, Outcome, Procedure, Trace, Verdict, verify_trac
 from bylaw.enforcement.replay import replay
 from bylaw.procedure.lint import lint
 from bylaw.procedure.packaged import packaged_file
+from bylaw.semantics.machine.machine_cache import MachineCache
 from bylaw.semantics.monitors import Monitors
 from bylaw.trace.event import MISSING, Event
 
@@ -175,9 +176,10 @@ def test_live_all_rules_together_say_what_they_say_of_finished_runs(name: str) -
     procedure = load(name)
     formulas = [constraint.formula for constraint in procedure.constraints]
     events = [procedure.events_of(constraint) for constraint in procedure.constraints]
+    cache = MachineCache(procedure.vocabulary)
     for rule, pair in PAIRS[name].items():
         for trace, finished in zip(pair, outcomes(name, rule), strict=True):
-            monitors = Monitors(formulas, order=procedure.order, events=events)
+            monitors = Monitors(formulas, order=procedure.order, events=events, cache=cache)
             follow(monitors, procedure.marked(trace))
             for verdict, (each, outcome) in zip(monitors.verdicts, finished.items(), strict=True):
                 doomed = outcome is Outcome.VIOLATED and each not in NEVER_DOOMED

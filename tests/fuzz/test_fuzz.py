@@ -7,7 +7,6 @@ rule texts.
 from __future__ import annotations
 
 import json
-import os
 from collections import Counter
 from pathlib import Path
 
@@ -15,6 +14,7 @@ import pytest
 from fuzz_corpus import FORMULA, PROCEDURES, RULES, TRACES
 from fuzz_mutations import mutant
 from fuzz_watch import TookTooLong, Watch, check_error, deadline, within
+from random_cases import chosen_number
 
 from bylaw import (
     Call,
@@ -33,7 +33,7 @@ from bylaw import (
     verify_trace,
 )
 
-FILES = int(os.environ.get("BYLAW_FUZZ_FILES", "2000"))
+FILES = chosen_number("BYLAW_FUZZ_FILES", 2_000)
 SEED = 20250711
 MEGABYTES = 200
 

@@ -22,10 +22,11 @@ from fuzz_commands import (
     run,
     run_all,
 )
+from random_cases import chosen_number
 
 from bylaw.cli.main import COMMANDS
 
-FILES = int(os.environ.get("BYLAW_FUZZ_COMMANDS", "400"))
+FILES = chosen_number("BYLAW_FUZZ_COMMANDS", 400)
 
 pytestmark = pytest.mark.fuzz
 

@@ -7,7 +7,6 @@ tests/fuzz/test_saved_states.py` takes some minutes.
 from __future__ import annotations
 
 import json
-import os
 import random
 from collections import Counter
 from collections.abc import Iterator
@@ -15,13 +14,14 @@ from typing import Any
 
 import pytest
 from every_engine import FORBIDDEN, new_guard
+from random_cases import chosen_number
 from saved_states import KEY, damaged, states
 
 from bylaw import Call, Guard, UsageError
 from bylaw.enforcement.seal import seal
 from bylaw.values import MAX_DEPTH, canonical
 
-STATES = int(os.environ.get("BYLAW_FUZZ_STATES", "500"))
+STATES = chosen_number("BYLAW_FUZZ_STATES", 500)
 SEED = 20250720
 ANOTHER_KEY = b"another secret of sixteen bytes"
 

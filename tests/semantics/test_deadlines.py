@@ -5,10 +5,10 @@ So is `G(a -> let i = args.i: F call(b, i = i))`, where something must follow at
 
 from __future__ import annotations
 
-import os
 from random import Random
 
 import pytest
+from random_cases import chosen_number
 from timed_rules import DEADLINES, RESPONSES
 from timed_traces import followed_with_late_results, perhaps_restored, timed_trace
 
@@ -19,7 +19,7 @@ from bylaw.semantics.monitors import Monitors
 from bylaw.semantics.past.deadlines import Deadlines
 from bylaw.vocabulary.registry import EMPTY
 
-RUNS = int(os.environ.get("BYLAW_DEADLINE_RUNS", "400"))
+RUNS = chosen_number("BYLAW_DEADLINE_RUNS", 400)
 
 
 def _can_be_saved(formula: Formula, events: list[Call]) -> bool:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from random import Random
 
 import pytest
+from random_cases import chosen_number
 from timed_rules import WINDOWS
 from timed_traces import (
     followed_with_late_results,
@@ -21,7 +21,7 @@ from bylaw.semantics.monitors import Monitors
 from bylaw.semantics.past.registers import Registers
 from bylaw.vocabulary.registry import EMPTY
 
-RUNS = int(os.environ.get("BYLAW_WINDOW_RUNS", "120"))
+RUNS = chosen_number("BYLAW_WINDOW_RUNS", 120)
 
 
 @pytest.mark.parametrize("rule", WINDOWS)

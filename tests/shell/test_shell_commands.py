@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import re
 from pathlib import Path
@@ -12,6 +11,7 @@ import pytest
 from bash_oracle import BASH, WRAPPERS, BashOracle
 from hypothesis import given
 from hypothesis import strategies as st
+from random_cases import chosen_number
 from shell_notation import shown, table
 
 from bylaw.shell.calls import MAX_TEXT, commands_of
@@ -21,7 +21,7 @@ from bylaw.values import Json, problem
 TABLE = list(table())
 needs_bash = pytest.mark.skipif(BASH is None, reason="bash is not installed")
 FEWEST_CONFIRMED = 250
-SCRIPTS = int(os.environ.get("BYLAW_SHELL_SCRIPTS", "400"))
+SCRIPTS = chosen_number("BYLAW_SHELL_SCRIPTS", 400)
 """The number of random scripts that are compared with bash."""
 
 

@@ -39,7 +39,7 @@ _GUARD = ("setting", "hints", "mode", "limit", "ask", "outstanding", "unenforcea
 _PROCEDURE = ("finish", "order", "events", "failed", "tools", "unlisted")
 
 
-@dataclass
+@dataclass(eq=False)
 class Scenario:
     """One scenario of a table."""
 

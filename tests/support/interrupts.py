@@ -55,12 +55,12 @@ def interrupted_at(number: int) -> Iterator[list[str]]:
         gc.enable()
 
 
-def chosen_lines(lines: list[str], *, all_of_them: bool) -> list[int]:
-    """Each line where it is executed first and last; or forty of these places."""
+def chosen_lines(lines: list[str], *, most: int | None = None) -> list[int]:
+    """Each line where it is executed first and last; or about so many of these places."""
     first: dict[str, int] = {}
     last: dict[str, int] = {}
     for number, line in enumerate(lines, start=1):
         first.setdefault(line, number)
         last[line] = number
     numbers = sorted({*first.values(), *last.values()})
-    return numbers if all_of_them else numbers[:: max(1, len(numbers) // 40)]
+    return numbers if most is None else numbers[:: max(1, len(numbers) // most)]

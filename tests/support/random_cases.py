@@ -18,6 +18,11 @@ def share(number: int) -> int:
     return number if ALL else max(20, number // 3)
 
 
+def chosen_number(variable: str, number: int) -> int:
+    """The number of cases that an environment variable states; otherwise this run's part."""
+    return int(os.environ.get(variable, share(number)))
+
+
 def cases(number: int, **others: Any) -> settings:
     """Tries a law on the number of random cases, or on a third of them."""
     return settings(max_examples=share(number), **others)

@@ -7,6 +7,7 @@ from random import Random
 from typing import Any
 
 import pytest
+from random_cases import share
 
 from bylaw import Call, Monitor, Procedure, Trace, Verdict, parse
 from bylaw.enforcement.guard import Guard
@@ -66,7 +67,7 @@ def _dead_end(formulas: list[f.Formula], calls: list[Call], order: Any) -> bool 
 def test_never_wrong_and_complete_with_one_sequence(seed: int, sequences: int) -> None:
     random = Random(f"{seed} {sequences}")
     seen = {True: 0, False: 0}
-    for _ in range(150):
+    for _ in range(share(150)):
         formulas = [parse(rule) for rule in _rules(random, sequences)]
         order: Any = random.choice(["position", "step"])
         joint, calls, step = JointTest(JointRules(formulas, order)), [], 0
@@ -83,7 +84,7 @@ def test_never_wrong_and_complete_with_one_sequence(seed: int, sequences: int) -
             assert expected, (formulas, calls)
         if joint.certain:
             assert possible is not expected, (formulas, calls)
-    assert min(seen.values()) > 20
+    assert min(seen.values()) > share(150) // 8
 
 
 def test_two_sequences_are_not_fully_decided() -> None:

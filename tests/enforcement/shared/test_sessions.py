@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import threading
 from collections.abc import Iterator
@@ -10,12 +9,13 @@ from concurrent.futures import ThreadPoolExecutor
 from random import Random
 
 import pytest
+from random_cases import chosen_number
 from sessions import Answer, Clock, ListStore, Script, guard_of
 
 from bylaw import Call, Guard, Procedure, SharedRules, across_results
 from bylaw.enforcement.replay import Replayer
 
-CASES = int(os.environ.get("BYLAW_ACROSS_CASES", "60"))
+CASES = chosen_number("BYLAW_ACROSS_CASES", 60)
 
 
 class Sessions:
