@@ -148,6 +148,21 @@ def test_a_session_goes_on_with_its_guard() -> None:
         _gate(setup).report(session)
 
 
+def test_calls_with_one_id_are_told_apart() -> None:
+    """People approve ids: the approval of one call must not be that of another."""
+    twice = [Call("pay", {"amount": 50}, id="x"), Call("pay", {"amount": 60}, id="x")]
+    setup = Setup(rules(SMALL, "ASK"), {TASK: [twice, [answer()]]})
+    events = _run(_gate(setup), setup)
+    asked = [
+        call for event in events for call in event.get_function_calls() if "confirm" in call.name
+    ]
+    ids = [call.args["originalFunctionCall"]["id"] for call in asked]
+    assert len(set(ids)) == 2
+    amounts = [call.args["toolConfirmation"]["payload"]["arguments"] for call in asked]
+    assert amounts == [{"amount": 50}, {"amount": 60}]
+    assert setup.desk.ran == []
+
+
 def test_defaults_are_judged() -> None:
     async def send(to: str, copies: int = 3) -> str:
         """Sends a letter."""
