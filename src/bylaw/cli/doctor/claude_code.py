@@ -15,7 +15,7 @@ cannot be read.
 
   bylaw doctor claude-code
 
-Exit code: 0 if the gate stands, 1 if something lets calls past it.
+Exit code: 0 if every call passes the gate, 1 if something lets calls past it.
 """
 
 

@@ -14,7 +14,7 @@ must refuse.
 
   bylaw doctor mcp desk
 
-Exit code: 0 if the gate stands, 1 if it does not.
+Exit code: 0 if every call passes the gate, 1 if not.
 """
 
 
