@@ -80,9 +80,11 @@ def explaining(
         effort = _EFFORT * each.cost + log(rivals[each.kind, each.tools[0]])
         return max(_MIN_COST, effort - surprise)
 
+    mislabelled = labels.tolerance * int((~labels.good).sum())
     best: dict[bytes, tuple[float, float, RuleCandidate]] = {}
     for each in candidates:
-        supported = int((each.active & labels.good).sum()) >= MIN_SUPPORT
+        # A tool that only bad runs call may occur in some good ones by mistakes in the labels.
+        supported = int((each.active & labels.good).sum()) >= MIN_SUPPORT + mislabelled
         if supported and (each.violated & ~labels.good).any():
             key, rank = each.violated.tobytes(), (cost(each), each.chance)
             if key not in best or rank < best[key][:2]:
