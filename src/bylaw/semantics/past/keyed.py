@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from heapq import merge
 from itertools import product
@@ -21,7 +21,7 @@ from bylaw.vocabulary.local import EventContext, Test
 from bylaw.vocabulary.possible import UNSEEN, PossibleValue, one_of, some_of
 from bylaw.vocabulary.reading import as_object, partial_object
 from bylaw.vocabulary.view import Kleene
-from bylaw.work import spend
+from bylaw.work import CHARACTERS, spend
 
 Retention: TypeAlias = Literal["first", "latest", "all"]
 """The events that a memory keeps under each key: one, to know that there was any; or all."""
@@ -218,13 +218,40 @@ class Index(KeyedMemory):
         if wanted is None:
             return
         by_key = not self._searches and None not in wanted
+        contains = self._text_search(moment) if self._texts else None
         found = self._latest_first(wanted)
         for entry in found if self.window is None else self._near(found, moment):
             spend(1)
             if entry.moment.step < moment.step or not strictly:
-                answer = True if entry.sure and by_key else self.matches(entry, moment)
+                if not entry.sure:
+                    answer = self.matches(entry, moment)
+                elif contains is not None:
+                    answer = contains(entry)
+                else:
+                    answer = by_key or self.matches(entry, moment)
                 if answer is not False:
                     yield entry, answer
+
+    def _text_search(self, moment: EventContext) -> Callable[[MemoryEntry], bool] | None:
+        """The test of an entry under the labels of a query, if the query only seeks a text.
+
+        It reads one value of the event, where `matches` would ask the whole condition.
+        """
+        if not self.condition.by_key or len(self.condition.keys) != 1:
+            return None
+        (key,) = self.condition.keys
+        part = key.of_query(moment)
+        if type(part) is not str:
+            return None
+
+        def contains(entry: MemoryEntry) -> bool:
+            whole = key.of_event(entry.moment)
+            if type(whole) is not str:
+                return True  # a list, which has the text as an element
+            spend(len(whole) / CHARACTERS)
+            return part in whole
+
+        return contains
 
     def _latest_first(self, wanted: Sequence[KeyPlace | None]) -> Iterable[MemoryEntry]:
         """The entries under the labels of a query, and the unsure ones; read as they are needed."""

@@ -73,6 +73,8 @@ class WitnessBranch:
     """The question: does a query match the values in the slots?"""
     key: tuple[int, Reader] | None
     """The column that must equal a value of the query."""
+    sought: tuple[int, Reader] | None
+    """The column that must contain a value of the query, if both are texts."""
     closed: Sequence[f.Formula]
     """The conditions among the steps that bind nothing."""
     weight: int
@@ -203,7 +205,8 @@ def _finished(draft: _Draft, slots: Slots, compiler: LocalCompiler) -> WitnessBr
         columns.readers,
         list(columns.slots.values()),
         lambda now: junction(tests, now, False),
-        columns.key_in(questions, asked),
+        columns.compared_in(questions, asked, "="),
+        columns.compared_in(questions, asked, "contains"),
         draft.closed,
         sum(map(weight_of, questions)),
     )
@@ -264,15 +267,15 @@ class _Columns:
         self.slots[name] = self._compiler.new_slot(whole=True)
         return t.Variable(name)
 
-    def key_in(
-        self, questions: Sequence[f.Formula], slots: Mapping[str, int]
+    def compared_in(
+        self, questions: Sequence[f.Formula], slots: Mapping[str, int], symbol: str
     ) -> tuple[int, Reader] | None:
-        """A column that a question compares with a value of the query."""
+        """A column that a question compares with a value of the query, by this symbol."""
         names = list(self.slots)
         for question in questions:
-            if isinstance(question, f.Compare) and question.symbol == "=":
+            if isinstance(question, f.Compare) and question.symbol == symbol:
                 sides = question.left, question.right
-                for mine, theirs in (sides, sides[::-1]):
+                for mine, theirs in (sides, sides[::-1]) if symbol == "=" else (sides,):
                     column = isinstance(mine, t.Variable) and mine.name in self.slots
                     if column and not theirs.free & self.slots.keys():
                         return names.index(mine.name), self._compiler.term(theirs, slots)  # type: ignore[union-attr]  # a variable
