@@ -58,9 +58,8 @@ def _surely_kept(rule: Constraint, procedure: Procedure) -> bool:
 
 def _judges_calls(body: f.Formula) -> bool:
     """Can the body be false only at calls, and at no message?"""
-    roles = {heard_role(role) for role in ROLES}
-    names = triggers(body)
-    return names is not None and roles.isdisjoint(names)
+    heard = triggers(body)
+    return heard is not None and not any(heard_role(role) in heard for role in ROLES)
 
 
 def _reads_own(formula: f.Formula) -> bool:

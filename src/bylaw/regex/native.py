@@ -61,6 +61,22 @@ def tried_from(start: GraphNode, accept: GraphNode) -> int | None:
     return visits[start]
 
 
+def longest_path(graph: Graph) -> int:
+    """The number of characters in the longest match of an expression without loops."""
+    lengths: dict[GraphNode, int] = {graph.accept: 0}
+    pending = [graph.start]
+    while pending:
+        node = pending[-1]
+        unknown = [each for each in node.after if each not in lengths]
+        if unknown:
+            pending += unknown
+        else:
+            pending.pop()
+            rest = max((lengths[each] for each in node.after), default=0)
+            lengths[node] = rest + (node.reads is not None)
+    return lengths[graph.start]
+
+
 def is_safe_in_ascii(graph: Graph) -> bool:
     """Does `re` search every ASCII text in linear time?"""
     if len(graph.nodes) > MAX_COMPARED:

@@ -17,7 +17,7 @@ from typing import Final, TypeAlias
 
 from bylaw.regex.graph import Graph, parsed
 from bylaw.regex.linear import RegexError, too_large
-from bylaw.regex.native import is_safe_in_ascii, means_the_same, tried_from
+from bylaw.regex.native import is_safe_in_ascii, longest_path, means_the_same, tried_from
 from bylaw.regex.needed import NeededWord, needed_characters, needed_word
 from bylaw.regex.sweep import EDGE, FINAL_NEWLINE, FOUND, Sweep, Transitions
 from bylaw.regex.template import template_parts
@@ -88,7 +88,10 @@ class Regex:
         """Does the text lack something that every match contains? This is found out very fast."""
         if self._word is not None and text.isascii() and self._word.is_missing(text):
             return True
-        return any(needed.search(text) is None for needed in self._needed)
+        for needed in self._needed:  # noqa: SIM110 - a generator would cost more than the search
+            if needed.search(text) is None:
+                return True
+        return False
 
     def search(self, text: str) -> bool:
         """Does the text contain a match?"""
@@ -131,7 +134,23 @@ class Regex:
             return None
         if self._lacks_needed(text):
             return ()
-        return self._native.finditer(text)
+        return self._native.finditer(text) if self._reach is None else self._near_needed(text)
+
+    @cached_property
+    def _reach(self) -> int | None:
+        """The length of the longest match, if every match contains a run that is looked for."""
+        return longest_path(self.graph) if self._always_native and self._needed else None
+
+    def _near_needed(self, text: str) -> Iterator[re.Match[str]]:
+        """The matches, sought only near the runs that they contain: `re` skips the rest faster."""
+        native, reach, needed, at = self._native, self._reach or 0, self._needed[0], 0
+        assert native is not None, "only expressions that are left to `re` have a reach"
+        while (run := needed.search(text, at)) is not None:
+            found = native.search(text, max(at, run.start() - reach))
+            if found is None:
+                return
+            yield found
+            at = found.end()
 
     def _followed(self, text: str) -> Iterator[FoundMatch]:
         ways = self._found.ways(text)
@@ -162,7 +181,8 @@ class Regex:
 
     def replaced(self, text: str, new: str) -> Iterator[str]:
         """The pieces of the text with all matches replaced; RegexError if `new` is unusable."""
-        return self._pieces(text, template_parts(new, self.groups, self._parsed.names))
+        template = template_parts(new, self.groups, self._parsed.names)
+        return iter((text,)) if self._lacks_needed(text) else self._pieces(text, template)
 
     def _pieces(self, text: str, template: Sequence[str | int]) -> Iterator[str]:
         reached = 0

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Final, TypeAlias
 
 from bylaw.logic import formula as f
-from bylaw.semantics.engine import Engine, EngineAnswer, EngineMark, heard_role
+from bylaw.semantics.engine import NAMELESS, Engine, EngineAnswer, EngineMark, heard_role
 from bylaw.semantics.engines import engine_for
 from bylaw.semantics.executed import ExecutedVerdicts, reason_of
 from bylaw.semantics.machine.machine_cache import MachineCache
@@ -24,8 +24,6 @@ from bylaw.vocabulary.registry import EMPTY, Vocabulary
 from bylaw.vocabulary.view import Order
 from bylaw.work import UNLIMITED, OverBudget, allot, meter
 
-_NAMELESS: Final = "\0"
-"""A name that no tool and no role has."""
 _MIN_OUTSTANDING: Final = 64
 """With more outstanding results than this, those that no longer matter are dropped."""
 _Before: TypeAlias = tuple[int, EngineMark, Verdict, bool, bool]
@@ -178,7 +176,7 @@ class Dispatcher:
     @property
     def wide(self) -> frozenset[int]:
         """The formulas that calls of any tool concern, also of one that they do not name."""
-        return self.concerned_by(_NAMELESS)
+        return self.concerned_by(NAMELESS)
 
     # ── taking in events ─────────────────────────────────────────────────────────────────
 

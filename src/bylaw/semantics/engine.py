@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from bylaw.semantics.verdict import Verdict
 from bylaw.trace.event import Call, Event
@@ -144,6 +144,10 @@ class Engine(ABC):
     @abstractmethod
     def restore(self, saved: Json) -> None:
         """Goes back to a saved state."""
+
+
+NAMELESS: Final = "\0"
+"""The name of a tool that no rule names; no tool and no role has it."""
 
 
 def heard_role(role: str) -> str:

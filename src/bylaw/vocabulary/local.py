@@ -13,6 +13,7 @@ from bylaw.logic import formula as f
 from bylaw.logic import terms as t
 from bylaw.logic.walk import everything, weight_of
 from bylaw.names import FINAL_ANSWER
+from bylaw.regex.regex import compiled
 from bylaw.trace.event import (
     MISSING,
     Call,
@@ -222,6 +223,10 @@ class LocalCompiler:
                 return lambda now: isinstance(now.event, Message) and now.event.role == role
             case f.Compare(symbol, left, t.Literal() as bound) if symbol in ORDERS:
                 return _bounded(self.possible(left, slots), symbol, bound.value)
+            case f.Compare("~", left, t.Literal() as pattern) if isinstance(pattern.value, str):
+                return _matching(self.possible(left, slots), pattern.value)
+            case f.Compare("=", left, right):
+                return _equal(self.possible(left, slots), self.possible(right, slots))
             case f.Compare(symbol, left, right):
                 a, b = self.possible(left, slots), self.possible(right, slots)
                 return lambda now: compared(a(now), symbol, b(now))
@@ -358,6 +363,32 @@ def _bounded(read: PossibleReader, symbol: str, bound: Json) -> Test:
         if numeric and type(value) in NUMBERS:
             return compare(value, bound)
         return compared(value, symbol, bound)
+
+    return holds
+
+
+def _matching(read: PossibleReader, pattern: str) -> Test:
+    """The test that a value matches an expression, which is compiled once."""
+    expression = compiled(pattern)
+
+    def holds(now: EventContext) -> Kleene:
+        value = read(now)
+        if type(value) is not str or expression is None:
+            return compared(value, "~", pattern)
+        spend(expression.work(value))
+        return expression.search(value)
+
+    return holds
+
+
+def _equal(left: PossibleReader, right: PossibleReader) -> Test:
+    """The test that two values are equal; quick if both are texts."""
+
+    def holds(now: EventContext) -> Kleene:
+        a, b = left(now), right(now)
+        if type(a) is str and type(b) is str:
+            return a == b
+        return compared(a, "=", b)
 
     return holds
 

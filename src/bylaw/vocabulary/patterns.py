@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 from bylaw.logic.formula import ArgumentIs, OutcomeIs, Pattern
@@ -26,6 +27,11 @@ def is_named(name: str, tool: Tool) -> bool:
     """Does the tool include this name? It has no variables."""
     if isinstance(tool, ToolName):
         return tool.name == name
+    return _is_among(name, tool)
+
+
+@lru_cache(maxsize=4096)  # agents call the same few tools again and again
+def _is_among(name: str, tool: Tool) -> bool:
     return any(
         member.name == name if isinstance(member, ToolName) else _globs(name, member)
         for member in members_of(tool)

@@ -9,7 +9,7 @@ a key; the other parts are tested on the events found by the key.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Final
 
@@ -18,10 +18,10 @@ from bylaw.logic import terms as t
 from bylaw.logic.node import Node
 from bylaw.logic.terms import is_constant
 from bylaw.logic.walk import BACK, is_past, weight_of
-from bylaw.semantics.engine import heard_role
 from bylaw.semantics.machine.closure import Unsupported
 from bylaw.semantics.machine.conditions import reads_result
 from bylaw.semantics.past.facts import Facts
+from bylaw.semantics.past.hearing import Hearing, heard_by
 from bylaw.semantics.past.keyed import Index, Retention
 from bylaw.semantics.past.memories import Carried, Memory, Previous
 from bylaw.semantics.past.split import Key, SplitCondition
@@ -39,7 +39,6 @@ from bylaw.vocabulary.local import (
     found_in,
     junction,
 )
-from bylaw.vocabulary.patterns import forms_of, names_of
 from bylaw.vocabulary.tally import TALLIED
 from bylaw.vocabulary.view import Kleene
 
@@ -62,10 +61,10 @@ class Compiler(LocalCompiler):
     def __init__(self, labels: Mapping[str, Json]) -> None:
         super().__init__(labels)
         self.memories: Final[list[Memory]] = []
-        self.heard: Final[list[frozenset[str] | None]] = []
+        self.heard: Final[list[Hearing | None]] = []
         """For each memory, the events that it takes in: tools and roles; None for all."""
 
-    def _remember(self, memory: Memory, hears: frozenset[str] | None) -> None:
+    def _remember(self, memory: Memory, hears: Hearing | None) -> None:
         self.memories.append(memory)
         self.heard.append(hears)
 
@@ -175,9 +174,7 @@ class Compiler(LocalCompiler):
             found = branches(condition, slots, self)
         except Unsupported:
             return self._index(condition, slots, "first")
-        heard = [heard_by(branch.closed) for branch in found]
-        named = [each for each in heard if each is not None]
-        hears = frozenset().union(*named) if len(named) == len(heard) else None
+        hears = Hearing.together(heard_by(branch.closed) for branch in found)
         facts = Facts(found, self.formula(condition, slots), weight_of(condition))
         self._remember(facts, hears)
         return facts
@@ -195,9 +192,7 @@ class Compiler(LocalCompiler):
         self._remember(index, hears)
         return index
 
-    def _split(
-        self, condition: f.Formula, slots: Slots
-    ) -> tuple[SplitCondition, frozenset[str] | None]:
+    def _split(self, condition: f.Formula, slots: Slots) -> tuple[SplitCondition, Hearing | None]:
         """A condition, split by what a query adds; and the events that can meet it."""
         parts = list(_conjuncts(condition))
         closed = [part for part in parts if not part.free]
@@ -305,18 +300,7 @@ def _asks_memory(node: Node) -> bool:
     return node.contains(*BACK)
 
 
-def heard_by(parts: Sequence[f.Formula]) -> frozenset[str] | None:
-    """The events that can meet all conditions, by tool or role; None if it may be any event."""
-    for part in parts:
-        match part:
-            case f.EventAtom(tool) if tool is not None and not tool.free and not forms_of(tool):
-                return frozenset(names_of(tool))
-            case f.Says(role):
-                return frozenset({heard_role(role)})
-    return None
-
-
-def triggers(body: f.Formula) -> frozenset[str] | None:
+def triggers(body: f.Formula) -> Hearing | None:
     """The events at which a body can be false, by tool or role; None if it may be any event."""
     match body:
         case f.Let(_, _, inner):
