@@ -65,7 +65,7 @@ def test_examples(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.syspath_prepend(str(tmp_path))
     before = set(sys.modules)
     try:
-        Runner(Page(path), tmp_path).run()
+        Runner(Page(path), tmp_path, forked=True).run()
     finally:  # a page's own modules must not be found by the next page
         for name in set(sys.modules) - before:
             file = getattr(sys.modules[name], "__file__", None)

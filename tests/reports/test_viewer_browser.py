@@ -511,7 +511,7 @@ def test_one_page_can_show_one_trace_after_the_other(desk: Opened) -> None:
 
 
 def _visible(desk: Opened) -> list[str]:
-    return desk.page.locator(".card--call:visible .card__number").all_text_contents()
+    return [*desk.page.locator(".card--call:visible .card__number").all_text_contents()]
 
 
 def test_the_slash_key_searches_calls_and_escape_clears(desk: Opened) -> None:
