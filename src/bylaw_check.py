@@ -1728,10 +1728,14 @@ def check_files(contents: list[bytes], is_json: bool) -> list[str]:
             require(claims[name]["sha256"] == digest, f"the certificate is about another {name}")
     text = procedure.decode()
     document = read_json(text) if is_json else Yaml(text).document()
+    before = sys.getrecursionlimit()
     sys.setrecursionlimit(20_000)  # rules may nest a thousand operators
-    if len(others) == 1:
-        return check_log(others[0], Procedure(document))
-    return check(claims, record, Procedure(document))
+    try:
+        if len(others) == 1:
+            return check_log(others[0], Procedure(document))
+        return check(claims, record, Procedure(document))
+    finally:
+        sys.setrecursionlimit(before)
 
 
 def main() -> int:
