@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from bylaw import Procedure, SpecError, Vocabulary, parse, to_json
+from bylaw.procedure.yaml_document import read_yaml_document
 
 FIVE_MISTAKES = """\
 bylaw: 1
@@ -189,3 +190,12 @@ def test_registration_is_checked() -> None:
     words.predicate(fine)
     with pytest.raises(SpecError):
         words.extractor(fine)
+
+
+def test_a_line_is_corrected_once() -> None:
+    """Quotes around quotes would double them with every further mistake."""
+    text = "constraints:\n- name: a\n  rule: |0x10\n    Before(search, final_answer)\n"
+    with pytest.raises(SpecError) as raised:
+        read_yaml_document(text)
+    assert len(raised.value.diagnostics) == 2
+    assert len(str(raised.value)) < 1_000

@@ -124,7 +124,7 @@ def test_two_clicks_lead_from_a_rule_to_a_trace_that_violates_it(
     rows = page.locator("#traces-body tr:visible")
     everything = rows.count()
     page.locator("#rules-body").get_by_role("link", name=rule.name, exact=True).click()
-    page.wait_for_function("document.querySelectorAll('.is-chosen').length === 1")
+    page.locator(".is-chosen").wait_for()
     assert 0 < rows.count() < everything
     assert f"violating {rule.name}" in page.locator("#selected").inner_text()
     rows.first.locator(".name a").click()
@@ -135,7 +135,7 @@ def test_two_clicks_lead_from_a_rule_to_a_trace_that_violates_it(
     page.wait_for_selector("#report:visible")
     assert 0 < rows.count() < everything, "the selection is in the address"
     page.get_by_role("link", name="Show all").click()
-    page.wait_for_function("document.querySelectorAll('.is-chosen').length === 0")
+    page.locator(".is-chosen").wait_for(state="detached")
     assert rows.count() == everything
 
 
@@ -145,7 +145,7 @@ def test_a_bar_of_the_histogram_lists_traces_with_its_score(opened: chromium.Ope
     bar = page.locator("a.bin").first
     low = float((bar.get_attribute("href") or "").partition("=")[2])
     bar.click()
-    page.wait_for_function("document.querySelector('#selected').textContent.includes('score from')")
+    page.locator("#selected", has_text="score from").wait_for()
     scores = page.locator("#traces-body tr:visible").evaluate_all(
         "rows => rows.map(row => Number(row.dataset.score))"
     )

@@ -120,6 +120,7 @@ _RUN: Final[Mapping[str, FieldCheck]] = {
     "answer": anything,
     "correct": flag,
     "ending": one_of(*get_args(Ending)),
+    "turns": whole,
     "calls": whole,
     "gold_calls": whole,
     "trace": table,

@@ -21,12 +21,16 @@ _GENERAL: Final = (
 
 
 class YamlAdvice(NamedTuple):
-    """The mistake, if it is known; a sentence; the line to write instead; and the text with it."""
+    """The mistake, if it is known; a sentence; the line to write instead; and the text with it.
+
+    `number` is the index of that line.
+    """
 
     message: str | None
     help: str
     line: str | None = None
     corrected: str | None = None
+    number: int = -1
 
 
 _QUOTES: Final = YamlAdvice(
@@ -34,8 +38,10 @@ _QUOTES: Final = YamlAdvice(
 )
 
 
-def yaml_advice(text: str, at: int, read_up_to: Callable[[str], int]) -> YamlAdvice:
-    """The advice for a mistake at a place of a text.
+def yaml_advice(
+    text: str, at: int, read_up_to: Callable[[str], int], *, first: int = 0
+) -> YamlAdvice:
+    """The advice for a mistake at a place of a text; lines before the first are left as they are.
 
     The best correction makes the whole text readable; the next best, in a text with several
     mistakes, makes it readable beyond the corrected line.
@@ -45,14 +51,14 @@ def yaml_advice(text: str, at: int, read_up_to: Callable[[str], int]) -> YamlAdv
     partial: YamlAdvice | None = None
     if len(lines) <= _MAX_LINES:
         for place in (number, number - 1):
-            for advice, line in _corrections(lines, place) if 0 <= place < len(lines) else ():
+            for advice, line in _corrections(lines, place) if first <= place < len(lines) else ():
                 before = "\n".join([*lines[:place], line])
                 corrected = "\n".join([before, *lines[place + 1 :]])
                 read = read_up_to(corrected)
                 if read == len(corrected):
-                    return advice._replace(corrected=corrected)
+                    return advice._replace(corrected=corrected, number=place)
                 if read > max(len(before), at + 1) and partial is None:
-                    partial = advice._replace(corrected=corrected)
+                    partial = advice._replace(corrected=corrected, number=place)
     if partial is not None:
         return partial
     if any("\t" in line[: len(line) - len(line.lstrip())] for line in lines):

@@ -55,8 +55,9 @@ def _unreadable(text: str, span: Span, message: str) -> SpecError:
     from bylaw.procedure.yaml_advice import yaml_advice  # only mistakes need it
 
     found: list[Diagnostic] = []
+    first = 0  # a line is corrected once: quotes around quotes would double them without end
     while True:
-        advice = yaml_advice(text, span.start, _read_up_to)
+        advice = yaml_advice(text, span.start, _read_up_to, first=first)
         told = f"not valid YAML: {advice.message or message}"
         found.append(Diagnostic.at(text, span, "E201", told, advice.help, advice.line))
         corrected = advice.corrected
@@ -66,6 +67,7 @@ def _unreadable(text: str, span: Span, message: str) -> SpecError:
         if at == len(corrected):
             return SpecError(found)
         text, span, message = corrected, Span(at, at + 1), "this line cannot be read"
+        first = advice.number + 1
 
 
 def _read_up_to(text: str) -> int:

@@ -127,8 +127,9 @@ def _word(value: object) -> str:
     return ("yes" if value else "no") if isinstance(value, bool) else str(value)
 
 
-def _size(parameters: int | None) -> str | None:
-    return None if parameters is None else f"{parameters / 1e9:.2f} B"
+def _size(parameters: object) -> str | None:
+    """The number of parameters in billions. What a model says of itself is not checked before."""
+    return f"{parameters / 1e9:.2f} B" if isinstance(parameters, int) else None
 
 
 def _turns(runs: Sequence[RunRecord]) -> float | None:
