@@ -44,7 +44,7 @@ from bylaw import Call, Guard, Trace
 
 ROOT: Final = str(Path(bylaw.__file__).parent) + "/"
 TRACES: Final = 300
-LIMITS: Final = {"refused proposal": 15, "corpus, command": 41, "corpus, library": 30}
+LIMITS: Final = {"refused proposal": 15, "corpus, command": 40, "corpus, library": 30}
 """The largest number of files that each walk may pass through."""
 
 

@@ -32,11 +32,12 @@ pytest.importorskip("numpy", reason="NOT TESTED: numpy is not installed")
 import numpy as np
 
 from bylaw.batch.input.chunks import TextLines
-from bylaw.batch.scoring.scorer import OUTCOMES, Scorer, Scores
+from bylaw.batch.scoring.scorer import Scorer, Scores
 from bylaw.columnar.columns import Codes, Subject
 from bylaw.columnar.evaluation import ColumnarEvaluation, unsupported_because
 from bylaw.columnar.from_traces import columns_of
 from bylaw.columnar.segments import TruthColumn
+from bylaw.semantics.verdict import OUTCOMES
 
 RUNS = int(os.environ.get("BYLAW_TIMED_RUNS", "12"))
 """The number of corpora for each rule."""

@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from bylaw.batch.corpus import CorpusEngine, CorpusProgress, LocalEngine, core_count
+from bylaw.batch.corpus import CorpusEngine, CorpusProgress, LocalEngine, add_scores, core_count
 from bylaw.batch.input.chunks import Cursor, Limits
 from bylaw.batch.input.files import CorpusFile, group_files
 from bylaw.batch.output.summary import Summary
@@ -84,8 +84,8 @@ class CorpusComparison:
 
     def add(self, old: Scores, new: Scores, cursor: Cursor) -> list[Diagnostic]:
         """Adds a chunk; returns the errors in its records that are kept."""
-        self.old.add(old, cursor)
-        return self.new.add(new, cursor)
+        add_scores(self.old, old, cursor)
+        return add_scores(self.new, new, cursor)
 
     @staticmethod
     def paired(old: Scores, new: Scores) -> tuple[Scores, Scores]:

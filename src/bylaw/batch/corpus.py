@@ -6,6 +6,8 @@ end when this one does; if one of them dies, the run ends with an error.
 
 from __future__ import annotations
 
+import heapq
+import math
 import os
 import pickle
 import signal
@@ -19,13 +21,25 @@ from itertools import chain, islice
 from multiprocessing import get_all_start_methods, get_context, parent_process
 from typing import Final, Protocol
 
+import numpy as np
+
 from bylaw.batch.input.chunks import Chunk, Content, Cursor, Limits, chunks, load
 from bylaw.batch.input.files import CorpusFile, FileGroups, group_files
 from bylaw.batch.output.results_file import ResultsFile, RunState
-from bylaw.batch.output.summary import Summary
-from bylaw.batch.scoring.scorer import Scorer, Scores
+from bylaw.batch.output.summary import (
+    BINS,
+    ERRORS,
+    EXAMPLES,
+    SETS,
+    WORST,
+    NotableTrace,
+    Summary,
+    ViolatedSet,
+)
+from bylaw.batch.scoring.scorer import VIOLATED, Scorer, Scores
 from bylaw.errors import Diagnostic, UsageError
-from bylaw.procedure.procedure import Procedure
+from bylaw.procedure.procedure import SCORE_LABELS, Procedure
+from bylaw.semantics.verdict import OUTCOMES
 
 _AHEAD: Final = 3
 """The number of chunks in progress for each process."""
@@ -97,7 +111,7 @@ def score_corpus(
     try:
         for chunk in engine(group_files(corpus, limits.chunk), cursor, [procedure], limits):
             (scores,) = chunk.scores
-            problems = summary.add(scores, chunk.start)
+            problems = add_scores(summary, scores, chunk.start)
             cursor, size = chunk.next, size + chunk.size
             if output:
                 output.add(scores, cursor, size, summary)
@@ -216,3 +230,74 @@ def _exit_with_parent() -> None:
 
 def _exit(*_: object) -> None:
     os._exit(1)  # no cleanup: the parent is ending, or has ended
+
+
+# ── counting ──────────────────────────────────────────────────────────────────────────────────
+
+
+def add_scores(summary: Summary, scores: Scores, cursor: Cursor) -> list[Diagnostic]:
+    """Adds a chunk; returns the errors in its records that are kept."""
+    summary.notes += scores.notes
+    summary.alone += scores.alone
+    if len(scores):
+        _count(summary, scores)
+        _remember(summary, scores, cursor)
+    problems = [problem for each in scores.unusable for problem in each.diagnostics]
+    problems = problems[: max(0, ERRORS - len(summary.errors))]
+    summary.errors += [problem.render() for problem in problems]
+    for each in scores.unusable:
+        source = each.diagnostics[0].source if each.diagnostics else None
+        summary.unusable[source or each.name] += 1
+    return problems
+
+
+def _count(summary: Summary, scores: Scores) -> None:
+    summary.traces += len(scores)
+    summary.calls += int(scores.calls.sum())
+    for code, count in enumerate(np.bincount(scores.labels, minlength=len(SCORE_LABELS))):
+        summary.labels[code] += int(count)
+    for code in range(len(OUTCOMES)):
+        for row, count in zip(summary.outcomes, (scores.outcomes == code).sum(axis=0), strict=True):
+            row[code] += int(count)
+    known = scores.values[~np.isnan(scores.values)]
+    # Rounding would put 0.15 into the bin below it: 0.15 * 20 is 2.9999999999999996.
+    bins = np.bincount((known * BINS + 1e-9).astype(np.int64), minlength=BINS + 1)
+    summary.histogram = [old + int(new) for old, new in zip(summary.histogram, bins, strict=True)]
+    decided = scores.outcomes[scores.labels != SCORE_LABELS.index(None)]
+    found = (decided == VIOLATED).sum(axis=0)
+    summary.lost = [old + int(new) for old, new in zip(summary.lost, found, strict=True)]
+
+
+def _remember(summary: Summary, scores: Scores, cursor: Cursor) -> None:
+    """Keeps the traces to look at: the worst, and the first of each rule and each set of rules."""
+    values = scores.values
+    broken = scores.outcomes == VIOLATED
+
+    def notable(row: int) -> NotableTrace:
+        value = float(values[row])
+        score = 1.0 if math.isnan(value) else value  # one without a score is not the worst
+        violated = tuple(map(int, np.flatnonzero(broken[row])))
+        return NotableTrace(score, cursor, row, scores.names[row], violated)
+
+    limit = summary.worst[-1].score if len(summary.worst) == WORST else 1.0
+    low = np.flatnonzero(values < limit)
+    if len(low):
+        lowest = low[np.argsort(values[low], kind="stable")[:WORST]]
+        found = [notable(int(row)) for row in lowest]
+        summary.worst = heapq.nsmallest(WORST, [*summary.worst, *found])
+    for number, constraint in enumerate(summary.procedure.constraints):
+        kept = summary.examples.setdefault(constraint.name, [])
+        if len(kept) < EXAMPLES:
+            rows = np.flatnonzero(broken[:, number])[: EXAMPLES - len(kept)]
+            kept += [notable(int(row)) for row in rows]
+    different, firsts, counts = np.unique(
+        np.packbits(broken, axis=1), axis=0, return_index=True, return_counts=True
+    )
+    for place in np.argsort(firsts, kind="stable"):
+        if different[place].any():
+            first, traces = notable(int(firsts[place])), int(counts[place])
+            together = summary.sets.get(first.violated)
+            if together is not None:
+                together.traces += traces
+            elif len(summary.sets) < SETS:
+                summary.sets[first.violated] = ViolatedSet(traces, first)

@@ -55,6 +55,7 @@ Finish: TypeAlias = Literal["met", "free"]
 Unlisted: TypeAlias = Literal["block", "allow"]
 """A gate refuses calls of tools that the procedure does not list, or lets the rules decide."""
 Label: TypeAlias = Literal["FULL", "PARTIAL", "NONE"]
+SCORE_LABELS: Final[tuple[Label | None, ...]] = ("NONE", "PARTIAL", "FULL", None)  # by code
 _T = TypeVar("_T")
 
 

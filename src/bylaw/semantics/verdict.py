@@ -50,6 +50,10 @@ class Outcome(Enum):
         return None if self is Outcome.ERROR else self is not Outcome.VIOLATED
 
 
+OUTCOMES: Final = (Outcome.VIOLATED, Outcome.VACUOUS, Outcome.SATISFIED, Outcome.ERROR)
+"""The outcomes in the order of their codes, where they are counted."""
+
+
 class Verdict(Enum):
     """The verdict on a constraint after a prefix of a trace."""
 

@@ -28,9 +28,9 @@ from typing import Any, Final, Protocol
 import numpy as np
 
 from bylaw.batch.optional import import_extra
-from bylaw.batch.scoring.scorer import ERROR, LABELS, VACUOUS, VIOLATED, Scores, Unusable
+from bylaw.batch.scoring.scorer import ERROR, VACUOUS, VIOLATED, Scores, Unusable
 from bylaw.errors import Diagnostic, UsageError
-from bylaw.procedure.procedure import Procedure
+from bylaw.procedure.procedure import SCORE_LABELS, Procedure
 
 _OUTCOME_COLUMNS: Final = {"violated": VIOLATED, "vacuous": VACUOUS, "undecided": ERROR}
 """The columns that hold names of rules, and the outcomes of these rules."""
@@ -107,7 +107,7 @@ class JsonlFormat:
                     column: [names[n] for n in np.flatnonzero(outcomes == code)]
                     for column, code in _OUTCOME_COLUMNS.items()
                 }
-                label = LABELS[labels[row]]
+                label = SCORE_LABELS[labels[row]]
                 score = None if label is None else float(values[row])
                 judged = json.dumps({"score": score, "label": label} | rules, ensure_ascii=False)
                 endings[key] = judged[1:]
@@ -181,8 +181,8 @@ class ParquetFormat:
             """A column of the traces, and nulls for the unusable records."""
             return arrow.concat_arrays([column, arrow.array(none, column.type)])
 
-        scored = labels != LABELS.index(None)
-        label = arrow.array([*LABELS], arrow.string()).take(arrow.array(labels))
+        scored = labels != SCORE_LABELS.index(None)
+        label = arrow.array([*SCORE_LABELS], arrow.string()).take(arrow.array(labels))
         traces = [*scores.names, *(each.name for each in scores.unusable)]
         return [
             _texts(arrow, traces),

@@ -1,26 +1,21 @@
 """The summary of a corpus: counts, and the traces to look at; its tables.
 
 Counts are whole numbers until they are shown, so a summary does not depend on how the corpus was
-cut into chunks.
+cut into chunks. `batch.corpus` counts; here is no NumPy, because reports on single traces count
+rules in the same way.
 """
 
 from __future__ import annotations
 
-import heapq
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Final, NamedTuple, Self
 
-import numpy as np
-
 from bylaw.batch.input.chunks import Cursor
-from bylaw.batch.output.rule_counts import RuleCounts, layer_rates
-from bylaw.batch.scoring.scorer import LABELS, OUTCOMES, VIOLATED, Scores
-from bylaw.columnar.evaluation import unsupported_because
-from bylaw.errors import Diagnostic
-from bylaw.procedure.procedure import Procedure, label_of, value_of
+from bylaw.procedure.procedure import SCORE_LABELS, Constraint, Procedure, label_of, value_of
+from bylaw.semantics.verdict import OUTCOMES
 from bylaw.tables import Column, Table
 from bylaw.values import Json
 
@@ -64,6 +59,70 @@ class ViolatedSet:
     """The first of them in the corpus."""
 
 
+@dataclass(frozen=True, slots=True)
+class RuleCounts:
+    """The number of traces with each outcome of a rule, in the order of OUTCOMES."""
+
+    constraint: Constraint
+    violated: int
+    vacuous: int
+    satisfied: int
+    undecided: int
+
+    @property
+    def name(self) -> str:
+        """The constraint's name."""
+        return self.constraint.name
+
+    @property
+    def traces(self) -> int:
+        """The number of traces."""
+        return self.violated + self.vacuous + self.satisfied + self.undecided
+
+    @property
+    def passed(self) -> int:
+        """The number of traces in which the rule holds, vacuously or not."""
+        return self.vacuous + self.satisfied
+
+    @property
+    def rate(self) -> float | None:
+        """The share of traces that pass, of those in which the rule could be decided."""
+        return pass_rate([self])
+
+    @property
+    def vacuous_share(self) -> float | None:
+        """The share of traces in which there was nothing to check."""
+        return self.vacuous / self.traces if self.traces else None
+
+    def to_dict(self) -> dict[str, Json]:
+        """The counts as JSON."""
+        return {
+            "name": self.name,
+            "layer": self.constraint.layer,
+            "weight": self.constraint.weight,
+            "rate": self.rate,
+            "violated": self.violated,
+            "vacuous": self.vacuous,
+            "satisfied": self.satisfied,
+            "undecided": self.undecided,
+        }
+
+
+def pass_rate(rules: Sequence[RuleCounts]) -> float | None:
+    """The share of passes among the verdicts on some rules that could be decided."""
+    decided = sum(rule.passed + rule.violated for rule in rules)
+    return sum(rule.passed for rule in rules) / decided if decided else None
+
+
+def layer_rates(rules: Sequence[RuleCounts]) -> dict[str, float | None]:
+    """The pass rate of each layer that the rules are in."""
+    members: dict[str, list[RuleCounts]] = {}
+    for rule in rules:
+        if rule.constraint.layer is not None:
+            members.setdefault(rule.constraint.layer, []).append(rule)
+    return {layer: pass_rate(found) for layer, found in sorted(members.items())}
+
+
 @dataclass(slots=True)
 class Summary:
     """A procedure on a whole corpus."""
@@ -71,8 +130,8 @@ class Summary:
     procedure: Procedure
     traces: int = 0
     calls: int = 0
-    labels: list[int] = field(default_factory=lambda: [0] * len(LABELS))
-    """The number of traces with each label, in the order of LABELS."""
+    labels: list[int] = field(default_factory=lambda: [0] * len(SCORE_LABELS))
+    """The number of traces with each label, in the order of SCORE_LABELS."""
     outcomes: list[list[int]] = field(default_factory=list)
     """For each constraint, the number of traces with each outcome, in the order of OUTCOMES."""
     lost: list[int] = field(default_factory=list)
@@ -96,82 +155,12 @@ class Summary:
         self.outcomes = self.outcomes or [[0] * len(OUTCOMES) for _ in constraints]
         self.lost = self.lost or [0] * len(constraints)
 
-    # ── counting ──────────────────────────────────────────────────────────────────────────
-
-    def add(self, scores: Scores, cursor: Cursor) -> list[Diagnostic]:
-        """Adds a chunk; returns the errors in its records that are kept."""
-        self.notes += scores.notes
-        self.alone += scores.alone
-        if len(scores):
-            self._count(scores)
-            self._remember(scores, cursor)
-        problems = [problem for each in scores.unusable for problem in each.diagnostics]
-        problems = problems[: max(0, ERRORS - len(self.errors))]
-        self.errors += [problem.render() for problem in problems]
-        for each in scores.unusable:
-            source = each.diagnostics[0].source if each.diagnostics else None
-            self.unusable[source or each.name] += 1
-        return problems
-
-    def _count(self, scores: Scores) -> None:
-        self.traces += len(scores)
-        self.calls += int(scores.calls.sum())
-        for code, count in enumerate(np.bincount(scores.labels, minlength=len(LABELS))):
-            self.labels[code] += int(count)
-        for code in range(len(OUTCOMES)):
-            for row, count in zip(
-                self.outcomes, (scores.outcomes == code).sum(axis=0), strict=True
-            ):
-                row[code] += int(count)
-        known = scores.values[~np.isnan(scores.values)]
-        # Rounding would put 0.15 into the bin below it: 0.15 * 20 is 2.9999999999999996.
-        bins = np.bincount((known * BINS + 1e-9).astype(np.int64), minlength=BINS + 1)
-        self.histogram = [old + int(new) for old, new in zip(self.histogram, bins, strict=True)]
-        decided = scores.outcomes[scores.labels != LABELS.index(None)]
-        found = (decided == VIOLATED).sum(axis=0)
-        self.lost = [old + int(new) for old, new in zip(self.lost, found, strict=True)]
-
-    def _remember(self, scores: Scores, cursor: Cursor) -> None:
-        values = scores.values
-        broken = scores.outcomes == VIOLATED
-
-        def notable(row: int) -> NotableTrace:
-            value = float(values[row])
-            score = 1.0 if math.isnan(value) else value  # one without a score is not the worst
-            violated = tuple(map(int, np.flatnonzero(broken[row])))
-            return NotableTrace(score, cursor, row, scores.names[row], violated)
-
-        limit = self.worst[-1].score if len(self.worst) == WORST else 1.0
-        low = np.flatnonzero(values < limit)
-        if len(low):
-            lowest = low[np.argsort(values[low], kind="stable")[:WORST]]
-            found = [notable(int(row)) for row in lowest]
-            self.worst = heapq.nsmallest(WORST, [*self.worst, *found])
-        for number, constraint in enumerate(self.procedure.constraints):
-            kept = self.examples.setdefault(constraint.name, [])
-            if len(kept) < EXAMPLES:
-                rows = np.flatnonzero(broken[:, number])[: EXAMPLES - len(kept)]
-                kept += [notable(int(row)) for row in rows]
-        different, firsts, counts = np.unique(
-            np.packbits(broken, axis=1), axis=0, return_index=True, return_counts=True
-        )
-        for place in np.argsort(firsts, kind="stable"):
-            if different[place].any():
-                self._count_set(notable(int(firsts[place])), int(counts[place]))
-
-    def _count_set(self, first: NotableTrace, traces: int) -> None:
-        known = self.sets.get(first.violated)
-        if known is not None:
-            known.traces += traces
-        elif len(self.sets) < SETS:
-            self.sets[first.violated] = ViolatedSet(traces, first)
-
     # ── figures ───────────────────────────────────────────────────────────────────────────
 
     @property
     def scored(self) -> int:
         """The number of traces that have a score."""
-        return self.traces - self.labels[LABELS.index(None)]
+        return self.traces - self.labels[SCORE_LABELS.index(None)]
 
     @property
     def mean(self) -> float | None:
@@ -189,7 +178,7 @@ class Summary:
 
     def label_counts(self) -> dict[str, int]:
         """The number of traces with each label, the most frequent first."""
-        names = [label or "UNDECIDED" for label in LABELS]
+        names = [label or "UNDECIDED" for label in SCORE_LABELS]
         counts = Counter(dict(zip(names, self.labels, strict=True)))
         return {name: count for name, count in counts.most_common() if count}
 
@@ -289,6 +278,8 @@ def _rules_table(summary: Summary) -> Table:
 
 def _alone(summary: Summary) -> Iterator[str]:
     """Notes on the rules that were judged trace by trace."""
+    from bylaw.columnar.evaluation import unsupported_because  # needs NumPy; verdicts do not
+
     slow = summary.alone.most_common()
     for name, count in slow[:_LISTED]:
         formula = summary.procedure[name].formula

@@ -27,24 +27,20 @@ from bylaw.columnar.segments import TruthColumn
 from bylaw.errors import Diagnostic
 from bylaw.logic.formula import FromMetrics
 from bylaw.logic.walk import is_timed, sees_answer
-from bylaw.procedure.procedure import Constraint, Label, Procedure, score_of
+from bylaw.procedure.procedure import SCORE_LABELS, Constraint, Procedure, score_of
 from bylaw.scoring.verify import CheckedTrace
-from bylaw.semantics.verdict import Outcome
+from bylaw.semantics.verdict import OUTCOMES
 from bylaw.trace.files import Entry
 from bylaw.trace.trace import Events, Trace
 
 BATCH_CALLS: Final = 1 << 16
 """The number of calls in a batch: enough to be fast, few enough for the processor's cache."""
-OUTCOMES: Final = (Outcome.VIOLATED, Outcome.VACUOUS, Outcome.SATISFIED, Outcome.ERROR)
-"""The outcomes in the order of their codes."""
 CODES: Final = {outcome: code for code, outcome in enumerate(OUTCOMES)}
 VIOLATED, VACUOUS, SATISFIED, ERROR = range(4)
 PASSED: Final = (False, True, None)
 """The verdicts in the order of their codes: violated, passed, undecided."""
 VERDICTS: Final = np.array([PASSED.index(each.passed) for each in OUTCOMES], dtype=np.uint8)
 """The verdict of each outcome."""
-LABELS: Final[tuple[Label | None, ...]] = ("NONE", "PARTIAL", "FULL", None)
-"""The labels in the order of their codes; None is for a trace without a score."""
 MAX_KNOWN: Final = 1 << 16
 """The largest number of rows whose scores are kept."""
 
@@ -73,7 +69,7 @@ class Scores:
     values: NDArray[np.float64]
     """The score of each trace; NaN if it has none."""
     labels: NDArray[np.int8]
-    """An index into LABELS, for each trace."""
+    """An index into SCORE_LABELS, for each trace."""
     unusable: list[Unusable] = field(default_factory=list)
     notes: Counter[str] = field(default_factory=Counter)
     """The number of notes of each code on the records."""
@@ -125,7 +121,7 @@ class RowScores:
         self._known: Final[dict[bytes, tuple[float, int]]] = {}
 
     def of(self, outcomes: NDArray[np.int8]) -> tuple[NDArray[np.float64], NDArray[np.int8]]:
-        """The value of each row, NaN if it has none, and its label as an index into LABELS."""
+        """The value of each row, NaN if it has none, and the code of its label."""
         if len(self._known) > MAX_KNOWN:
             self._known.clear()
         verdicts, width = VERDICTS[outcomes].tobytes(), outcomes.shape[1]
@@ -139,7 +135,7 @@ class RowScores:
         found = self._known.get(verdicts)
         if found is None:
             value, label = score_of(self._weights, [PASSED[code] for code in verdicts])
-            found = math.nan if value is None else value, LABELS.index(label)
+            found = math.nan if value is None else value, SCORE_LABELS.index(label)
             self._known[verdicts] = found
         return found
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from bylaw.batch.output.rule_counts import RuleCounts, layer_rates
+from bylaw.batch.output.summary import RuleCounts, layer_rates
 from bylaw.procedure.procedure import Procedure, label_of, value_of
 from bylaw.reports.ci.regions import Region
 from bylaw.reports.ci.verified import MAX_WITNESSES, LocatedViolation, VerifiedTrace

@@ -12,8 +12,7 @@ from html import escape
 from typing import Final
 from urllib.parse import urlencode
 
-from bylaw.batch.output.rule_counts import RuleCounts
-from bylaw.batch.output.summary import BINS, NotableTrace, Summary, ViolatedSet
+from bylaw.batch.output.summary import BINS, NotableTrace, RuleCounts, Summary, ViolatedSet
 from bylaw.reports.charts.svg import tag
 from bylaw.values import Json
 
