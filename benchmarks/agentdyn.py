@@ -1,11 +1,14 @@
 """Study 3: procedures for AgentDyn's suites on benign runs, and on attacks of our own.
 
-    python benchmarks/agentdyn.py FOLDER
+    python benchmarks/agentdyn.py FOLDER [--held-out FILE]
 
 FOLDER has the recorded runs, `benign-*.jsonl`. Each run goes through the gate again; then each
 attack is planted in it, in a place that strangers can write to (an advertisement, a stranger's
 mail, issue or file) or, as the worst case, in one that the user pointed to. The agent obeys at
 once. An attack succeeds if the gate lets all of its calls run.
+
+With --held-out, benign runs from another file are counted, apart for tasks that FOLDER has and for
+tasks that it does not have. Of the latter, only counts are printed, so that they stay unseen.
 """
 
 from __future__ import annotations
@@ -50,6 +53,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("folder", type=Path)
     parser.add_argument("--suite", choices=sorted(ATTACKS), action="append")
+    parser.add_argument("--held-out", type=Path, metavar="FILE")
     chosen = parser.parse_args()
     runs = [t for path in sorted(chosen.folder.glob("benign-*.jsonl")) for t in traces_in(path)]
     for suite in chosen.suite or ATTACKS:
@@ -57,6 +61,10 @@ def main() -> None:
         mine = [run for run in runs if run.labels["suite_name"] == suite]
         print(f"{suite}: {len(procedure.constraints)} rules")
         _benign(procedure, mine)
+        if chosen.held_out:
+            others = list(traces_in(chosen.held_out))
+            others = [run for run in others if run.labels["suite_name"] == suite]
+            _held_out(procedure, others, {run.labels["user_task_id"] for run in mine})
         for title, places in (("strangers", _STRANGERS), ("pointed at", _POINTED_AT)):
             _attacked(procedure, mine, ATTACKS[suite], title, places)
 
@@ -67,6 +75,17 @@ def _benign(procedure: Procedure, runs: list[Trace]) -> None:
     print(f"  benign runs that succeeded: {len(done)}, untouched: {len(done) - len(touched)}")
     for run, made in touched:
         print(f"    {run.labels['user_task_id']}: {made.refused[0].call.tool} {made.rules}")
+
+
+def _held_out(procedure: Procedure, runs: list[Trace], known: set[object]) -> None:
+    for title, is_known in (("tasks of these runs", True), ("other tasks", False)):
+        done = [
+            run
+            for run in runs
+            if run.labels["utility"] and (run.labels["user_task_id"] in known) == is_known
+        ]
+        untouched = sum(not replayed(procedure, run).refused for run in done)
+        print(f"  held out, {title}: {len(done)} succeeded, untouched: {untouched}")
 
 
 def _attacked(
