@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from bylaw.regex.regex import regex_error
@@ -35,6 +35,7 @@ from bylaw.vocabulary.function import (
     Function,
     Result,
 )
+from bylaw.work import CHARACTERS, spend
 
 _ROWS: Final = (
     Function("abs", (NUMBER,), abs, "abs(-2)", "The absolute value."),
@@ -230,8 +231,28 @@ FUNCTIONS: Final = {function.name: function for function in _ROWS}
 
 def apply(name: str, operands: Sequence[Result]) -> Result:
     """The result of a function; MISSING if it is undefined."""
-    found = FUNCTIONS[name](*operands)
+    return _checked(FUNCTIONS[name](*operands))
+
+
+def applied_to_texts(name: str) -> Callable[[Sequence[str]], Result] | None:
+    """The function, as `apply` applies it to texts alone; None if it takes other values."""
+    function = FUNCTIONS[name]
+    if not all(place.fits("") for place in function.takes):
+        return None
+    compute = function.compute
+
+    def result(texts: Sequence[str]) -> Result:
+        spend(1 + sum(map(len, texts)) / CHARACTERS)
+        return _checked(compute(*texts))
+
+    return result
+
+
+def _checked(found: Result) -> Result:
+    """A result, unless it is no JSON value: lists may nest too deeply, numbers be too large."""
     if found is MISSING or type(found) in _TEXT_OR_TRUTH:
         return found
-    # Lists and computed numbers may not be JSON values, for example if they nest too deeply.
+    if type(found) is list and all(type(item) is str for item in found):
+        spend(len(found))
+        return found
     return found if problem(found) is None else MISSING

@@ -25,6 +25,7 @@ from bylaw.trace.event import (
 )
 from bylaw.values import Json
 from bylaw.vocabulary.comparisons import NUMBERS, ORDERS, compared, same
+from bylaw.vocabulary.functions import applied_to_texts
 from bylaw.vocabulary.patterns import forms_of, is_named, is_tool, lookup, names_of
 from bylaw.vocabulary.possible import (
     UNSEEN,
@@ -144,7 +145,7 @@ class LocalCompiler:
                 return lambda now: found_at(of_base(now), of_key(now))
             case t.Apply(function, operands):
                 readers = [self.possible(operand, slots) for operand in operands]
-                return lambda now: applied(function, [reader(now) for reader in readers])
+                return _application(function, readers)
             case t.Last(condition):
                 return self.last(condition, slots)
             case t.Sofar():
@@ -167,6 +168,8 @@ class LocalCompiler:
     def _field(self, field: str) -> Reader:
         if field == "step":
             return lambda now: now.step
+        if field == "text":
+            return _text
         if not comes_with_result(field):
             return lambda now: field_of(now.event, field)
         return lambda now: field_seen(now.event, field, now.pending)
@@ -329,6 +332,12 @@ class LocalCompiler:
         return ask
 
 
+def _text(now: EventContext) -> Seen:
+    """The text of a message, or of a call's result."""
+    event = now.event
+    return event.text if isinstance(event, Message) else field_seen(event, "text", now.pending)
+
+
 def found_in(field: str, path: tuple[str, ...]) -> Reader:
     """Reads the value at a pattern's path. Unlike a term's path, it does not look into lists."""
     late = comes_with_result(field)
@@ -379,6 +388,22 @@ def _matching(read: PossibleReader, pattern: str) -> Test:
         return expression.search(value)
 
     return holds
+
+
+def _application(function: str, readers: Sequence[PossibleReader]) -> PossibleReader:
+    """The result of a function of values that are read; quick if all of them are texts."""
+    of_texts = applied_to_texts(function)
+    if of_texts is None:
+        return lambda now: applied(function, [reader(now) for reader in readers])
+
+    def read(now: EventContext) -> PossibleValue:
+        operands = [reader(now) for reader in readers]
+        for operand in operands:
+            if type(operand) is not str:
+                return applied(function, operands)
+        return of_texts(operands)
+
+    return read
 
 
 def _equal(left: PossibleReader, right: PossibleReader) -> Test:

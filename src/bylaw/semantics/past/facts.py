@@ -32,6 +32,8 @@ class Fact:
     step: int
 
 
+_Known: TypeAlias = dict[tuple[str | tuple[str], ...], Fact]
+"""Facts by their values: a text as it is, other values as they are written."""
 _Written: TypeAlias = list[Json]
 """A value in a list of its own; the empty list is an undefined value."""
 _ANY: Final = ""
@@ -46,7 +48,7 @@ class Facts:
         self._whole: Final = whole
         """The condition itself, for events whose result is outstanding."""
         self._weight: Final = weight
-        self._facts: list[dict[str, dict[str, Fact]]] = [{} for _ in branches]
+        self._facts: list[dict[str, _Known]] = [{} for _ in branches]
         self._unsure: list[MemoryEntry] = []
 
     # ── taking in events ─────────────────────────────────────────────────────────────────
@@ -69,7 +71,7 @@ class Facts:
         place = _ANY
         if key is not None and is_defined(value := fact.values[key[0]]):
             place = label(value)
-        name = canonical([_written(value) for value in fact.values])
+        name = tuple(value if type(value) is str else (canonical(_written(value)),) for value in fact.values)
         known = facts.setdefault(place, {})
         if name in known:
             return None
@@ -137,7 +139,7 @@ class Facts:
 
 
 def _found(
-    branch: WitnessBranch, facts: dict[str, dict[str, Fact]], now: EventContext
+    branch: WitnessBranch, facts: dict[str, _Known], now: EventContext
 ) -> Iterable[Fact]:
     """The facts that may match a query, latest first: an agent speaks of what it saw lately."""
     found: Iterable[Fact]

@@ -58,6 +58,9 @@ class KeyedMemory:
 
     def places(self, moment: EventContext) -> list[KeyPlace] | None:
         """The keys under which the event is stored; None if they are not known yet."""
+        if not self.condition.keys:
+            spend(1)
+            return [()]
         options: list[list[str]] = []
         for key in self.condition.keys:
             value = key.of_event(moment)
@@ -76,6 +79,10 @@ class KeyedMemory:
                 options.append([ANY])
             else:
                 return []
+        if len(options) == 1:
+            (words,) = options
+            spend(len(words))
+            return [(word,) for word in words]
         spend(prod(map(len, options)))
         return list(product(*options))
 
@@ -197,8 +204,8 @@ class Index(KeyedMemory):
                 bucket.append(entry)
                 undo.append(partial(_drop_last, bucket))
             elif self.retention == "latest":
-                undo.append(partial(bucket.__setitem__, slice(None), list(bucket)))
-                bucket[:] = [*_latest_before(bucket, moment.step), entry]
+                undo.append(partial(self.buckets.__setitem__, place, bucket))
+                self.buckets[place] = [*_latest_before(bucket, moment.step), entry]
             elif not bucket:
                 bucket.append(entry)  # all that matters is that there was one, and when
                 undo.append(partial(_drop_last, bucket))
@@ -412,6 +419,8 @@ def _began_before(entry: MemoryEntry, start: int) -> bool:
 
 def _latest_before(bucket: Bucket, step: int) -> Bucket:
     """The only entry that is still needed: the latest one of an earlier step."""
+    if bucket and bucket[-1].moment.step < step:
+        return bucket[-1:]
     return [entry for entry in bucket if entry.moment.step < step][-1:]
 
 

@@ -89,23 +89,25 @@ class WitnessBranch:
 
     def _bound(self, moment: EventContext, number: int) -> Iterator[bool]:
         """For each binding: is it certain that the steps from this one on are met?"""
-        if number == len(self.steps):
-            spend(1)
-            yield True
-            return
-        step = self.steps[number]
-        if not isinstance(step, _Binding):
+        certain = True
+        for at in range(number, len(self.steps)):
+            step = self.steps[at]
+            if isinstance(step, _Binding):
+                found = step.values(moment)
+                if isinstance(found, Unseen):
+                    yield False
+                elif not isinstance(found, Missing):
+                    for value, sure in found:
+                        moment.values[step.slot] = value
+                        inner = self._bound(moment, at + 1)
+                        yield from (each and sure and certain for each in inner)
+                return
             answer = step(moment)
-            if answer is not False:
-                yield from (sure and answer is True for sure in self._bound(moment, number + 1))
-            return
-        found = step.values(moment)
-        if isinstance(found, Unseen):
-            yield False
-        elif not isinstance(found, Missing):
-            for value, sure in found:
-                moment.values[step.slot] = value
-                yield from (each and sure for each in self._bound(moment, number + 1))
+            if answer is False:
+                return
+            certain = certain and answer is True
+        spend(1)
+        yield certain
 
 
 @frozen
