@@ -152,6 +152,8 @@ def with_replaced(text: str, pattern: str, new: str) -> Result:
 
 
 def normalised(text: str) -> str:
+    if text.isascii():
+        return " ".join(text.lower().split())
     in_order = _MANY_MARKS.sub(lambda run: _in_canonical_order(run[0]), text)
     return " ".join(unicodedata.normalize("NFKC", in_order).casefold().split())
 

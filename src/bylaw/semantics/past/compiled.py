@@ -83,6 +83,9 @@ class Compiler(LocalCompiler):
             case t.Apply(function, (operand,)) if function in TALLIED:
                 reader = self._tallied(function, operand, slots)
                 return super().possible(term, slots) if reader is None else reader
+            case t.At(t.Last(condition), t.Literal() as key) if key.value in t.FIELDS:
+                index = self._index(condition, slots, "latest")
+                return partial(index.latest_field, key.value)
             case _:
                 return super().possible(term, slots)
 

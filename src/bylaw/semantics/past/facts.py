@@ -57,6 +57,8 @@ class Facts:
         """Takes in an event; returns the undo functions, and whether a pending result matters."""
         shown: list[tuple[int, list[Seen]]] = []
         for number, branch in enumerate(self._branches):
+            if not branch.columns and self._facts[number]:
+                continue  # it was met before, and a query asks for nothing else
             for values in branch.witnesses(moment):
                 if values is None:
                     self._unsure.append(MemoryEntry(moment, sure=False))

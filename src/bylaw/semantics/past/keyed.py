@@ -14,11 +14,11 @@ from bylaw.semantics.past.ages import Ages, KeyPlace
 from bylaw.semantics.past.records import MemoryEntry, entry_of, entry_record
 from bylaw.semantics.past.split import SplitCondition
 from bylaw.semantics.undo import Undo
-from bylaw.trace.event import MISSING
+from bylaw.trace.event import MISSING, field_of
 from bylaw.trace.time import microseconds
 from bylaw.values import Json, identity, is_list, is_text
 from bylaw.vocabulary.local import EventContext, Test
-from bylaw.vocabulary.possible import UNSEEN, PossibleValue, one_of, some_of
+from bylaw.vocabulary.possible import UNSEEN, PossibleValue, found_at, one_of, some_of
 from bylaw.vocabulary.reading import as_object, partial_object
 from bylaw.vocabulary.view import Kleene
 from bylaw.work import CHARACTERS, spend
@@ -275,10 +275,9 @@ class Index(KeyedMemory):
 
     def exists(self, moment: EventContext, *, strictly: bool) -> Kleene:
         """Was there such an event?"""
-        if self.window is None and not (self.unsure or self._texts) and self.condition.by_key:
-            known = self._exists_by_key(moment, strictly=strictly)
-            if known is not None:
-                return known
+        decided = self._decided_by_key(moment)
+        if decided is not None:
+            return bool(decided) and (not strictly or decided[0].moment.step < moment.step)
         answer: Kleene = False
         for _, matches in self.candidates(moment, strictly=strictly):
             if matches:
@@ -286,29 +285,44 @@ class Index(KeyedMemory):
             answer = None
         return answer
 
-    def _exists_by_key(self, moment: EventContext, *, strictly: bool) -> bool | None:
-        """Was there such an event, if keys alone decide it? None if a key is unseen."""
+    def _decided_by_key(self, moment: EventContext) -> Bucket | None:
+        """The entries that match a query, if keys alone decide it; None if they do not."""
+        if self.window is not None or self.unsure or self._texts or not self.condition.by_key:
+            return None
         place = []
         for key in self.condition.keys:
             value = key.of_query(moment)
             if value is MISSING or (value is None and not key.null_counts):
-                return False
+                return []
             if value is UNSEEN:
                 return None
             place.append(label(value))
-        bucket = self.buckets.get(tuple(place))
-        if not bucket:
-            return False
-        return not strictly or bucket[0].moment.step < moment.step
+        return self.buckets.get(tuple(place)) or []
 
     def latest(self, moment: EventContext) -> PossibleValue:
         """The latest such event of an earlier step, as an object."""
+        decided = self._decided_by_key(moment)
+        if decided is not None:
+            found = _latest_before(decided, moment.step)
+            return _object(found[0].moment) if found else MISSING
         cases: list[PossibleValue] = []
         for entry, matches in self.candidates(moment, strictly=True):
             cases.append(_object(entry.moment))
             if matches:
                 return one_of(cases)
         return one_of([*cases, MISSING])
+
+    def latest_field(self, name: str, moment: EventContext) -> PossibleValue:
+        """One field of the latest such event of an earlier step."""
+        decided = self._decided_by_key(moment)
+        if decided is not None:
+            found = _latest_before(decided, moment.step)
+            if not found:
+                return MISSING
+            past = found[0].moment
+            if not past.pending:
+                return past.step if name == "step" else field_of(past.event, name)
+        return found_at(self.latest(moment), name)
 
     def _near(self, entries: Iterable[MemoryEntry], now: EventContext) -> Iterator[MemoryEntry]:
         """The entries that started in the window; those without a start if all entries matter."""
