@@ -16,6 +16,8 @@ _CHARACTERS: Final = {
 
 def template_parts(new: str, groups: int, names: Mapping[str, int]) -> list[str | int]:
     """The texts and group numbers of a replacement. As in Python, an unknown letter is an error."""
+    if "\\" not in new:
+        return [new] if new else []
     parts: list[str | int] = []
     reached = 0
     for found in re.finditer(_ESCAPE, new):

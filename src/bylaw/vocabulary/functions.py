@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Sequence
-from typing import Final
+from typing import Any, Final
 
 from bylaw.regex.regex import regex_error
 from bylaw.trace.event import MISSING
@@ -226,6 +226,7 @@ def mistake_in(place: ArgumentType, value: object) -> tuple[str, str, str | None
 
 
 _TEXT_OR_TRUTH: Final = (str, bool)
+_TEXTS: Final = frozenset({str})
 FUNCTIONS: Final = {function.name: function for function in _ROWS}
 
 
@@ -234,16 +235,32 @@ def apply(name: str, operands: Sequence[Result]) -> Result:
     return _checked(FUNCTIONS[name](*operands))
 
 
-def applied_to_texts(name: str) -> Callable[[Sequence[str]], Result] | None:
-    """The function, as `apply` applies it to texts alone; None if it takes other values."""
-    function = FUNCTIONS[name]
-    if not all(place.fits("") for place in function.takes):
-        return None
-    compute = function.compute
+def applied_to_texts(name: str) -> Callable[[Sequence[Result]], Result] | None:
+    """The function, as `apply` applies it: quick if all operands are texts, or lists of them.
 
-    def result(texts: Sequence[str]) -> Result:
-        spend(1 + sum(map(len, texts)) / CHARACTERS)
-        return _checked(compute(*texts))
+    None if it takes other values. Only the first operand may be a list.
+    """
+    function = FUNCTIONS[name]
+    if not function.takes or not all(place.fits("") for place in function.takes):
+        return None
+    compute, lifts = function.compute, function.takes[0].lifts
+
+    def result(operands: Sequence[Any]) -> Result:
+        first, *others = operands
+        if not _TEXTS.issuperset(map(type, others)):
+            return apply(name, operands)
+        length = sum(map(len, others))
+        if type(first) is str:
+            spend(1 + (len(first) + length) / CHARACTERS)
+            return _checked(compute(*operands))
+        if not (lifts and type(first) is list and _TEXTS.issuperset(map(type, first))):
+            return apply(name, operands)
+        spend(1 + len(first) + length / CHARACTERS)
+        found = []
+        for text in first:
+            spend(1 + (len(text) + length) / CHARACTERS)
+            found.append(compute(text, *others))
+        return MISSING if MISSING in found else _checked(found)
 
     return result
 
@@ -252,7 +269,7 @@ def _checked(found: Result) -> Result:
     """A result, unless it is no JSON value: lists may nest too deeply, numbers be too large."""
     if found is MISSING or type(found) in _TEXT_OR_TRUTH:
         return found
-    if type(found) is list and all(type(item) is str for item in found):
+    if type(found) is list and _TEXTS.issuperset(map(type, found)):
         spend(len(found))
         return found
     return found if problem(found) is None else MISSING

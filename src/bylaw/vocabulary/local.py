@@ -391,7 +391,7 @@ def _matching(read: PossibleReader, pattern: str) -> Test:
 
 
 def _application(function: str, readers: Sequence[PossibleReader]) -> PossibleReader:
-    """The result of a function of values that are read; quick if all of them are texts."""
+    """The result of a function of values that are read; quick if they are texts, or a list."""
     of_texts = applied_to_texts(function)
     if of_texts is None:
         return lambda now: applied(function, [reader(now) for reader in readers])
@@ -399,7 +399,7 @@ def _application(function: str, readers: Sequence[PossibleReader]) -> PossibleRe
     def read(now: EventContext) -> PossibleValue:
         operands = [reader(now) for reader in readers]
         for operand in operands:
-            if type(operand) is not str:
+            if type(operand) is not str and type(operand) is not list:
                 return applied(function, operands)
         return of_texts(operands)
 
@@ -437,6 +437,8 @@ def _same_truth(left: Kleene, right: Kleene) -> Kleene:
 
 def members_of_value(value: PossibleValue) -> Members | Missing | Unseen:
     """The elements of a list; a single value counts as one."""
+    if type(value) is list:
+        return [(element, True) for element in value]
     if isinstance(value, SomeOf):
         return list(zip(value.members, value.certain, strict=True))
     whole = known(value)

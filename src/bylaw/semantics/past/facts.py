@@ -73,7 +73,9 @@ class Facts:
         place = _ANY
         if key is not None and is_defined(value := fact.values[key[0]]):
             place = label(value)
-        name = tuple(value if type(value) is str else (canonical(_written(value)),) for value in fact.values)
+        name = tuple(
+            value if type(value) is str else (canonical(_written(value)),) for value in fact.values
+        )
         known = facts.setdefault(place, {})
         if name in known:
             return None
@@ -140,9 +142,7 @@ class Facts:
         self._unsure = [entry_of(entry, size) for entry in listed(unsure)]
 
 
-def _found(
-    branch: WitnessBranch, facts: dict[str, _Known], now: EventContext
-) -> Iterable[Fact]:
+def _found(branch: WitnessBranch, facts: dict[str, _Known], now: EventContext) -> Iterable[Fact]:
     """The facts that may match a query, latest first: an agent speaks of what it saw lately."""
     found: Iterable[Fact]
     value = UNSEEN if branch.key is None else branch.key[1](now)

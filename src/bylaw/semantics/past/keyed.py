@@ -278,12 +278,36 @@ class Index(KeyedMemory):
         decided = self._decided_by_key(moment)
         if decided is not None:
             return bool(decided) and (not strictly or decided[0].moment.step < moment.step)
+        if self._texts and (found := self._said_before(moment, strictly=strictly)) is not None:
+            return found
         answer: Kleene = False
         for _, matches in self.candidates(moment, strictly=strictly):
             if matches:
                 return True
             answer = None
         return answer
+
+    def _said_before(self, moment: EventContext, *, strictly: bool) -> bool | None:
+        """Was there an event with the text that a query seeks? None if it seeks something else.
+
+        It asks the same as `candidates`, without an iterator for each part of the search.
+        """
+        if self.window is not None or self.unsure or len(self.condition.keys) != 1:
+            return None
+        (key,) = self.condition.keys
+        part = key.of_query(moment) if self.condition.by_key else MISSING
+        if type(part) is not str:
+            return None
+        now = moment.step
+        for entry in reversed(self.buckets.get((ANY,), ())):
+            spend(1)
+            if entry.moment.step < now or not strictly:
+                whole = key.of_event(entry.moment)
+                spend(len(whole) / CHARACTERS)  # type: ignore[arg-type]  # it has texts only
+                if part in whole:  # type: ignore[operator]  # as above
+                    return True
+        lists: Bucket = self.buckets.get((label(part),)) or []
+        return bool(lists) and (not strictly or lists[0].moment.step < now)
 
     def _decided_by_key(self, moment: EventContext) -> Bucket | None:
         """The entries that match a query, if keys alone decide it; None if they do not."""
