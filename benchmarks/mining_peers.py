@@ -1,7 +1,7 @@
 """Rules about tools alone, as pm4py, Declare4Py and scarlet discover them, in Bylaw's language.
 
 pm4py and Declare4Py learn from good runs only; scarlet finds one formula that tells good runs from
-bad ones, or none in the time that it is given.
+bad ones, the best of those that it has met when its time is up.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ import logging
 import re
 import tempfile
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 from declare_peer import IN_DECLARE4PY, TEMPLATES
+from mining_process import Miner
 
 from bylaw import Trace, parse
 from bylaw.logic.formula import And, Formula
 from bylaw.syntax.printer import to_text
 
-Miner: TypeAlias = Callable[[list[Trace], list[Trace]], list[str]]
-_SECONDS: Final = 60
-"""The time that scarlet is given."""
+_WAIT: Final = 3600
+"""The seconds after which scarlet would end itself; its processor time is limited before."""
 _SUPPORT: Final = 0.2
 _CONFIDENCE: Final = 0.95
 """The share of good runs that a rule concerns, and of those that keep it."""
@@ -43,13 +43,13 @@ _NOISE: Final = 0.05
 """The share of runs that scarlet's formula may get wrong."""
 
 
-def available() -> list[str]:
+def available() -> dict[str, Miner]:
     """The miners that are installed."""
-    found = []
+    found = {}
     for name, module in (("pm4py", "pm4py"), ("Declare4Py", "Declare4Py"), ("scarlet", "Scarlet")):
         with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(ImportError):
             __import__(module)
-            found.append(name)
+            found[name] = MINERS[name]
     return found
 
 
@@ -108,7 +108,7 @@ def by_scarlet(good: list[Trace], bad: list[Trace]) -> list[str]:
         lines = ["\n".join(_one_hot(trace, tools) for trace in some) for some in (good, bad)]
         runs.write_text("\n---\n".join([*lines, "F,G,X,!,&,|", ",".join(tools)]))
         logging.disable(logging.CRITICAL)
-        options = {"timeout": _SECONDS, "verbosity": 0, "csvname": str(found), "thres": _NOISE}
+        options = {"timeout": _WAIT, "verbosity": 0, "csvname": str(found), "thres": _NOISE}
         LTLlearner(input_file=str(runs), **options).learn()
         rows = list(csv.reader(found.open(encoding="utf-8")))
     return [to_text(part) for part in _conjuncts(parse(rows[-1][2]))] if len(rows) > 1 else []

@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import date, timedelta
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from bylaw import Call, Guard, Outcome, Procedure, Trace, verify_trace
 from bylaw.mining.mine import events_of
@@ -167,9 +167,11 @@ KINDS: Final[dict[str, Callable[[random.Random], str]]] = {
 CONTROL_FLOW: Final = frozenset(list(KINDS)[: list(KINDS).index("count") + 1])
 
 
-def planted_case(
-    seed: int, runs: int, kinds: frozenset[str] | None = None
-) -> tuple[list[Planted], list[Trace], list[Trace]] | None:
+Case: TypeAlias = tuple[list[Planted], list[Trace], list[Trace]]
+"""Rules, good runs and bad runs."""
+
+
+def planted_case(seed: int, runs: int, kinds: frozenset[str] | None = None) -> Case | None:
     """Rules, good runs and bad runs, half of so many each; None if no three rules go together."""
     choose = random.Random(seed)
     rules = planted_rules(choose, kinds)
@@ -334,7 +336,7 @@ _WEAKER: Final = {
     ),
     r"G\((\w+) -> let v = args.id: earlier \(call\((\w+), ok\) & .*": "G({0} -> O {1})",
     r"G\((\w+) -> ([OF]) (\w+) within .*": "G({0} -> {1} {2})",
-    r"G\((\w+) -> sum\(sofar\(.*args\.(\w+)\) <= (\d+)\)": "G({0} -> args.{1} <= {2})",
+    r"G\((\w+) -> .*sum\(sofar\(.*args\.(\w+)\) <= (\d+)\)": "G({0} -> args.{1} <= {2})",
 }
 """Rules, and simpler ones that they imply: that there is such a call at all, or that no single
 amount exceeds the total."""
