@@ -66,7 +66,9 @@ def recovery(
     peers: bool,
 ) -> None:
     """Measures planted rules, and writes what is found to the file."""
-    miners = {"bylaw": order_only, **mining_peers.available()} if peers else {"bylaw": ours}
+    miners: dict[str, Miner] = {"bylaw": ours}
+    if peers:
+        miners = {"bylaw": order_only, **mining_peers.available()}
     kinds = CONTROL_FLOW if peers else None
     pool = list(random_runs(RANDOM, random.Random(0)))
     print(f"{len(pool):,} random runs to compare rules on")
