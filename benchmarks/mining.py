@@ -7,7 +7,7 @@
 Each procedure has three to eight rules of random kinds (`planted.py`). Half of the runs are good
 and half are bad, and a share of the labels is wrong. A rule is found again if a mined rule has the
 same verdict on 10,000 random runs and on all runs of the procedure. Each procedure adds a line to
-the file of results as soon as it is measured; the same command goes on where it was interrupted.
+the file of results as soon as it is measured; the same command resumes an interrupted measurement.
 
 `--peers` compares the part about tools alone with pm4py and Declare4Py, which learn from good runs
 only, and with scarlet, on the same runs: pip install pm4py declare4py scarlet-ltl. Every miner has

@@ -53,7 +53,7 @@ class Verdicts:
 def compared(
     planted: Sequence[Planted], mined: Sequence[str], verdicts: Verdicts
 ) -> dict[str, Any]:
-    """Which planted rules were found, and which mined rules are right."""
+    """The planted rules, each found or not, and the mined ones, each right or not."""
     same = [[verdicts.same(each.rule, rule) for rule in mined] for each in planted]
     return {
         "planted": [
@@ -66,7 +66,7 @@ def compared(
 class ResultFile:
     """A file with a line for each procedure, number of runs and miner.
 
-    A measurement that was interrupted goes on where it ended.
+    An interrupted measurement resumes after its last line.
     """
 
     def __init__(self, path: Path) -> None:
