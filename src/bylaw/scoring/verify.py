@@ -287,10 +287,12 @@ def verify_trace(trace: Trace | Mapping[str, Any], procedure: Procedure) -> Repo
     if isinstance(trace, Procedure):
         expect(trace, Trace, "a trace", "The trace comes first: verify_trace(trace, procedure).")
     expect(procedure, Procedure, "a procedure", _LOAD)
+    if isinstance(trace, Trace):
+        return Report(CheckedTrace(trace, procedure))
     if _is_misread(trace):
         help = 'Read the file: read_trace("run.json"); or make one: Trace([Call("search")]).'
         expect(trace, Trace, "a trace", help)
-    return Report(CheckedTrace(trace if isinstance(trace, Trace) else read(trace).trace, procedure))
+    return Report(CheckedTrace(read(trace).trace, procedure))
 
 
 def _is_misread(trace: object) -> bool:

@@ -280,7 +280,7 @@ class View:
 
     def calls(self, tool: Tool, patterns: Sequence[Pattern] = ()) -> tuple[int, int]:
         """The positions of such calls as sets: the certain and the possible ones."""
-        if patterns or not isinstance(tool, ToolName):
+        if patterns or type(tool) is not ToolName:
             return self.fitting(tool, patterns, self.value)
         certain = self.masks.get(tool.name, 0)
         return certain, certain | self.hidden_mask

@@ -34,7 +34,8 @@ def holds(view: View, sequence: ToolList) -> Kleene:
 
 
 def witness(view: View, sequence: ToolList) -> list[int]:
-    return _matched(view, sequence.tools, possibly=False)
+    matched = _matched(view, sequence.tools, possibly=False)
+    return [call.bit_length() - 1 for call in matched]
 
 
 def sentence(view: View, held: bool, sequence: ToolList) -> str:
@@ -48,7 +49,7 @@ def sentence(view: View, held: bool, sequence: ToolList) -> str:
 
 
 def _matched(view: View, tools: Sequence[Tool], *, possibly: bool) -> list[int]:
-    """The earliest positions that match the sequence, as far as it can be matched."""
+    """The earliest calls that match the sequence, each as a set of one position."""
     matched: list[int] = []
     later = -1
     for tool in tools:
@@ -56,7 +57,7 @@ def _matched(view: View, tools: Sequence[Tool], *, possibly: bool) -> list[int]:
         if not found:
             break
         earliest = found & -found
-        matched.append(earliest.bit_length() - 1)
+        matched.append(earliest)
         later = view.after(earliest)
     return matched
 
